@@ -3,8 +3,8 @@ import BellhopCore
 import BellhopTesting
 import Testing
 
-/// Keeps nothing and hears nothing.
-private struct Nobody: EventSink, Notebook {
+/// Discards events and keeps no notes.
+private struct Discarding: EventSink, Notebook {
     func emit(_ events: [Event]) async {}
     func retry(_ events: [Event], after error: StoreError) {}
     func note(_ key: String) async throws -> JSON? { nil }
@@ -14,7 +14,8 @@ private struct Nobody: EventSink, Notebook {
 extension ConnectorEnvironment {
     static func sample(login: (username: String, password: String)? = nil) -> ConnectorEnvironment {
         ConnectorEnvironment(
-            clock: TestClock(at: SampleDelivery.now), events: Nobody(), notebook: Nobody(), login: { _ in login }, baseFolder: "",
+            clock: TestClock(at: SampleDelivery.now), events: Discarding(), notebook: Discarding(), login: { _ in login },
+            baseFolder: "",
             output: { _ in })
     }
 }
@@ -22,7 +23,7 @@ extension ConnectorEnvironment {
 struct ConnectorsTests {
     private static let instance = Settings(["instance": "http://127.0.0.1:1", "auth": ["keychain": true]])
 
-    @Test func `all errors are reported at once, and opened parts are closed`() async throws {
+    @Test func `all mistakes are reported at once, and connections already opened are closed`() async throws {
         let error = await #expect(throws: ConnectorErrors.self) {
             try await Connectors(
                 connections: [
@@ -41,7 +42,7 @@ struct ConnectorsTests {
     }
 
     @Test(arguments: ["rest", "page"])
-    func `two accounts of one API know apart what they see, and one alone is called as ever`(_ kind: String) async throws {
+    func `different accounts of one API have memories of their own, and equal ones share it`(_ kind: String) async throws {
         func scopes(_ tokens: [String]) async throws -> [Scope] {
             let settings: JSON.Object = kind == "rest" ? ["path": "me", "id": "id"] : ["path": "me"]
             let connectors = try await Connectors(
@@ -54,12 +55,12 @@ struct ConnectorsTests {
         let alone = try await scopes(["a"])
         #expect(alone.map(\.user) == [""])
         #expect(try await scopes(["a", "a"]) == alone + alone)
-        // Whichever comes first in the file: neither takes what the other one knew.
+        // Whatever their order in the file, neither takes over the other one's memory.
         #expect(try await scopes(["a", "b"]).map(\.user) == ["(api0)", "(api1)"])
         #expect(Set(try await scopes(["a", "b", "c"]).map(\.id)).count == 3)
     }
 
-    @Test func `a stored login goes only to the origin that it was typed for`() async throws {
+    @Test func `a stored login is used only for the origin that it was typed for`() async throws {
         for (place, isRight) in [("http://127.0.0.1:1", true), ("https://acme.service-now.com", false)] {
             var environment = ConnectorEnvironment.sample(login: ("ada", "hunter2"))
             environment.loginPlace = { _ in place }
@@ -80,7 +81,7 @@ struct ConnectorsTests {
         }
     }
 
-    @Test func `each delivery finds who performs it`() async throws {
+    @Test func `each delivery is performed by the action of its connection`() async throws {
         let connectors = try await Connectors(
             connections: [
                 ("ops", "slack", Settings(["url": "https://hooks.slack.com/x"])),
@@ -112,7 +113,7 @@ struct ConnectorsTests {
         await connectors.shutdown()
     }
 
-    @Test func `kinds are there once, and every connection has the common settings`() {
+    @Test func `every kind is listed once, and every connection has the common settings`() {
         for kinds in [Catalogue.connections.map(\.kind), Catalogue.sources.map(\.kind), Catalogue.actions.map(\.kind)] {
             #expect(Set(kinds).count == kinds.count)
         }

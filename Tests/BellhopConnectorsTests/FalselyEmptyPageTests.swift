@@ -8,9 +8,9 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Pages in the middle of a list that are empty although the rows are there, met by a poller with a store.
+/// Empty pages in the middle of a list whose other rows exist, read by a poller with a store.
 @Suite struct `A falsely empty page in the middle of a list` {
-    /// A poller of a source, and the events it keeps.
+    /// A poller of a source, and the events it stores.
     private struct Watch {
         let store: SQLiteStore
         var poller: Poller
@@ -44,11 +44,11 @@ import Testing
     }
 
     @Test(arguments: 1...5)
-    func `fails a walk through all rows where it comes twice and contradicts the count`(_ skip: Int) async throws {
+    func `an empty page that comes twice and contradicts the count fails the poll`(_ skip: Int) async throws {
         for number in 0..<28 { practice.instance.addTask(title: "task \(number)") }
         var watch = try Watch(incidents(InProcess(practice.simulation)), clock: practice.clock)
         practice.simulation.faults.add(.emptyList, "GET", path: Self.path, skip: skip, times: 2)
-        guard case .failed(let failure) = try await watch.poller.pollOnce() else { Issue.record("not failed"); return }
+        guard case .failed(let failure) = try await watch.poller.pollOnce() else { Issue.record("the poll did not fail"); return }
         #expect(failure.reason == .badAnswer && failure.remedy == .retry(after: nil))
         #expect(failure.message.contains("then answered twice with an empty page that counts none"))
         await practice.clock.advance(by: .seconds(60))
@@ -56,7 +56,7 @@ import Testing
         #expect(try await watch.events() == [])
     }
 
-    @Test func `ends a walk where all rows behind it have left meanwhile`() async throws {
+    @Test func `an empty page ends the list if all rows after it have left`() async throws {
         for number in 0..<28 { practice.instance.addTask(title: "task \(number)") }
         let sorted = practice.instance.tasks.map(\.id).sorted()
         let exchange = InProcess(practice.simulation)
@@ -69,10 +69,10 @@ import Testing
         guard case .baseline(25) = try await watch.poller.pollOnce() else { Issue.record("no baseline of 25"); return }
     }
 
-    /// Without a count nothing contradicts the empty page but the tasks' own records; an empty page that is counted looks like one whose rows
-    /// access rules hide.
+    /// Without a count, only the tasks' own records contradict the empty page; with a count, it looks like a page whose rows are
+    /// hidden by access rules.
     @Test(arguments: [false, true])
-    func `removes no row and is read again at the next poll, where only the rows' own records contradict it`(
+    func `an empty page that only the rows' records contradict removes no row, and the list is read again`(
         _ isCounted: Bool
     ) async throws {
         for number in 0..<28 { practice.instance.addTask(title: "task \(number)") }
@@ -82,14 +82,14 @@ import Testing
             faults.add(.uncounted, times: nil)
             faults.add(.forbidden, "GET", path: "/api/now/v1/stats", times: nil)
         }
-        // The window behind the baseline reaches back to the latest of the rows' times, and to none of the others.
+        // The window after the baseline starts before the latest time of these rows, and after all others.
         await practice.clock.advance(by: .seconds(600))
         practice.instance.touchTask(sorted[0])
         await practice.clock.advance(by: .seconds(60))
         var watch = try Watch(incidents(InProcess(practice.simulation)), clock: practice.clock)
         guard case .baseline(28) = try await watch.poller.pollOnce() else { Issue.record("no baseline of 28"); return }
         await practice.clock.advance(by: .seconds(901))
-        // A change without a stamp shows only where all rows are walked.
+        // A change without a new timestamp is found only by reading all rows.
         practice.instance.setTask(sorted[isCounted ? 17 : 26], to: ["short_description": "changed without a stamp"])
         faults.add(isCounted ? .emptyListCounted : .emptyList, "GET", path: Self.path, skip: isCounted ? 3 : 4)
         _ = try await watch.poller.pollOnce()
@@ -103,7 +103,7 @@ import Testing
 
     private struct Way: Sendable, CustomTestStringConvertible {
         var settings: JSON.Object
-        /// What the request for the third page has in its query.
+        /// The query of the request for the third page.
         var third: String
         var testDescription: String { third }
     }
@@ -137,15 +137,15 @@ import Testing
         practice.simulation.faults.add(FaultRule(.emptyList, query: way.third, times: times))
     }
 
-    @Test func `fails a poll where pages have numbers and the page behind it has items`() async throws {
+    @Test func `with numbered pages, an empty page followed by items fails the poll`() async throws {
         try await polling(Self.numbered) { watch, practice in
             empty(Self.numbered, practice)
-            guard case .failed(let first) = try await watch.poller.pollOnce() else { Issue.record("a baseline"); return }
+            guard case .failed(let first) = try await watch.poller.pollOnce() else { Issue.record("no failure"); return }
             #expect(first.message.contains("one of its pages was empty, although there are more items behind it"))
             practice.simulation.faults.removeAll()
             _ = try await watch.poller.pollOnce()
             empty(Self.numbered, practice)
-            guard case .failed = try await watch.poller.pollOnce() else { Issue.record("not failed"); return }
+            guard case .failed = try await watch.poller.pollOnce() else { Issue.record("the poll did not fail"); return }
             practice.simulation.faults.removeAll()
             _ = try await watch.poller.pollOnce()
             #expect(try await watch.events() == [])
@@ -153,25 +153,25 @@ import Testing
     }
 
     @Test(arguments: named)
-    private func `fails the first poll where the same page has items a moment later`(_ way: Way) async throws {
+    private func `an empty page that has items a moment later fails the first poll`(_ way: Way) async throws {
         try await polling(way) { watch, practice in
             empty(way, practice, times: 1)
-            guard case .failed = try await watch.poller.pollOnce() else { Issue.record("a baseline"); return }
+            guard case .failed = try await watch.poller.pollOnce() else { Issue.record("the poll did not fail"); return }
             guard case .baseline(23) = try await watch.poller.pollOnce() else { Issue.record("no baseline of 23"); return }
         }
     }
 
     @Test(arguments: named)
-    private func `removes nothing before the list lacks the same items five minutes later`(_ way: Way) async throws {
+    private func `items behind an empty page leave once they are missing for five minutes`(_ way: Way) async throws {
         try await polling(way) { watch, practice in
             _ = try await watch.poller.pollOnce()
-            // Fewer than half of the items are behind it, so that not their number alone holds the result.
+            // The items after the page are fewer than half, so that not only their number holds the result.
             for number in 13...23 where number % 4 != 0 { practice.api.remove(number) }
             _ = try await watch.poller.pollOnce()
             let before = try await watch.events().count
             empty(way, practice)
             for _ in 0..<5 {
-                guard case .held = try await watch.poller.pollOnce() else { Issue.record("not held"); return }
+                guard case .held = try await watch.poller.pollOnce() else { Issue.record("the result was not held"); return }
                 await practice.clock.advance(by: .seconds(60))
             }
             practice.simulation.faults.removeAll()
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `is not doubted if the list is as long as its full pages and few items have left`() async throws {
+    @Test func `an empty page is accepted if the list has its full pages and few items have left`() async throws {
         try await polling(Self.numbered) { watch, practice in
             _ = try await watch.poller.pollOnce()
             practice.api.remove(5)

@@ -7,16 +7,16 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Invalid answers, for each kind of source: a clear error, no event, no lost memory, and no lost change once the other side works
-/// again.
+/// Invalid answers, for each kind of source: a clear error, no event, no lost memory, and no lost change once valid answers
+/// come again.
 @Suite struct TroubleTests {
     enum Kind: String, CaseIterable, Sendable { case tracker, table, instancePage, webPage, rest }
 
-    /// A fault, and the failure that each kind of source reports for it; nil where the kind cannot have it.
+    /// A fault, and the failure that each kind of source reports for it; nil if the kind cannot have it.
     struct Trouble: Sendable, CustomTestStringConvertible {
         var testDescription: String
         var fault: Fault
-        var told: @Sendable (Kind) -> Failure.Reason?
+        var reason: @Sendable (Kind) -> Failure.Reason?
     }
 
     /// Stands for another machine in the faults below.
@@ -54,7 +54,7 @@ import Testing
         Trouble(testDescription: "any other page", fault: .status(200, body: "<html><body>Welcome</body></html>")) { kind in
             switch kind {
             case .tracker, .table, .rest: .unexpectedPage
-            case .instancePage: .badAnswer  // nothing of what is watched
+            case .instancePage: .badAnswer  // without the watched element
             case .webPage: nil
             }
         },
@@ -70,7 +70,7 @@ import Testing
         },
         Trouble(testDescription: "an answer of another form", fault: .status(200, body: "{\"result\": 3}")) { kind in
             switch kind {
-            case .tracker, .table: .unexpectedPage  // it does not say that it is JSON
+            case .tracker, .table: .unexpectedPage  // its content type is not JSON
             case .rest: .badAnswer
             case .instancePage, .webPage: nil
             }
@@ -93,17 +93,17 @@ import Testing
     func `an invalid answer is reported as invalid, and nothing is done about it`(
         _ trouble: Trouble, _ kind: Kind
     ) async throws {
-        guard let reason = trouble.told(kind) else { return }
+        guard let reason = trouble.reason(kind) else { return }
         try await Stage(kind).play { stage in
             guard case .baseline = try await stage.poll() else { throw Unexpected() }
             let known = try await stage.known()
             stage.change()
-            // Nowhere else than to where it was asked.
+            // No request was sent to another place.
             let fault = trouble.fault == .redirect(to: "") ? .redirect(to: stage.path) : trouble.fault
             stage.practice.simulation.faults.add(fault, path: stage.path, times: nil)
             for _ in 0..<2 {
                 guard case .failed(let failure) = try await stage.poll() else {
-                    Issue.record("the poll was taken for a good one")
+                    Issue.record("the poll succeeded")
                     return
                 }
                 #expect(failure.reason == reason, "\(failure.message)")
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    // MARK: Questions that ask for something else than is meant
+    // MARK: Queries that differ from their meaning
 
     @Test func `an unknown field is an error wherever fields are named, never a list of everything`() async throws {
         let slips: [(Kind, JSON.Object, Failure.Reason)] = [
@@ -135,7 +135,7 @@ import Testing
                 stage.practice.simulation.faults.add(.sloppyQueries, times: nil)
                 stage.practice.simulation.api.quirks = [.sloppyQueries]
                 guard case .failed(let failure) = try await stage.poll() else {
-                    Issue.record("\(kind) took \(settings) for good")
+                    Issue.record("\(kind) accepted \(settings)")
                     return
                 }
                 #expect(failure.reason == reason, "\(failure.message)")
@@ -155,7 +155,7 @@ import Testing
         }
     }
 
-    // MARK: Links that lead elsewhere
+    // MARK: Links to other hosts
 
     @Test(arguments: [Kind.tracker, .table])
     func `links in an instance's answers are neither followed nor shown`(_ kind: Kind) async throws {
@@ -195,7 +195,7 @@ extension JSON {
     fileprivate var encodedText: String { String(decoding: encoded(), as: UTF8.self) }
 }
 
-/// One source of a kind with a simulated world that has one thing in it, a poller and a store.
+/// A source of a kind with a simulated system that has one item, a poller and a store.
 private final class Stage {
     let practice = Practice()
     let kind: TroubleTests.Kind
@@ -209,7 +209,7 @@ private final class Stage {
         store = try SQLiteStore.inMemory()
     }
 
-    /// Where the source asks.
+    /// The path that the source requests.
     var path: String {
         switch kind {
         case .tracker: "/api/x_snc_my_work/v1/tracker/task"
@@ -276,7 +276,7 @@ private final class Stage {
 
     private static func page(_ name: String) -> String { "<title>Board</title><div id=\"board\">\(name)</div>" }
 
-    /// Makes a change that a good poll reports as one event.
+    /// Makes a change that the next good poll reports as one event.
     func change() {
         practice.instance.updateTask(task, set: ["short_description": "Printer again"])
         practice.instance.setPage("/board.do", Self.page("Grace"))
@@ -291,13 +291,13 @@ private final class Stage {
         return outcome
     }
 
-    /// What is known, as it is kept.
+    /// The stored tasks.
     func known() async throws -> [Snapshot] {
         guard let scope else { return [] }
         return try await store.tasks(in: [scope])[scope] ?? []
     }
 
-    /// The events of tasks and pages.
+    /// The events about tasks and pages.
     func events() async throws -> [Event] {
         try await store.events(EventQuery(limit: 1000)).map(\.event).filter { $0.type.hasTask || $0.type == .pageChanged }
     }

@@ -26,7 +26,7 @@ import Testing
             .map { "\($0.verdict.rawValue) \($0.subject)" }
     }
 
-    @Test func `if everything is there each step is ok, one login is made, and nothing is written`() async throws {
+    @Test func `a complete system has every step ok, with one login and without writes`() async throws {
         #expect(
             try await look(["program": "Housing"]) == [
                 "ok connection", "ok login", "ok enterprise", "ok site", "ok site login", "ok program", "ok clock",
@@ -42,14 +42,14 @@ import Testing
             ("login", ["x": .null]), ("enterprise", ["enterprise": "Nowhere"]), ("site", ["site": "99"]),
             ("program", ["program": "Old"]),
         ] as [(String, JSON.Object)])
-    func `the step that is missing is named, and nothing after it is asked`(_ step: String, _ more: JSON.Object) async throws {
+    func `a missing step is named, and the steps after it are not requested`(_ step: String, _ more: JSON.Object) async throws {
         let lines = try await look(password: step == "login" ? "wrong" : ETOPractice.password, more)
         #expect(lines.suffix(2) == ["missing \(step)", "ok clock"])
         #expect(!practice.asked.contains("ListTouchPointResponses"))
         #expect(practice.eto.counts.failedLogins == (step == "login" ? 1 : 0))
     }
 
-    @Test func `doctor, query and the agent try a refused password once together, and a login by a person again`() async throws {
+    @Test func `doctor, query and the agent together try a refused password once, and a person's login once more`() async throws {
         try await practice.simulation.serve { address in
             /// Each as in a process of its own.
             func ask(_ work: (ETOConnection) async throws -> Void) async throws -> Failure? {
@@ -64,7 +64,7 @@ import Testing
                     let findings = await connection.examine(Self.needs)
                     #expect(findings.contains { $0.verdict == .missing && $0.subject == "login" })
                 }
-                // As both the agent and `query` ask.
+                // As both the agent and `query` do.
                 let refused = try await ask { _ = try await practice.source($0).list(from: Standing()) }
                 #expect(refused?.remedy == .pauseConnection)
             }
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: ["GetSSOEnterprises", "GetSSOSites", "SSOSiteLogin"])
-    func `a failing step of the services is reported by its name, without a token`(_ step: String) async throws {
+    func `a failing step of the services is reported by name, without a token`(_ step: String) async throws {
         practice.simulation.faults.add(.neighbour(.etoDetail), path: "/API/Security.svc/\(step)", times: nil)
         let findings = try await practice.open { connection in await connection.examine(Self.needs) }
         let names = ["GetSSOEnterprises": "enterprise", "GetSSOSites": "site", "SSOSiteLogin": "site login"]
@@ -86,7 +86,7 @@ import Testing
     @Test func `unreadable responses and a missing TouchPoint are reported`() async throws {
         practice.simulation.faults.add(.status(403, body: ""), path: "/API/TouchPoint.svc/ListTouchPointResponses", times: nil)
         #expect(try await look().contains("missing read visits"))
-        // In its own program it may be readable, and the program is not changed for a look.
+        // They may be readable in their own program, and the examination does not change the program.
         #expect(try await look(["program": "Housing"]).contains("unknown read visits"))
         #expect(practice.eto.counts.programChanges == 0)
         var needs = Self.needs
@@ -96,8 +96,7 @@ import Testing
         #expect(findings.contains { $0.subject == "add to 99" && $0.verdict == .missing })
     }
 
-    @Test func `a program or a TouchPoint that a source or a rule names wrongly is missing, and nothing is changed`() async throws
-    {
+    @Test func `a wrong program or TouchPoint in a source or rule is reported as missing, and nothing is changed`() async throws {
         func verdicts(_ source: JSON.Object, _ action: JSON.Object) async throws -> [Finding] {
             var needs = Self.needs
             for (name, value) in source { needs.sources[0].settings.values[name] = value }
@@ -119,7 +118,7 @@ import Testing
         #expect(practice.eto.counts.programChanges == 0)
     }
 
-    @Test func `a clock that is off is reported`() async throws {
+    @Test func `a clock that differs from the services' is reported`() async throws {
         let clock = TestClock(at: practice.clock.now - .seconds(600))
         let findings = try await practice.simulation.serve { address in
             var environment = practice.environment

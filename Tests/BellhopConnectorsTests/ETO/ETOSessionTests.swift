@@ -47,7 +47,7 @@ import Testing
             (["site": .null], "North, South"),
             (["site": "99"], "North, South"),
         ] as [(JSON.Object, String)])
-    func `a choice that cannot be made names what there is, and waits for a person`(
+    func `an impossible choice is reported with the available ones, and waits for a person`(
         _ more: JSON.Object, _ words: String
     ) async throws {
         let failure = await failure { try await practice.open(more) { try await list($0) } }
@@ -78,7 +78,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a nonzero token is not a login when the status says otherwise`() async throws {
+    @Test func `a nonzero token is not a login if the status is an error`() async throws {
         practice.simulation.faults.add(
             .status(
                 200,
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test(arguments: [500, 401, 400, 200])
-    func `a login to the web pages ends the session, and the chain is run once more`(_ status: Int) async throws {
+    func `a login to the web pages ends the session, and the chain of logins is repeated once`(_ status: Int) async throws {
         practice.eto.habits.deadSession = status
         try await practice.open { connection in
             try await list(connection)
@@ -102,7 +102,7 @@ import Testing
         #expect(practice.asked.suffix(6) == ["ListTouchPointResponses"] + ETOPractice.chain + ["ListTouchPointResponses"])
     }
 
-    @Test func `a call that fails again after a new login waits longer each time, and other calls do not`() async throws {
+    @Test func `a call that fails again after a new login waits longer each time, without delaying other calls`() async throws {
         practice.simulation.faults.add(
             .status(500, body: "{}"), "GET", path: "/API/TouchPoint.svc/GetTouchPointResponse", times: nil)
         try await practice.open { connection in
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: [400, 401, 500, 502])
-    func `a login that fails in disarray is tried again, later each time, and refuses no password`(_ status: Int) async throws {
+    func `a login that fails with a server error is retried ever later, and refuses no password`(_ status: Int) async throws {
         practice.simulation.faults.add(
             .status(status, body: #"{"Detail": "oops"}"#), path: "/API/Security.svc/GetSSOSites", times: nil)
         try await practice.open { connection in
@@ -137,7 +137,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a closed site is reported as closed, and the password does not count as refused`() async throws {
+    @Test func `a closed site is reported as closed, and does not count as a refused password`() async throws {
         practice.simulation.faults.add(
             .status(200, body: "\"00000000-0000-0000-0000-000000000000\""), path: "/API/Security.svc/SSOSiteLogin", times: nil)
         let met = await failure { try await practice.open { try await list($0) } }
@@ -146,7 +146,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a token that is not JSON text is not a token`() async throws {
+    @Test func `a token that is not a JSON string is refused`() async throws {
         for body in [#"{"Token": "x"}"#, "plain", "\"\"", "\"a\\nb\""] {
             let practice = ETOPractice()
             practice.simulation.faults.add(.status(200, body: body), path: "/API/Security.svc/SSOSiteLogin", times: nil)
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `an answer is read up to 50 MB, unless the connection says otherwise`() async throws {
+    @Test func `an answer is read up to 50 MB, or to the connection's limit`() async throws {
         #expect(ETOConnection.manifest.settings.first { $0.name == "max_body" }?.fallback == "50MB")
         let met = await failure {
             try await practice.open(["max_body": 1000]) { connection in
@@ -165,7 +165,7 @@ import Testing
         #expect(met?.reason == .tooLarge)
     }
 
-    @Test func `a redirect is followed nowhere`() async throws {
+    @Test func `redirects are not followed`() async throws {
         practice.simulation.faults.add(.redirect(to: "https://evil.example.com/x"), path: "/API/Security.svc/GetSSOEnterprises")
         let failure = await failure { try await practice.open { try await list($0) } }
         #expect(failure?.reason == .refused)
@@ -185,17 +185,17 @@ import Testing
         }
         let programs = practice.simulation.requests.matching("POST", path: "/API/Security.svc/UpdateCurrentProgram").map(\.text)
         let (housing, intake) = (#"{"ProgramID":"2"}"#, #"{"ProgramID":"1"}"#)
-        // The third of housing met the dead session.
+        // The third request of housing met the ended session.
         #expect(programs == [housing, intake, housing, housing])
         #expect(practice.asked.count { $0 == "Forms" } == 2)
     }
 
-    @Test func `a program that is not in use cannot be chosen`() async throws {
+    @Test func `an inactive program cannot be chosen`() async throws {
         let failure = await failure { try await practice.open(["program": "Old"]) { try await list($0) } }
         #expect(failure?.message.contains("Intake, Housing") == true)
     }
 
-    @Test func `many ask at once, and one request runs at a time with one login`() async throws {
+    @Test func `concurrent requests run one at a time after one login`() async throws {
         try await practice.open { connection in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for subject in 1...8 { group.addTask { try await list(connection, subject: Int64(subject)) } }
@@ -223,7 +223,7 @@ import Testing
         #expect(practice.eto.counts.logins == 1)
     }
 
-    @Test func `a password that is refused while somebody chooses is remembered, and not tried again by an agent`() async throws {
+    @Test func `a password refused during the choice is remembered, and not tried again by an agent`() async throws {
         let met = try await practice.simulation.serve { address in
             let connection = try await ETOConnection(
                 name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)
@@ -253,7 +253,7 @@ import Testing
                     let connection = try await ETOConnection(
                         name: "eto", settings: practice.settings(address, ["enterprise": .string(ETOPractice.enterprise)]),
                         in: practice.environment)
-                    // One good login, so that there are tokens; then the fault.
+                    // One successful login, so that there are tokens; then the fault.
                     try await list(connection)
                     secrets = practice.eto.secrets + [ETOPractice.password]
                     let all = secrets.joined(separator: " and ")

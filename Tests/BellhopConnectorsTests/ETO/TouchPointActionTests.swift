@@ -43,7 +43,7 @@ import Testing
         }
         let added = try #require(practice.eto.responses.first)
         #expect(receipt.summary == "200, response \(added.id)")
-        // As a source of the connection names it.
+        // As named by a source of the connection.
         #expect(receipt.reference?.hasPrefix("http://127.0.0.1:") == true && receipt.reference?.hasSuffix("/\(added.id)") == true)
         let request = try #require(practice.simulation.requests.matching("POST", path: "/API/TouchPoint.svc").first)
         let body = try JSON.parse(request.body)
@@ -74,7 +74,7 @@ import Testing
 
     @Test(
         arguments: [Fault.resetAfter, .cutBody, .badGateway, .status(500, body: "{}"), .status(200, body: "{}")], [true, false])
-    func `an answer that is lost is looked for at once, and what is there is not added again`(
+    func `after a lost answer the response is looked for at once, and not added again if it exists`(
         _ fault: Fault, _ listsElements: Bool
     ) async throws {
         practice.eto.habits.listsElements = listsElements
@@ -88,13 +88,13 @@ import Testing
     }
 
     @Test(arguments: ["Nope", "99", "Old"])
-    func `an unknown program fails its own delivery and delays no other`(_ program: String) async throws {
+    func `an unknown program fails its own delivery without delaying others`(_ program: String) async throws {
         try await practice.open(["program": "Housing"]) { connection in
             let met = await failing(connection, delivery(["program": .string(program)]), attempt())
             #expect(met?.remedy == .giveUp && met?.reason == .badArguments)
             #expect(met?.message.contains("`program` called `\(program)`, which the step names") == true, "\(met?.message ?? "")")
             #expect(met?.message.contains("Intake, Housing") == true)
-            // What may have been written before is not dead.
+            // A delivery that may have written before is not dead.
             let doubtful = await failing(
                 connection, delivery(["program": .string(program)]), attempt(2, uncertain: practice.clock.now - .seconds(600)))
             #expect(doubtful?.remedy == .hold)
@@ -104,12 +104,12 @@ import Testing
         #expect(practice.events.summary == ["login_event ok"])
     }
 
-    @Test func `a program of the connection that is not there waits for a person`() async throws {
+    @Test func `a missing program of the connection waits for a person`() async throws {
         let met = try await practice.open(["program": "Nope"]) { await failing($0, delivery(), attempt()) }
         #expect(met?.remedy == .pauseConnection)
     }
 
-    @Test func `a request that never arrived is sent again, once nothing of ours can be at work`() async throws {
+    @Test func `a request that never arrived is sent again, once no earlier request can still be running`() async throws {
         practice.simulation.faults.add(.resetBefore, "POST", path: "/API/TouchPoint.svc")
         try await practice.open { connection in
             let one = delivery()
@@ -127,7 +127,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a response that arrived late is found by a later attempt and after a restart`() async throws {
+    @Test func `a response that arrived late is found by a later attempt, also after a restart`() async throws {
         let one = delivery()
         let start = practice.clock.now
         practice.simulation.faults.add(FaultRule(.resetAfter, method: "POST", path: "/API/TouchPoint.svc"))
@@ -142,7 +142,7 @@ import Testing
         #expect(practice.eto.counts.added == 1)
     }
 
-    @Test func `a redirect after a successful write leaves the outcome open, and is resolved`() async throws {
+    @Test func `a redirect after a successful write leaves the outcome unknown, and the look decides it`() async throws {
         try await practice.open { connection in
             practice.simulation.faults.add(
                 FaultRule(
@@ -153,7 +153,7 @@ import Testing
         #expect(practice.eto.responses.count == 1)
     }
 
-    @Test func `a response that was added in a time that the store does not know is found before another is added`()
+    @Test func `a response added in a period without records is found before another is added`()
         async throws
     {
         try await practice.open { connection in
@@ -168,14 +168,14 @@ import Testing
             let receipt = try await add(connection, delivery(), made)
             #expect(receipt.reference == first.reference)
             #expect(practice.eto.responses.count == 1)
-            // It proves one; the next is a new one.
+            // It proves one delivery; the next is added.
             made.claimed = Set([receipt.reference].compactMap(\.self))
             _ = try await add(connection, delivery(occasion: "event/2"), made)
             #expect(practice.eto.responses.count == 2)
         }
     }
 
-    @Test func `one that is new and says something else is for a person to judge, who may let it be sent`() async throws {
+    @Test func `a new response with other text is for a person to judge, who can have ours sent`() async throws {
         practice.eto.habits.rewritesValues = true
         practice.simulation.faults.add(FaultRule(.resetAfter, method: "POST", path: "/API/TouchPoint.svc"))
         try await practice.open { connection in
@@ -193,7 +193,7 @@ import Testing
         #expect(practice.eto.counts.added == 2)
     }
 
-    @Test func `a response that another delivery has to its name is not ours`() async throws {
+    @Test func `a response claimed by another delivery is not ours`() async throws {
         practice.simulation.faults.add(.resetBefore, "POST", path: "/API/TouchPoint.svc")
         try await practice.open { connection in
             let start = practice.clock.now
@@ -209,7 +209,7 @@ import Testing
         #expect(practice.eto.counts.added == 2)
     }
 
-    @Test func `without a look beforehand an unknown outcome is never sent again by itself`() async throws {
+    @Test func `without an earlier look, a request of unknown outcome is never repeated automatically`() async throws {
         practice.simulation.faults.add(.status(403, body: ""), "GET", path: "/API/TouchPoint.svc", times: nil)
         practice.simulation.faults.add(.resetBefore, "POST", path: "/API/TouchPoint.svc")
         try await practice.open { connection in
@@ -224,7 +224,7 @@ import Testing
         #expect(practice.eto.counts.added == 0)
     }
 
-    @Test func `a refusal in words is one, with the words and without secrets`() async throws {
+    @Test func `an error message in an answer is a refusal, quoted without secrets`() async throws {
         practice.simulation.faults.add(
             .status(400, body: #"{"Detail": "Element 12 is not valid, token \#(ETOPractice.enterprise)"}"#), "POST",
             path: "/API/TouchPoint.svc")
@@ -235,7 +235,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a session that died is renewed before anything is sent`() async throws {
+    @Test func `an ended session is renewed before anything is sent`() async throws {
         try await practice.open { connection in
             _ = try await add(connection, delivery(), attempt())
             practice.eto.logInToWebPages("ada@example.com")
@@ -255,7 +255,7 @@ import Testing
             ["files": ["1006": ["name": "a", "text": "a"]]],
             ["files": ["1": ["name": "a", "text": .string(String(repeating: "a", count: 5 << 20 + 1))]]],
         ] as [JSON.Object])
-    func `a response that can never be sent is given up without a request`(_ more: JSON.Object) async throws {
+    func `an invalid response is given up without a request`(_ more: JSON.Object) async throws {
         let failure = await failure { try await practice.open { _ = try await add($0, delivery(more), attempt()) } }
         #expect(failure?.reason == .badArguments)
         #expect(failure?.remedy == .giveUp)

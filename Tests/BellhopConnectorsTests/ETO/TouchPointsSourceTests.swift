@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `no responses are an empty list, said or not`(_ sendsNothing: Bool) async throws {
+    func `a TouchPoint without responses is an empty list, with or without an array`(_ sendsNothing: Bool) async throws {
         practice.eto.habits.sendsNothing = sendsNothing
         let entries = try await practice.open { try await practice.source($0).list(from: Standing()).listing.entries }
         #expect(entries.isEmpty)
@@ -82,7 +82,7 @@ import Testing
     }
 
     @Test(arguments: [400, 500])
-    func `responses that the services fail to show cost one login, not one each, and keep back no other`(_ status: Int)
+    func `responses that the services fail to return cost one login in all, and do not delay the others`(_ status: Int)
         async throws
     {
         practice.eto.habits.listsElements = false
@@ -94,7 +94,7 @@ import Testing
         try await practice.open { connection in
             let source = try practice.source(connection)
             let listing = try await source.list(from: Standing()).listing
-            fail(times: 2)  // once more after a new login
+            fail(times: 2)  // with a second attempt after a new login
             let details = try await source.details(of: listing.entries.map(\.key), in: listing)
             #expect(details.snapshots.count == 2)
             #expect(details.notice?.hasPrefix("Left out because unreadable: 1 response") == true, "\(details.notice ?? "none")")
@@ -107,7 +107,7 @@ import Testing
         #expect(practice.eto.counts.logins <= 3)
     }
 
-    @Test func `several subjects are one list, one request each`() async throws {
+    @Test func `several subjects are read as one list, with one request each`() async throws {
         for subject in [501, 502, 503] { practice.eto.addResponse(touchPoint: 14, subject: subject, elements: Self.elements) }
         try await practice.open { connection in
             let two = try await practice.source(connection, ["subject": ["501", "503"]]).list(from: Standing()).listing
@@ -121,7 +121,7 @@ import Testing
             ])
     }
 
-    @Test func `the entered value is read if the simulator has only that`() async throws {
+    @Test func `the entered value is read if the simulator returns only that`() async throws {
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: [(1006, #""second visit""#), (20, "7")])
         let snapshot = try await practice.open { connection in
             let source = try practice.source(connection, ["title": "1006"])
@@ -132,7 +132,7 @@ import Testing
         #expect(snapshot?.fields["notes"] == "second visit" && snapshot?.fields["score"] == 7)
     }
 
-    @Test func `a source whose program is not there fails alone`() async throws {
+    @Test func `a source with a missing program fails without affecting others`() async throws {
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         try await practice.open { connection in
             let wrong = try practice.source(connection, ["program": "Nope"])
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `half a list is refused`() async throws {
+    @Test func `an incomplete list is refused`() async throws {
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         practice.simulation.faults.add(.truncatedJSON, path: "/API/TouchPoint.svc")
         let failure = await failure { try await practice.open { _ = try await practice.source($0).list(from: Standing()) } }
@@ -154,7 +154,7 @@ import Testing
             (["touchpoint": "visit"], "touchpoint"), (["subject": []], "subject"), (["subject": ["x"]], "subject"),
             (["subject": ["all", "1"]], "subject"), (["fields": ["subject": 5]], "fields.subject"), (["url": "/x"], "url"),
         ] as [(JSON.Object, String)])
-    func `an impossible setting is reported by its name`(_ more: JSON.Object, _ setting: String) async throws {
+    func `an invalid setting is reported by name`(_ more: JSON.Object, _ setting: String) async throws {
         try await practice.open { connection in
             let error = #expect(throws: ConnectorError.self) { _ = try practice.source(connection, more) }
             #expect(error?.setting == setting)

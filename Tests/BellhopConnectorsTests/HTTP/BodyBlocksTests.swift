@@ -3,11 +3,11 @@ import Testing
 @testable import BellhopConnectors
 
 @Suite struct BodyBlocksTests {
-    /// So many bytes, each telling its place.
+    /// This many bytes, each with its index as its value.
     private static func bytes(_ count: Int) -> [UInt8] { (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) } }
 
     @Test(arguments: [nil, 0, 5, 1000, 2000] as [Int?], [0, 1, 999, 1000, 1001])
-    func `a body that arrives in pieces is whole in the end, whatever size was announced`(_ announced: Int?, _ size: Int) {
+    func `a body that arrives in pieces is joined correctly, whatever size was announced`(_ announced: Int?, _ size: Int) {
         let body = Self.bytes(size)
         for piece in [1, 7, 64, 5000] {
             var blocks = BodyBlocks(announced: announced, step: 64)
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `an array of unannounced size is not twice as large as its contents`() {
+    @Test func `the array of a body without an announced size is hardly larger than the body`() {
         let piece = Self.bytes(60_000)
         var blocks = BodyBlocks(announced: nil, step: 1 << 20)
         for _ in 0..<100 { blocks.append(piece) }

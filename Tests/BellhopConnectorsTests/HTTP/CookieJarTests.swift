@@ -17,7 +17,7 @@ import Testing
         HeaderFields(cookies.map { .init("Set-Cookie", $0) })
     }
 
-    @Test func `cookies that ServiceNow sets at a login are kept, and deleted ones are gone`() {
+    @Test func `the cookies of a ServiceNow login are kept, and deleted cookies are removed`() {
         var jar = CookieJar()
         jar.store(headers("glide_user=old; Path=/"), from: https, at: now)
         jar.store(
@@ -37,13 +37,13 @@ import Testing
         #expect(jar.header(for: https, at: now) == "JSESSIONID=2")
     }
 
-    @Test func `Max-Age wins over Expires`() {
+    @Test func `Max-Age takes precedence over Expires`() {
         var jar = CookieJar()
         jar.store(headers("a=1; Max-Age=60; Expires=Thu, 01-Jan-1970 00:00:10 GMT; Path=/"), from: https, at: now)
         #expect(jar.header(for: https, at: now) == "a=1")
     }
 
-    @Test func `a Secure cookie goes over plain http to this machine only`() throws {
+    @Test func `over plain http, a Secure cookie is sent to this machine only`() throws {
         var jar = CookieJar()
         jar.store(headers("a=1; Path=/; Secure"), from: loopback, at: now)
         #expect(jar.header(for: loopback, at: now) == "a=1")
@@ -52,7 +52,7 @@ import Testing
         #expect(jar.header(for: plain, at: now) == nil)
     }
 
-    @Test func `cookies stay with the host that set them, unless they name a domain that covers it`() throws {
+    @Test func `cookies are sent only to the host that set them, unless they name a domain covering it`() throws {
         var jar = CookieJar()
         jar.store(
             headers("own=1; Path=/", "wide=2; Path=/; Domain=.service-now.com", "evil=3; Domain=example.com"), from: https,
@@ -62,7 +62,7 @@ import Testing
         #expect(jar.header(for: https, at: now) == "own=1; wide=2")
     }
 
-    @Test func `a path covers what is below it, and longer paths come first`() throws {
+    @Test func `a cookie's path covers the paths below it, and cookies with longer paths come first`() throws {
         var jar = CookieJar()
         jar.store(headers("a=1; Path=/", "b=2; Path=/api", "c=3"), from: https, at: now)
         #expect(jar.header(for: try HTTPAddress("https://acme.service-now.com/api/x"), at: now) == "b=2; a=1")
@@ -77,7 +77,7 @@ import Testing
         #expect(jar.names.isEmpty)
     }
 
-    @Test func `a jar holds so much and no more, and the oldest go`() throws {
+    @Test func `a jar holds a limited number of cookies, and drops the oldest`() throws {
         let address = try HTTPAddress("https://a.example/")
         let now = Timestamp(seconds: 1_767_603_600)
         var jar = CookieJar()

@@ -3,7 +3,7 @@ import Testing
 @testable import BellhopConnectors
 
 @Suite struct HTTPAddressTests {
-    @Test func `an address is taken apart`() throws {
+    @Test func `an address is parsed into its parts`() throws {
         let address = try HTTPAddress("https://User:p%40ss@Acme.Example.com:8443/a b/c?x=1#top")
         #expect(address.host == "acme.example.com")
         #expect(address.port == 8443)
@@ -30,7 +30,7 @@ import Testing
             ("http://localhost:1", true), ("http://127.0.0.1", true), ("http://127.8.0.1", true), ("http://[::1]:8080", true),
             ("http://127.evil.example", false), ("http://127.0.0.1.evil.example", false), ("http://10.0.0.1", false),
         ])
-    func `loopback is this machine only`(_ text: String, _ isLoopback: Bool) throws {
+    func `loopback addresses are those of this machine`(_ text: String, _ isLoopback: Bool) throws {
         #expect(try HTTPAddress(text).isLoopback == isLoopback)
     }
 
@@ -39,11 +39,11 @@ import Testing
             ("/login.do", "https://a.example/login.do"), ("next", "https://a.example/x/next"),
             ("//b.example/y", "https://b.example/y"), ("http://c.example", "http://c.example/"),
         ])
-    func `a location is resolved against where it came from`(_ location: String, _ result: String) throws {
+    func `a Location field is resolved against the address of its request`(_ location: String, _ result: String) throws {
         #expect(try HTTPAddress("https://a.example/x/y?z").resolving(location)?.text == result)
     }
 
-    /// RFC 3986, section 5.4, from `http://a/b/c/d;p?q`, as far as http goes.
+    /// RFC 3986, section 5.4, from `http://a/b/c/d;p?q`, as far as it applies to http.
     static let references: [(String, String?)] = [
         ("g:h", nil), ("g", "http://a/b/c/g"), ("./g", "http://a/b/c/g"), ("g/", "http://a/b/c/g/"), ("/g", "http://a/g"),
         ("//g", "http://g/"), ("?y", "http://a/b/c/d;p?y"), ("g?y", "http://a/b/c/g?y"), ("#s", "http://a/b/c/d;p?q"),
@@ -57,25 +57,25 @@ import Testing
         ("./../g", "http://a/b/g"), ("./g/.", "http://a/b/c/g/"), ("g/./h", "http://a/b/c/g/h"), ("g/../h", "http://a/b/c/h"),
         ("g;x=1/./y", "http://a/b/c/g;x=1/y"), ("g;x=1/../y", "http://a/b/c/y"), ("g?y/./x", "http://a/b/c/g?y/./x"),
         ("g?y/../x", "http://a/b/c/g?y/../x"), ("g#s/./x", "http://a/b/c/g"), ("g#s/../x", "http://a/b/c/g"), ("http:g", nil),
-        // What servers send.
+        // As sent by servers.
         ("/login_redirect.do?sysparm_uri=https://a/x", "http://a/login_redirect.do?sysparm_uri=https://a/x"),
         ("g?to=https://b/../c", "http://a/b/c/g?to=https://b/../c"), ("https://b/x/../y?z", "https://b/y?z"),
         ("HTTPS://b", "https://b/"), (" /g ", "http://a/g"), ("mailto:x", nil), ("javascript:alert(1)", nil), ("//", nil),
     ]
 
     @Test(arguments: references)
-    func `a reference leads where RFC 3986 says`(_ reference: String, _ result: String?) throws {
+    func `a reference is resolved as in RFC 3986`(_ reference: String, _ result: String?) throws {
         #expect(try HTTPAddress("http://a/b/c/d;p?q").resolving(reference)?.text == result)
     }
 
-    @Test func `percent-encoding leaves nothing that means something`() {
+    @Test func `percent-encoding escapes every character with a meaning in addresses`() {
         #expect(PercentEncoding.encode("a+b&c=d#é ^/") == "a%2Bb%26c%3Dd%23%C3%A9%20%5E%2F")
         #expect(PercentEncoding.decode("a%2Bb%C3%A9%zz%4") == "a+bé%zz%4")
         #expect(PercentEncoding.query([("a b", "1&2"), ("c", "")]) == "a%20b=1%262&c=")
     }
 
     @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("john:pässword", "am9objpww6Rzc3dvcmQ=")])
-    func `base64 is RFC 4648's`(_ text: String, _ encoded: String) {
+    func `Base 64 is encoded as in RFC 4648`(_ text: String, _ encoded: String) {
         #expect(Base64.encode(Array(text.utf8)) == encoded)
     }
 }

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `status, fields and body of an answer arrive, and the connection's own fields go along`() async throws {
+    @Test func `an answer has its status, fields and body, and the request has the connection's own fields`() async throws {
         var configuration = HTTPConnection.Configuration(name: "test")
         configuration.headers = ["X-Team": "blue", "Accept": "text/plain"]
         let answer = try await with(configuration) { connection, address in
@@ -69,21 +69,21 @@ import Testing
         #expect(request.path == "/x")
     }
 
-    @Test func `a redirect is an answer like any other`() async throws {
+    @Test func `a redirect is returned like any other answer`() async throws {
         simulation.faults.add(.redirect(to: "https://idp.example.com/"))
         let answer = try await with { connection, address in try await connection.send(HTTPRequest(address)) }
         #expect(answer.status == 302)
         #expect(simulation.requests.total == 1)
     }
 
-    @Test func `a refused connection sends nothing, and the message says where`() async throws {
+    @Test func `nothing is sent over a refused connection, and the message names host and port`() async throws {
         let error = try await error { _ in HTTPRequest("POST", .unused, body: [1]) }
         #expect(
             error == TransportError(.unreachable, mayHaveArrived: false, "No connection to 127.0.0.1:9: connection refused."))
         #expect(error?.failure(changesSomething: true).remedy == .retry(after: nil))
     }
 
-    @Test func `an unknown host is reported by its name`() async throws {
+    @Test func `an unknown host is reported by name`() async throws {
         let error = try await error { _ in HTTPRequest("POST", .nowhere, body: [1]) }
         #expect(error?.kind == .unreachable)
         #expect(error?.mayHaveArrived == false)
@@ -101,9 +101,9 @@ import Testing
         #expect(simulation.requests.total == 1)
     }
 
-    @Test func `an answer that comes too late is a timeout of unknown outcome`() async throws {
+    @Test func `an answer that comes too late is a timeout with an unknown outcome`() async throws {
         let error = try await with { connection, address in
-            // Over a connection that is there already, so that the time is the answer's alone.
+            // Over an existing connection, so that only the answer takes time.
             _ = try await connection.send(HTTPRequest(address))
             simulation.faults.add(.slow(milliseconds: 5000))
             do {
@@ -119,7 +119,7 @@ import Testing
         #expect(error?.message.hasSuffix("did not answer within 0.2 s.") == true)
     }
 
-    @Test func `an answer larger than max_body is not read to its end`() async throws {
+    @Test func `an answer larger than max_body is not read completely`() async throws {
         var configuration = HTTPConnection.Configuration(name: "test")
         configuration.maxBody = 20
         let error = try await error(configuration) { HTTPRequest($0.with(target: list)) }
@@ -127,13 +127,13 @@ import Testing
         #expect(error?.message.contains("20 bytes that max_body allows") == true)
     }
 
-    @Test func `a request that waited too long is not sent`() async throws {
+    @Test func `a request that waited too long for its turn is not sent`() async throws {
         let error = try await error { HTTPRequest("POST", $0, body: [1], notAfter: clock.now - .seconds(1)) }
         #expect(error?.mayHaveArrived == false)
         #expect(simulation.requests.total == 0)
     }
 
-    @Test func `plain http goes to this machine only, unless the configuration says so`() async throws {
+    @Test func `plain http goes to this machine only, unless the configuration allows more`() async throws {
         let connection = try HTTPConnection(.init(name: "test"), clock: clock)
         let elsewhere = try HTTPAddress("http://intranet.example/x?token=secret")
         #expect(
@@ -151,7 +151,7 @@ import Testing
             let connection = try HTTPConnection(.init(name: "test"), clock: clock)
             do {
                 _ = try await connection.send(HTTPRequest("POST", HTTPAddress("https://localhost:\(server.port)/"), body: [1]))
-                Issue.record("it was trusted")
+                Issue.record("the certificate was trusted")
             } catch let error as TransportError {
                 #expect(error.kind == .tls)
                 #expect(!error.mayHaveArrived)
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `a private authority named with ca is trusted, for the host its certificate names`() async throws {
+    @Test func `a private authority set with ca is trusted, for the host in its certificate`() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "bellhop-ca-\(UInt64.random(in: 0 ... .max)).pem")
         try TLSServer.certificate.write(to: file, atomically: true, encoding: .utf8)
         defer { try? FileManager.default.removeItem(at: file) }
@@ -175,13 +175,13 @@ import Testing
         }
     }
 
-    @Test func `a ca file that cannot be read is the user's mistake`() {
+    @Test func `an unreadable ca file is reported as a mistake of the user`() {
         #expect(throws: ConnectorError.self) { try HTTPConnection(.init(name: "test", ca: "/nonexistent.pem"), clock: clock) }
     }
 }
 
 extension HTTPAddress {
-    /// The discard port, where nothing listens.
+    /// The discard port, on which no program listens.
     static var unused: HTTPAddress { make("http://127.0.0.1:9/") }
     static var nowhere: HTTPAddress { make("https://nowhere.invalid/") }
 

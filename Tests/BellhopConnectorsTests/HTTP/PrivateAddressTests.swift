@@ -7,7 +7,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Hosts that a value decides on, and what they must not lead to.
+/// Hosts that a value decides on: they must not lead to private addresses.
 @Suite struct PrivateAddressTests {
     @Test(
         arguments: [
@@ -17,7 +17,7 @@ import Testing
             "::ffff:10.0.0.1", "::ffff:127.0.0.1", "::127.0.0.1", "64:ff9b::a00:1", "64:ff9b:1::1", "2002:a00:1::", "fe80::1",
             "fec0::1", "fc00::1", "fd00:ec2::254", "ff02::1",
         ])
-    func `an address of this machine or of a network around it is private`(_ text: String) throws {
+    func `an address of this machine or its networks is private`(_ text: String) throws {
         #expect(PrivateAddress.isPrivate(try SocketAddress(ipAddress: text, port: 443)))
     }
 
@@ -28,7 +28,7 @@ import Testing
             "64:ff9b::101:101",
             "2002:101:101::", "2a00::1",
         ])
-    func `an address of the public internet is not`(_ text: String) throws {
+    func `an address of the public internet is not private`(_ text: String) throws {
         #expect(!PrivateAddress.isPrivate(try SocketAddress(ipAddress: text, port: 443)))
     }
 
@@ -49,7 +49,7 @@ import Testing
         return configuration
     }
 
-    @Test func `a guarded connection asks no machine whose address or name is private`() async throws {
+    @Test func `a guarded connection sends nothing to a private address or name`() async throws {
         let simulation = Simulation { 0 }
         try await simulation.serve { address in
             let port = address.split(separator: ":").last ?? ""
@@ -65,10 +65,10 @@ import Testing
         }
     }
 
-    @Test func `a name that leads elsewhere once it is connected to is refused before a byte of the request`() async throws {
+    @Test func `a name that leads to a private address when it is connected is refused before any byte is sent`() async throws {
         let simulation = Simulation { 0 }
         try await simulation.serve { address in
-            // As if the name had led to a public address when it was looked up.
+            // As if the name had led to a public address when it was checked.
             let connection = try HTTPConnection(Self.guarded, clock: TestClock()) { _, _ in }
             let problem = try await Self.send(to: address + "/webhook/x", connection)
             #expect(problem?.kind == .badRequest, "\(problem?.message ?? "")")
@@ -77,8 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a computed host that is private is refused, unless the step allows it, and a written one is asked`() async throws
-    {
+    @Test func `a computed private host is refused unless the step allows it, and a written one is allowed`() async throws {
         let simulation = Simulation { 0 }
         try await simulation.serve { address in
             let environment = ConnectorEnvironment(
@@ -111,7 +110,7 @@ import Testing
         func setNote(_ key: String, to value: JSON?) async throws {}
     }
 
-    @Test func `TLS is spoken from version 1.2 on`() async throws {
+    @Test func `connections use TLS 1.2 or newer`() async throws {
         let folder = try TemporaryFolder()
         let ca = try folder.write("ca.pem", TLSServer.certificate)
         func problem(with newest: TLSVersion) async throws -> TransportError? {

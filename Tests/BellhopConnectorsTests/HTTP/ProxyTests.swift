@@ -6,7 +6,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Requests that go through the proxy that `proxy:` names.
+/// Requests through the proxy set with `proxy:`.
 @Suite struct ProxyTests {
     let simulation: Simulation
     let clock = TestClock()
@@ -18,7 +18,7 @@ import Testing
 
     private static let credentials = Base64.encode(Array("jane:hunter2".utf8))
 
-    /// Sends a request by a connection of these settings; what comes of it, in words.
+    /// Sends a request over a connection with these settings. Returns the outcome in words.
     private func send(_ settings: JSON.Object, to address: String) async throws -> String {
         let connection = try HTTPConnection(try .init(name: "test", Settings(settings)), clock: clock)
         let result: String
@@ -26,7 +26,7 @@ import Testing
             let answer = try await connection.send(HTTPRequest(try HTTPAddress(address)))
             result = "\(answer.status) \(String(decoding: answer.body.prefix(40), as: UTF8.self))"
         } catch let error as TransportError {
-            // Of TLS inside of a tunnel it is not known when it failed.
+            // A failure of TLS inside a tunnel leaves open whether the request was sent.
             #expect(error.kind == .tls || !error.mayHaveArrived)
             result = "\(error.kind): \(error.message)"
         }
@@ -34,21 +34,21 @@ import Testing
         return result
     }
 
-    @Test func `a plain target is asked through a proxy only where plain http is allowed, whatever machine it is on`()
+    @Test func `a plain http target is used through a proxy only if plain http is allowed, wherever it is`()
         async throws
     {
         try await ConnectProxy.serve { proxy in
             try await simulation.serve { address in
-                let told = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: address + "/webhook/x")
-                #expect(told.hasPrefix("badRequest: Plain http:// to "), "\(told)")
-                #expect(told.contains("could be read by others on the way to the proxy 127.0.0.1:\(proxy.port) and beyond"))
+                let outcome = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: address + "/webhook/x")
+                #expect(outcome.hasPrefix("badRequest: Plain http:// to "), "\(outcome)")
+                #expect(outcome.contains("could be read by others on the way to the proxy 127.0.0.1:\(proxy.port) and beyond"))
                 #expect(proxy.heads.all.isEmpty)
                 #expect(simulation.requests.total == 0)
             }
         }
     }
 
-    @Test func `a plain target is reached through a tunnel where that is allowed`() async throws {
+    @Test func `a plain http target is reached through a tunnel if that is allowed`() async throws {
         try await ConnectProxy.serve { proxy in
             try await simulation.serve { address in
                 let answer = try await send(
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `a target with TLS is reached through a tunnel, its certificate verified by its own name`() async throws {
+    @Test func `a target with TLS is reached through a tunnel, and its certificate is verified for its own name`() async throws {
         let folder = try TemporaryFolder()
         let ca = try folder.write("ca.pem", TLSServer.certificate)
         try await ConnectProxy.serve { proxy in
@@ -72,14 +72,14 @@ import Testing
                 let trusted = try await send(["proxy": way, "ca": .string(ca)], to: address)
                 #expect(trusted == "200 ok")
                 #expect(proxy.heads.all.first?.hasPrefix("CONNECT localhost:\(server.port) HTTP/1.1\r\n") == true)
-                // The tunnel is not trusted: without the authority there is no connection through it either.
+                // The tunnel does not weaken TLS: without the authority the connection fails.
                 let untrusted = try await send(["proxy": way], to: address)
                 #expect(untrusted.contains("can be named with ca:"), "\(untrusted)")
             }
         }
     }
 
-    @Test func `only a proxy gets the name and the password in its address`() async throws {
+    @Test func `user name and password in the proxy's address are sent to the proxy only`() async throws {
         try await ConnectProxy.serve(credentials: Self.credentials) { proxy in
             try await simulation.serve { address in
                 let right = try await send(
@@ -100,18 +100,18 @@ import Testing
         }
     }
 
-    @Test func `a proxy that is not there is blamed itself, not the target`() async throws {
-        let told = try await send(["proxy": "http://jane:hunter2@127.0.0.1:9"], to: "https://acme.example/")
-        #expect(told == "unreachable: No connection to the proxy 127.0.0.1:9: connection refused.")
+    @Test func `an unreachable proxy is reported as the proxy's failure, not the target's`() async throws {
+        let outcome = try await send(["proxy": "http://jane:hunter2@127.0.0.1:9"], to: "https://acme.example/")
+        #expect(outcome == "unreachable: No connection to the proxy 127.0.0.1:9: connection refused.")
         let nowhere = try await send(["proxy": "http://jane:hunter2@nowhere.invalid:8080"], to: "https://acme.example/")
         #expect(nowhere.contains("no host named nowhere.invalid (requested for the proxy nowhere.invalid:8080)"), "\(nowhere)")
         #expect(!nowhere.contains("hunter2"))
     }
 
-    @Test func `a proxy that opens no tunnel is reported as such`() async throws {
+    @Test func `a proxy that refuses the tunnel is reported`() async throws {
         try await ConnectProxy.serve(answer: "403 Forbidden") { proxy in
-            let told = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: "https://acme.example/")
-            #expect(told == "unreachable: The proxy 127.0.0.1:\(proxy.port) does not connect to acme.example:443.")
+            let outcome = try await send(["proxy": .string("http://127.0.0.1:\(proxy.port)")], to: "https://acme.example/")
+            #expect(outcome == "unreachable: The proxy 127.0.0.1:\(proxy.port) does not connect to acme.example:443.")
         }
     }
 }

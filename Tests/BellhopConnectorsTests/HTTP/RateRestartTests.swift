@@ -4,7 +4,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Rates over restarts: each limiter stands for a process that was killed.
+/// Rates across restarts: each limiter stands for a process that was killed.
 @Suite struct RateRestartTests {
     let clock = TestClock()
     let notebook = MemoryNotebook()
@@ -16,7 +16,7 @@ import Testing
         return limiter
     }
 
-    /// How many attempts may begin now.
+    /// The number of requests that may be sent now.
     private func free(_ limiter: RateLimiter) -> Int {
         let share = limiter.attempts(of: 1)
         let count = share.reserve(upTo: 10_000)
@@ -24,7 +24,7 @@ import Testing
         return count
     }
 
-    @Test func `an orderly stop hands back the requests that its last note allowed and nobody used`() async throws {
+    @Test func `an orderly stop returns the requests that its last note allowed and that were not sent`() async throws {
         let rate = Rate(count: 1000, per: .days(1))
         for _ in 0..<20 {
             let limiter = await limiter(rate)
@@ -34,7 +34,7 @@ import Testing
         #expect(free(await limiter(rate)) == 980)
     }
 
-    @Test func `a restart gives no request back that went before it`() async throws {
+    @Test func `a restart returns no request that was sent before it`() async throws {
         let rate = Rate(count: 5, per: .seconds(60))
         var used = 0
         for _ in 0..<4 {
@@ -54,7 +54,7 @@ import Testing
         Rate(count: 1, per: .seconds(10)), Rate(count: 5, per: .seconds(60)), Rate(count: 100, per: .seconds(3600)),
         Rate(count: 60, per: .seconds(60)), Rate(count: 50, per: .seconds(10)),
     ])
-    func `however often it restarts, no period has more requests than the rate allows`(_ rate: Rate) async throws {
+    func `no period has more requests than the rate allows, however many restarts it has`(_ rate: Rate) async throws {
         var random = SeededRandom(seed: 7)
         var times: [Timestamp] = []
         for _ in 0..<200 {
@@ -69,10 +69,10 @@ import Testing
         }
         #expect(times.count > rate.count * 2)
         let early = times.indices.dropFirst(rate.count).filter { times[$0] - times[$0 - rate.count] < rate.period }
-        #expect(early.isEmpty, "requests that went too early")
+        #expect(early.isEmpty, "requests that were sent too early")
     }
 
-    @Test func `a rate that is high writes few notes, and a restart costs a tenth of it at most`() async throws {
+    @Test func `a high rate writes few notes, and a restart costs a tenth of it at most`() async throws {
         let rate = Rate(count: 100, per: .seconds(3600))
         let first = await limiter(rate)
         for _ in 0..<31 { try await first.wait() }
@@ -80,7 +80,7 @@ import Testing
         #expect(free(await limiter(rate)) == 60)
     }
 
-    @Test func `requests that go at once are all counted`() async throws {
+    @Test func `requests sent at the same time are all counted`() async throws {
         let rate = Rate(count: 40, per: .seconds(60))
         let first = await limiter(rate)
         await withTaskGroup(of: Void.self) { group in
@@ -89,7 +89,7 @@ import Testing
         #expect(free(await limiter(rate)) == 0)
     }
 
-    @Test func `a clock that was set back makes a request of before count as one of now`() async throws {
+    @Test func `after the clock was set back, an earlier request counts as sent now`() async throws {
         let rate = Rate(count: 1, per: .seconds(60))
         try await limiter(rate).wait()
         await clock.advance(by: .seconds(-1000))
@@ -99,7 +99,7 @@ import Testing
         #expect(free(second) == 1)
     }
 
-    @Test func `a connection that is made anew shares the rate of the one before`() async throws {
+    @Test func `a reopened connection shares the rate of the one before`() async throws {
         let practice = WebPractice()
         var environment = practice.environment
         environment.keepsRates = true

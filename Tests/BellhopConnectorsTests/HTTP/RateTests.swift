@@ -7,7 +7,7 @@ import Testing
 @Suite struct RateTests {
     let now = Timestamp(seconds: 1_767_603_600)
 
-    @Test func `no more than the count go in any period, counted from when each went`() {
+    @Test func `no period has more requests than the rate allows, wherever it begins`() {
         var bucket = TokenBucket(Rate(count: 2, per: .seconds(60)))
         #expect(bucket.free(at: now) == 2)
         bucket.hold(2)
@@ -20,7 +20,7 @@ import Testing
         #expect(bucket.free(at: now + .seconds(110)) == 2)
     }
 
-    @Test func `unused tokens that were set aside return to the bucket`() {
+    @Test func `reserved tokens that are not used return to the bucket`() {
         var bucket = TokenBucket(Rate(count: 2, per: .seconds(60)))
         bucket.hold(2)
         bucket.use(at: now)
@@ -28,7 +28,7 @@ import Testing
         #expect(bucket.free(at: now) == 1)
     }
 
-    @Test func `a clock that is set back makes no request wait for ever`() {
+    @Test func `setting the clock back makes no request wait for ever`() {
         var bucket = TokenBucket(Rate(count: 1, per: .seconds(60)))
         bucket.hold()
         bucket.use(at: now)
@@ -37,7 +37,7 @@ import Testing
         #expect(bucket.next == earlier + .seconds(60))
     }
 
-    @Test func `a wait that is broken off leaves its turn to others`() async throws {
+    @Test func `a cancelled wait passes its turn on`() async throws {
         let clock = TestClock()
         let start = clock.now
         let limiter = RateLimiter(Rate(count: 1, per: .seconds(10)), clock: clock)
@@ -58,7 +58,7 @@ import Testing
         var polls = 0
         var comments = 0
         var waiting: [Int] = []
-        // Ten minutes in which somebody polls with three requests every second, far more than may go, and comments always wait.
+        // For ten minutes a poller makes three requests every second, far more than allowed, and comments always wait.
         for second in 0..<600 {
             let moment = now + .seconds(second)
             for _ in 0..<3 { waiting.append(queue.enter(isContinuing: false)) }
@@ -75,7 +75,7 @@ import Testing
         #expect(polls + comments * 3 <= 220)
     }
 
-    @Test func `who must wait sleeps on the agent's clock`() async throws {
+    @Test func `waiting for a rate sleeps on the agent's clock`() async throws {
         let clock = TestClock()
         let start = clock.now
         let limiter = RateLimiter(Rate(count: 1, per: .seconds(10)), clock: clock)
@@ -91,7 +91,7 @@ import Testing
         (["Retry-After": "2"], .seconds(2)),
         (["Retry-After": " 3600 "], .seconds(3600)),
         (["Retry-After": "Mon, 05 Jan 2026 09:01:00 GMT"], .seconds(60)),
-        // The server's clock is an hour behind; what counts is the difference it means.
+        // The server's clock is an hour behind; only the difference counts.
         (["Retry-After": "Mon, 05 Jan 2026 08:01:00 GMT", "Date": "Mon, 05 Jan 2026 08:00:00 GMT"], .seconds(60)),
         (["X-RateLimit-Reset": "1767603630"], .seconds(30)), (["X-RateLimit-Reset": "45"], .seconds(45)),
         (["Retry-After": "soon", "X-RateLimit-Reset": "7"], .seconds(7)),
@@ -99,16 +99,16 @@ import Testing
     ]
 
     @Test(arguments: answers)
-    func `an answer says when to come back`(_ headers: HeaderFields, _ wait: Duration) {
+    func `the wait is read from an answer's fields`(_ headers: HeaderFields, _ wait: Duration) {
         #expect(RetryAfter.read(headers, at: now) == wait)
     }
 
-    @Test func `an answer that does not say when to come back says nothing`() {
+    @Test func `an answer without usable fields has no wait`() {
         #expect(RetryAfter.read(["Retry-After": "soon"], at: now) == nil)
         #expect(RetryAfter.read([:], at: now) == nil)
     }
 
-    @Test func `secrets are taken out of texts, as they are and as addresses have them`() {
+    @Test func `secrets are removed from texts, as written and as encoded in addresses`() {
         let text = Redaction.scrub("GET /x?k=s%26cret and s&cret, not abc", of: ["s&cret", "abc"])
         #expect(text == "GET /x?k=••• and •••, not abc")
         for name in ["pwd", "Pass", "X-Sig", "sig", "db_password", "passwd"] { #expect(Redaction.isTelling(name), "\(name)") }

@@ -13,7 +13,7 @@ import Testing
 
     init() throws { store = try SQLiteStore.inMemory() }
 
-    /// Asks for its turn as a request does.
+    /// Waits for its turn like a request.
     private struct Post: Action {
         let limiter: RateLimiter
 
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `two a minute go on at two a minute`() async throws {
+    @Test func `deliveries with a rate of two a minute are performed at that rate`() async throws {
         try await run(Rate(count: 2, per: .seconds(60)), count: 20) { (dispatcher: Dispatcher) async throws in
             for _ in 0..<10 {
                 #expect(try await dispatcher.dispatchPending() == 2)

@@ -7,8 +7,8 @@ import Synchronization
 
 @testable import BellhopConnectors
 
-/// One random course of a table: what happens in it between polls and between the pages of a poll, what goes wrong on the way, and
-/// restarts; held against what must be known after each poll.
+/// A random history of a table: changes between polls and between the pages of a poll, faults and restarts, compared with the
+/// expected state after each poll.
 struct TableHistory {
     private var random: SeededRandom
     private let practice = Practice()
@@ -20,21 +20,21 @@ struct TableHistory {
     private var source: Spy
     private var poller: Poller
     /// The versions that events have reported so far; nil for a task that left.
-    private var told: [String: String?] = [:]
+    private var reported: [String: String?] = [:]
     private var sequence: Int64 = 0
-    /// Up to where the last poll that was kept has seen.
+    /// The position up to which the last committed poll has seen the table.
     private var kept: Timestamp?
     private(set) var problems: [String] = []
     private(set) var polls = 0
 
-    /// The world, which requests change while they are under way. A class over a mutex for that reason.
+    /// The world, which requests change while they run; a class with a mutex for that reason.
     private final class Shared: Sendable {
         let world: Mutex<TableWorld>
         let requests = Mutex(0)
         init(_ world: sending TableWorld) { self.world = Mutex(world) }
     }
 
-    /// Passes on to a source, and keeps what its last list covered and where it stands then. A class over a mutex, because the poller and the test share it.
+    /// Forwards to a source, and records its last list's coverage and position. A class with a mutex: poller and test share it.
     final class Spy: Source {
         let base: TableSource
         let coverage = Mutex<Answer.Coverage?>(nil)
@@ -102,7 +102,7 @@ struct TableHistory {
             if random.oneIn(12) { (source, poller) = try Self.start(settings, exchange, store, clock, practice) }
             try await poll(isDisturbed: random.oneIn(3), isFaulty: random.oneIn(5))
         }
-        // At rest, and after all rows were walked, everything is known; an empty list that nothing proves, when it is empty once more.
+        // After all rows were read without faults, everything is known; an unproved empty list must be empty twice.
         for _ in 0..<3 where problems.isEmpty {
             await clock.advance(by: .seconds(1000))
             try await poll(isDisturbed: false, isFaulty: false)
@@ -125,7 +125,7 @@ struct TableHistory {
         let fault = isFaulty ? fail() : nil
         let struck = simulation.faults.struck
         source.coverage.withLock { $0 = nil }
-        // What commits while a poll is under way may be as late as the window after it reaches back.
+        // A transaction committed during a poll is at most as late as the overlap of the next window.
         let started = clock.now
         world.world.withLock { $0.earliest = kept.map { max($0, started - Self.times.lag) - Self.times.overlap } }
         let outcome = try await poller.pollOnce()
@@ -143,12 +143,12 @@ struct TableHistory {
         let touched = world.world.withLock { $0.touched }
         try await read(steady: before.subtracting(touched))
         if case .baseline = outcome {
-            for task in try await store.tasks(in: [source.scope.id])[source.scope.id] ?? [] where told[task.key.text] == nil {
-                told[task.key.text] = task.title
+            for task in try await store.tasks(in: [source.scope.id])[source.scope.id] ?? [] where reported[task.key.text] == nil {
+                reported[task.key.text] = task.title
             }
         }
         if case .failed(let failure) = outcome {
-            // Rows that are counted and all hidden are an error as long as no record of a known task says anything.
+            // If all counted rows are hidden, that is an error until a known task's record answers.
             let isHidden = failure.message.contains("X-Total-Count") && world.world.withLock { $0.rows.isEmpty }
             if !isFaulty, !isHidden, failure.reason != .interrupted { problems.append("a poll failed: \(failure.message)") }
             return
@@ -165,32 +165,32 @@ struct TableHistory {
         return fault
     }
 
-    /// Reads the events since the last time: each version once, in order, each beginning with the version before.
+    /// Reads the new events: each version occurs once, in order, and each starts from the version before.
     private mutating func read(steady: Set<String>) async throws {
         for stored in try await store.events(EventQuery(after: sequence, limit: 100_000)) {
             sequence = stored.sequence
             let event = stored.event
             guard event.type.hasTask, let task = event.task else { continue }
             let key = task.key.text
-            let known = told[key] ?? nil
+            let known = reported[key] ?? nil
             switch event.type {
-            case .taskCreated: check(told[key] == nil, "\(key) is created a second time")
-            case .taskReturned: check(told[key] != nil && known == nil, "\(key) returns and had not left")
+            case .taskCreated: check(reported[key] == nil, "\(key) is created a second time")
+            case .taskReturned: check(reported[key] != nil && known == nil, "\(key) returns but had not left")
             case .taskChanged:
-                check(known == event.data["before"]?["title"]?.asString, "\(key) changes from what it was not")
+                check(known == event.data["before"]?["title"]?.asString, "\(key) changes from a version it did not have")
                 check(Self.number(known) < Self.number(task.title), "\(key) changes from \(known ?? "") to \(task.title)")
             case .taskRemoved:
-                check(known != nil, "\(key) leaves and was not there")
-                check(!steady.contains(key), "\(key) leaves and was there all the time")
-                told[key] = .some(nil)
+                check(known != nil, "\(key) leaves but was not listed")
+                check(!steady.contains(key), "\(key) leaves although it was always listed")
+                reported[key] = .some(nil)
                 continue
             default: continue
             }
-            told[key] = task.title
+            reported[key] = task.title
         }
     }
 
-    /// Holds what is known against the table.
+    /// Compares the known versions with the table.
     private mutating func compare(isWhole: Bool) async throws {
         let known = try await store.tasks(in: [source.scope.id])[source.scope.id] ?? []
         let versions = Dictionary(known.map { ($0.key.text, $0.title) }) { first, _ in first }
@@ -201,11 +201,13 @@ struct TableHistory {
                 versions[key] == row.version, "\(key) is \(row.version) at \(row.time) and known as \(versions[key] ?? "nothing")"
             )
         }
-        if isWhole { for key in versions.keys where rows[key] == nil { check(false, "\(key) has left and is still known") } }
+        if isWhole { for key in versions.keys where rows[key] == nil { check(false, "\(key) has left but is still known") } }
         // Each known version was reported or belongs to the baseline.
         for (key, version) in versions {
-            if let told = told[key] { check(told == version, "\(key) is known as \(version) and told as \(told ?? "gone")") }
-            told[key] = version
+            if let reported = reported[key] {
+                check(reported == version, "\(key) is known as \(version) and reported as \(reported ?? "gone")")
+            }
+            reported[key] = version
         }
     }
 

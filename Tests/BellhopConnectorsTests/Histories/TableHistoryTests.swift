@@ -1,8 +1,8 @@
 import BellhopTesting
 import Testing
 
-/// Every change once, none lost, in order for each task: over rows of one second, late commits, edits and deletions between pages,
-/// rows that access rules hide, cancelled transactions, lost connections and restarts.
+/// Every change is reported once and in order for each task: with rows of one second, late commits, edits and deletions between
+/// pages, rows hidden by access rules, cancelled transactions, lost connections and restarts.
 @Suite(.timeLimit(.minutes(10))) struct `Random histories of tables` {
     @Test(arguments: 0..<8) func `end as the table has it`(_ part: Int) async throws {
         for number in 0..<Storm.count(150) {

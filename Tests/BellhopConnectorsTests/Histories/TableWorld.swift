@@ -4,23 +4,23 @@ import Simulator
 
 @testable import BellhopConnectors
 
-/// What a simulated table holds, as random hands change it, and what must be known of it.
+/// The content of a simulated table under random changes, and what a poller must know of it.
 ///
-/// Each change gives its row the next version as its title, in the order of committing.
+/// Each change gives its row the next version as its title, in the order of commits.
 struct TableWorld {
     let instance: SimulatedInstance
     private var random: SeededRandom
     private(set) var version = 0
-    /// Rows whose latest change has a stamp, so that a window must show it.
+    /// Rows whose latest change has a timestamp, so that a window must contain it.
     private(set) var stamped: Set<String> = []
-    /// Everything that was touched since `rest`.
+    /// All rows changed since `rest`.
     private(set) var touched: Set<String> = []
     private var hidden: Set<String> = []
-    /// How late a transaction commits at most, when nothing else is known.
+    /// The largest delay of a commit, if none is given.
     private let latest: Int64
-    /// The earliest stamp that a transaction may have that commits now: where the next window starts. Nil before the first poll.
+    /// The earliest possible timestamp of a transaction committed now: the start of the next window. Nil before the first poll.
     var earliest: Timestamp?
-    /// How far the end of a window stays behind the clock.
+    /// The distance of a window's end from the current time.
     private let lag: Int64
 
     static let query = "active=true^priority=1^NQactive=true^state=2^priorityIN2,3"
@@ -37,7 +37,7 @@ struct TableWorld {
 
     mutating func rest() { touched = [] }
 
-    /// The rows that the query asks for and that the account may see, with their versions and times.
+    /// The rows that the query matches and the account may see, with their versions and times.
     var rows: [String: (version: String, time: String)] {
         var rows: [String: (version: String, time: String)] = [:]
         for task in instance.tasks where !hidden.contains(task.id) && Self.isAskedFor(task) {
@@ -63,7 +63,7 @@ struct TableWorld {
         touched.insert(task.id)
     }
 
-    /// Lets something happen to a row.
+    /// Makes a random change to a row.
     mutating func happen() {
         let tasks = instance.tasks
         guard let task = tasks.randomElement(using: &random), !(tasks.count < Self.most && random.oneIn(4)) else {
@@ -89,14 +89,14 @@ struct TableWorld {
             instance.deleteTask(task.id)
         default:
             if hidden.remove(task.id) == nil { hidden.insert(task.id) }
-            // Who comes to see a row sees a change without a stamp.
+            // A row that becomes visible appears as a change without a new timestamp.
             stamped.remove(task.id)
             let hidden = hidden
             instance.changeUser("john.doe") { $0.hiddenTasks = hidden }
         }
     }
 
-    /// A stamp as a transaction has it that commits only now: often one on an edge, where a window starts or ends, or that of another row.
+    /// The timestamp of a transaction committed only now: often at the start or end of a window, or equal to that of another row.
     private mutating func lateStamp() -> String {
         let now = instance.time / 1_000_000
         let first = min(earliest?.seconds ?? now - latest, now)

@@ -24,7 +24,7 @@ import Testing
             {"meta": {"id": "x/1"}, "status": null, "n": "many"}]}}
         """
 
-    @Test func `an unknown field is reported when all items are read, with the field that was meant`() throws {
+    @Test func `an unknown field is reported with a suggestion once all items are read`() throws {
         let reading = try reading(
             Settings([
                 "id": "id",
@@ -40,7 +40,7 @@ import Testing
         #expect(reading.details(of: ["1"], in: listing, for: "orders").notice == nil, "one item is not all")
     }
 
-    @Test func `items are tasks by the ways that the settings name`() throws {
+    @Test func `items become tasks by the paths in the settings`() throws {
         let reading = try reading(settings)
         let listing = try reading.listing(Array(body.utf8), from: "shop")
         let details = reading.details(of: ["7", "x/1", "gone"], in: listing, for: "orders")
@@ -69,7 +69,7 @@ import Testing
         #"{"data": {"orders": [{"meta": {"id": 1}}, {"meta": {"id": 1}}]}}"#,
         #"{"data": {"orders": [{"meta": {"id": ""}}]}}"#, #"{"data": {"orders": [1]}}"#, #"{"data": {"orders": "#, "<html>", "",
     ])
-    func `an answer that is not a whole list with ids that differ is an error, not a part`(_ body: String) throws {
+    func `an answer that is not a complete list with distinct ids is an error, not a part`(_ body: String) throws {
         let reading = try reading(settings)
         let failure = #expect(throws: Failure.self) { _ = try reading.listing(Array(body.utf8), from: "shop (h:1)") }
         #expect(failure?.reason == .badAnswer)
@@ -85,7 +85,7 @@ import Testing
         #expect(try reading.listing(pages: [one, three], from: "shop").entries.map(\.key) == ["1", "2", "3"])
     }
 
-    @Test func `times are read in the forms that servers write`() {
+    @Test func `times are read in the forms that servers use`() {
         let moment = "2026-01-05T09:00:00.000000Z"
         let forms: [JSON] = [
             "2026-01-05T09:00:00Z", "2026-01-05T10:00:00+01:00", "2026-01-05 09:00:00", "2026-01-05T09:00:00", 1_767_603_600,
@@ -123,12 +123,12 @@ import Testing
             (["id": "id", "url": "https://shop.example.com/{id"], "url"),
             (["id": "id", "url": "https://shop.example.com{id}/x"], "url"),
         ] as [(JSON.Object, String)])
-    func `an invalid path is reported with its setting`(_ values: JSON.Object, _ setting: String) {
+    func `an invalid path is reported with the setting it is in`(_ values: JSON.Object, _ setting: String) {
         let error = #expect(throws: ConnectorError.self) { _ = try reading(Settings(values)) }
         #expect(error?.setting == setting)
     }
 
-    @Test func `a source's memory belongs to the items read, not to the fields`() throws {
+    @Test func `a source's memory depends on the items read, not on the fields`() throws {
         var other = settings
         other.values["fields"] = ["status"]
         #expect(try reading(settings).canonical == reading(other).canonical)

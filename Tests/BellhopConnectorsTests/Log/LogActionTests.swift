@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Keeps the lines for standard output. A class over a lock, because the action and the test share it.
+/// The lines written to standard output. A class with a lock, because the action and the test share it.
 private final class Lines: Sendable {
     private let lines = Mutex<[String]>([])
     var all: [String] { lines.withLock { $0 } }
@@ -32,7 +32,7 @@ struct LogActionTests {
 
     private func contents(_ name: String) throws -> String { try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8) }
 
-    @Test func `a text is a line on standard output`() async throws {
+    @Test func `a text is written as a line to standard output`() async throws {
         try await withAction { action in
             _ = try await perform(["text": "paged", "level": "warning", "fields": ["n": 1, "who": "Ada L", "e": ""]], action)
             #expect(
@@ -42,7 +42,7 @@ struct LogActionTests {
         }
     }
 
-    @Test func `in JSON it is an object with everything`() async throws {
+    @Test func `in JSON a line is an object with all facts of the delivery`() async throws {
         try await withAction { action in
             let delivery = SampleDelivery.make(
                 "log", .values(["text": "a\nb", "format": "json", "fields": ["n": 1, "l": ["x"]]]), to: "log")
@@ -56,7 +56,7 @@ struct LogActionTests {
         }
     }
 
-    @Test func `control characters are made visible, and a line stays one`() async throws {
+    @Test func `control characters are made visible, and a line stays one line`() async throws {
         try await withAction { action in
             let text: JSON = "a\u{1B}[31m\r\nb\t\u{202E}c\u{9B}d\u{2028}"
             _ = try await perform(["text": text], action)
@@ -67,7 +67,7 @@ struct LogActionTests {
         }
     }
 
-    @Test func `a file and its folders are made, for their owner only`() async throws {
+    @Test func `a log file and its folders are created for their owner only`() async throws {
         try await withAction { action in
             let receipt = try await perform(["text": "one", "file": "logs/deep/pages.log"], action)
             _ = try await perform(["text": "two", "file": "logs/deep/pages.log"], action)
@@ -79,7 +79,7 @@ struct LogActionTests {
         }
     }
 
-    @Test func `a file that has grown is put aside, and so many are kept`() async throws {
+    @Test func `a full log file is renamed, and a limited number are kept`() async throws {
         try await withAction(rotation: LogRotation(size: 200, keep: 2)) { action in
             for number in 1...20 { _ = try await perform(["text": .string("line \(number)"), "file": "a.log"], action) }
             #expect(try FileManager.default.contentsOfDirectory(atPath: folder).sorted() == ["a.log", "a.log.1", "a.log.2"])
@@ -91,14 +91,14 @@ struct LogActionTests {
         }
     }
 
-    @Test func `a line larger than a file may be is written whole`() async throws {
+    @Test func `a line larger than a log file's limit is written completely`() async throws {
         try await withAction(rotation: LogRotation(size: 100, keep: 1)) { action in
             _ = try await perform(["text": .string(String(repeating: "x", count: 1000)), "file": "a.log"], action)
             #expect(try contents("a.log").utf8.count > 1000)
         }
     }
 
-    @Test func `a file moved or deleted by others is opened again`() async throws {
+    @Test func `a log file moved or deleted by other programs is opened again`() async throws {
         try await withAction { action in
             _ = try await perform(["text": "one", "file": "a.log"], action)
             try FileManager.default.moveItem(atPath: folder + "/a.log", toPath: folder + "/old.log")
@@ -111,7 +111,7 @@ struct LogActionTests {
         }
     }
 
-    @Test func `lines of many deliveries do not run into one another`() async throws {
+    @Test func `concurrent deliveries write separate lines`() async throws {
         try await withAction(rotation: LogRotation(size: 20_000, keep: 100)) { action in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<500 {
@@ -129,7 +129,7 @@ struct LogActionTests {
         }
     }
 
-    @Test func `a full disk is reported clearly, and the log step is retried`() async throws {
+    @Test func `a full disk is reported as such, and the delivery is retried`() async throws {
         try await withAction(below: ["/dev"]) { action in
             let failure = await #expect(throws: Failure.self) { try await perform(["text": "x", "file": "/dev/full"], action) }
             #expect(failure?.reason == .fileSystem)
@@ -141,14 +141,14 @@ struct LogActionTests {
     }
 
     @Test(arguments: ["../a.log", "logs/../../a.log", "/tmp/../etc/x", "", "logs/", "a\u{0}b"])
-    func `no value leads a file elsewhere`(_ name: String) async throws {
+    func `a value cannot lead a log file outside its folder`(_ name: String) async throws {
         try await withAction { action in
             let failure = await #expect(throws: Failure.self) { try await perform(["text": "x", "file": .string(name)], action) }
             #expect(failure?.remedy == .giveUp)
         }
     }
 
-    @Test func `a file lies below the folder of the configuration or one that it names, wherever links lead`() async throws {
+    @Test func `a log file lies below the configuration's folder or a named one, wherever links lead`() async throws {
         let outside = try TemporaryFolder()
         try await withAction(below: [outside.path + "/logs"]) { action in
             try FileManager.default.createSymbolicLink(atPath: folder + "/out", withDestinationPath: outside.path)
@@ -172,7 +172,7 @@ struct LogActionTests {
         }
     }
 
-    @Test func `no file of Bellhop's own is written to, by whatever name`() async throws {
+    @Test func `no file of Bellhop's own is written to, whatever path leads to it`() async throws {
         let own: [LogPlaces.Own] = [
             .file(folder + "/bellhop.yaml"), .file(folder + "/keychain.json"), .store(folder + "/bellhop.db"),
             .rules(folder + "/rules"), .rules(folder + "/more/*.rules"), .folder(folder + "/secrets"),
@@ -198,7 +198,7 @@ struct LogActionTests {
             ]
             let places = LogPlaces(folders: [folder], own: own)
             for name in names {
-                // `bellhop check` asks before anything is written.
+                // `bellhop check` finds the mistake before anything is written.
                 #expect(places.refusal(of: "\(folder)/\(name)") == "this file is Bellhop's own", "\(name)")
                 let failure = await #expect(throws: Failure.self, "\(name)") {
                     try await perform(["text": "x", "file": .string(name)], action)
@@ -214,7 +214,7 @@ struct LogActionTests {
         }
     }
 
-    @Test func `a folder in the log file's place is reported`() async throws {
+    @Test func `a folder in place of the log file is reported`() async throws {
         try await withAction { action in
             try FileManager.default.createDirectory(atPath: folder + "/a.log", withIntermediateDirectories: true)
             let failure = await #expect(throws: Failure.self) { try await perform(["text": "x", "file": "a.log"], action) }
@@ -222,7 +222,7 @@ struct LogActionTests {
         }
     }
 
-    @Test func `standard output that fails is tried again`() async throws {
+    @Test func `a failed write to standard output is retried`() async throws {
         struct Broken: Error {}
         let action = LogAction(baseFolder: "", sink: { _ in throw Broken() })
         let failure = await #expect(throws: Failure.self) { try await perform(["text": "x"], action) }

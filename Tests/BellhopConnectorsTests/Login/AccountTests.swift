@@ -6,9 +6,9 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// The logins that the keychain holds, as every kind of connection uses them.
+/// Logins stored in the keychain, for every kind of connection.
 @Suite struct AccountTests {
-    /// A keychain with one login, which can be changed.
+    /// A keychain with one login that can be changed.
     private final class Chest: Sendable {
         struct Login: Sendable {
             var username = "ada@example.com"
@@ -36,7 +36,7 @@ import Testing
     private let practice = ETOPractice()
     private let chest = Chest()
 
-    /// Runs the body against the services with a connection whose login the keychain holds.
+    /// Runs the body against the services with a connection whose login is in the keychain.
     private func open(_ body: (ETOConnection) async throws -> Void) async throws {
         try await practice.simulation.serve { address in
             let settings = practice.settings(address, ["auth": .null])
@@ -55,7 +55,7 @@ import Testing
         _ = try await connection.session.send(.responses(of: 14, subject: 501))
     }
 
-    @Test func `a login of the keychain has events of its own, and a changed password is seen at the next login`() async throws {
+    @Test func `a login from the keychain has its own event types, and a changed password is used next time`() async throws {
         try await open { connection in
             try await list(connection)
             practice.eto.addAccount("ada@example.com", password: "another")
@@ -66,20 +66,20 @@ import Testing
         #expect(practice.events.summary == ["ks_login_event ok", "session_expired", "ks_login_event ok"])
     }
 
-    @Test func `a refused password that is stored again is tried again, though it is the same`() async throws {
+    @Test func `a refused password that is stored again is tried again, even if it is the same`() async throws {
         chest.login.withLock { $0?.password = "wrong" }
         try await open { connection in
             for _ in 1...3 { #expect(await failure { try await list(connection) }?.reason == .unauthenticated) }
             #expect(practice.eto.counts.failedLogins == 1)
             practice.eto.addAccount("ada@example.com", password: "wrong")
             chest.login.withLock { $0?.mark = "2" }
-            // The pause after a refusal is the connection's; a person's word or time ends it.
+            // The connection pauses after a refusal, until a person asks or time passes.
             await practice.clock.advance(by: .seconds(900))
             try await list(connection)
         }
     }
 
-    @Test func `a login that is another user's since is refused until the agent begins anew`() async throws {
+    @Test func `a stored login that became another user's is refused until the agent restarts`() async throws {
         try await open { connection in
             chest.login.withLock { $0?.username = "eve@example.com" }
             let met = await failure { try await list(connection) }
@@ -102,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: ["servicenow", "eto"])
-    func `a password goes only to the origin that it was typed for`(_ kind: String) async throws {
+    func `a password is sent only to the origin that it was typed for`(_ kind: String) async throws {
         chest.login.withLock { $0?.place = "https://elsewhere.example.com" }
         let address: JSON.Object =
             kind == "eto" ? ["address": "http://127.0.0.1:9"] : ["instance": "http://127.0.0.1:9", "auth": ["keychain": true]]
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `a note of every kind of write has a name that the store forgets with the delivery`() async throws {
+    @Test func `the note of every kind of write has a name that is deleted with its delivery`() async throws {
         let delivery = Delivery(
             id: .init(occasion: Occasion.ID("event/1"), rule: "r", step: StepPath(index: 0), receiver: "x"), revision: "1",
             action: "update", arguments: .values([:]), task: nil, lane: "r", createdAt: practice.clock.now)

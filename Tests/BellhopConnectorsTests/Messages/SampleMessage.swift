@@ -6,7 +6,7 @@ enum SampleMessage {
     static let origin = MessageOrigin(
         delivery: "0123456789abcdef0123456789abcdef", rule: "tell-ops", task: SampleDelivery.task, time: SampleDelivery.now)
 
-    /// One of everything.
+    /// A message with every kind of content.
     static let full = Message(
         title: [.value("INC0010021"), .text(" needs somebody")],
         text: [

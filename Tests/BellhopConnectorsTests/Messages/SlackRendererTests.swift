@@ -6,7 +6,7 @@ import Testing
 struct SlackRendererTests {
     private func render(_ message: Message) -> JSON { SlackRenderer().render(message, from: SampleMessage.origin) }
 
-    /// All strings under these keys, anywhere in the blocks.
+    /// All strings with these keys, anywhere in the blocks.
     private func words(_ json: JSON, _ key: String = "text") -> [String] {
         switch json {
         case .array(let items): items.flatMap { words($0, key) }
@@ -18,7 +18,7 @@ struct SlackRendererTests {
 
     private func types(_ json: JSON) -> Set<String> { Set(words(json, "type")) }
 
-    @Test func `a message with everything is these blocks`() throws {
+    @Test func `a message with every kind of content becomes the expected blocks`() throws {
         let expected = try JSON.parse(
             #"""
             {"text": "Critical: INC0010021 needs somebody\n\nSee now! or soon: rm -rf\nthe task (https://x.example/a b)\n\nSecond.\n\n1. one\n2. two\n\nState: In Progress\nGroup: Network\n\n- INC1 (https://x.example/1) a\n- INC2 b\nand 3 more\n\nOpen: https://acme.service-now.com/x?y=1&amp;z=2",
@@ -54,7 +54,7 @@ struct SlackRendererTests {
         #expect(render(SampleMessage.full) == expected, "\(render(SampleMessage.full).text(.pretty))")
     }
 
-    @Test func `a title alone is a header and a line of context`() {
+    @Test func `a message with only a title is a header and a line of context`() {
         #expect(
             render(SampleMessage.titled("Hello"))["blocks"]?.asArray?.compactMap { $0["type"]?.asString } == [
                 "header", "context",
@@ -70,7 +70,7 @@ struct SlackRendererTests {
     func `a value is shown character by character and is never markup`(_ value: String) {
         let message = render(SampleMessage.saying(value))
         let blocks = message["blocks"] ?? .null
-        // Nothing that Slack parses for markup, and nothing that mentions or links.
+        // No character that Slack parses as markup, and no mention or link.
         #expect(
             types(blocks).isDisjoint(with: ["mrkdwn", "markdown", "link", "user", "usergroup", "broadcast", "channel", "emoji"]))
         #expect(words(blocks).contains(value))
@@ -84,7 +84,7 @@ struct SlackRendererTests {
         #expect(message["mrkdwn"] == false)
     }
 
-    @Test func `newlines in titles, items and fields become blanks, in texts they stay`() {
+    @Test func `newlines become spaces in titles, items and fields, and are kept in texts`() {
         let blocks = render(SampleMessage.saying("one\r\ntwo\u{2028}three\tfour"))["blocks"] ?? .null
         #expect(words(blocks[0] ?? .null) == ["one two three four"])
         #expect(words(blocks[1] ?? .null) == ["Says one\ntwo\nthree\tfour"])
@@ -92,7 +92,7 @@ struct SlackRendererTests {
         #expect(words(blocks[3] ?? .null) == ["one two three four"])
     }
 
-    @Test func `overrides of direction and control characters go, marks of direction stay`() {
+    @Test func `overrides of direction and control characters are removed, and marks of direction are kept`() {
         let blocks = render(SampleMessage.saying("a\u{202E}b\u{2066}c\u{0}d\u{1B}[31m\u{200F}e\u{9B}f"))["blocks"] ?? .null
         #expect(words(blocks[1] ?? .null) == ["Says abcd[31m\u{200F}ef"])
     }
@@ -109,13 +109,13 @@ struct SlackRendererTests {
         #expect(words(blocks).contains(address.isEmpty ? "label ()" : "label (\(address))"))
     }
 
-    @Test func `a linked address can end nothing early`() {
+    @Test func `a linked address cannot end its markup early`() {
         let message = Message(
             title: [.text("t")], text: [.paragraph([.link(label: [], address: [.value(#"https://x.example/a|b>c"d é"#)])])])
         #expect(words(render(message)["blocks"] ?? .null, "url") == ["https://x.example/a%7Cb%3Ec%22d%20%C3%A9"])
     }
 
-    @Test func `100 kB of text are cut with an ellipsis, within every limit`() {
+    @Test func `100 kB of text are cut with an ellipsis, within all limits`() {
         var message = SampleMessage.saying(String(repeating: "<&é", count: 25_000))
         message.list?.items = Array(repeating: [.value(String(repeating: "x", count: 5000))], count: 100)
         message.fields = Array(repeating: message.fields[0], count: 20)
@@ -131,20 +131,20 @@ struct SlackRendererTests {
         #expect(words(blocks).contains { $0.hasPrefix("and ") && $0.hasSuffix(" more") })
         let text = rendered["text"]?.asString ?? ""
         #expect(text.unicodeScalars.count < 40_000)
-        // No entity is torn: taking the whole ones out leaves no ampersand.
+        // No entity is cut: without the complete ones no ampersand is left.
         let rest = text.replacing("&lt;", with: "").replacing("&amp;", with: "").replacing("&gt;", with: "")
         #expect(!rest.contains("&"))
         #expect(text.hasSuffix("…"))
     }
 
-    @Test func `a message of nothing but tiny runs stays within the total`() {
+    @Test func `a message of very many short runs stays within the total limit`() {
         let runs = (0..<5000).flatMap { _ in [Message.Inline.text("a"), .strong([.text("b")])] }
         let message = Message(title: [.text("t")], text: [.paragraph(runs)], fields: [.init(name: [.text("n")], value: runs)])
         let elements = words(render(message)["blocks"] ?? .null).count
         #expect(elements * SlackLimits.element <= SlackLimits.total)
     }
 
-    @Test func `a cut falls between characters as people see them`() {
+    @Test func `a text is cut between characters as people see them`() {
         #expect(DisplayText.cut("ab👨‍👩‍👧cd", to: 5) == "ab…")
         #expect(DisplayText.cut("e\u{301}e\u{301}e\u{301}", to: 4) == "e\u{301}…")
         #expect(DisplayText.cut("abc", to: 3) == "abc")
@@ -152,7 +152,7 @@ struct SlackRendererTests {
         #expect(DisplayText.cut("abcd", to: 0) == "")
     }
 
-    @Test func `a list too long for the message is counted out`() {
+    @Test func `a list too long for the message ends with the number of items left out`() {
         var message = SampleMessage.titled("t")
         message.list = .init(items: (0..<100).map { [.value("item \($0) " + String(repeating: "x", count: 190))] }, more: 7)
         let list = render(message)["blocks"]?[1]
@@ -161,13 +161,13 @@ struct SlackRendererTests {
         #expect(words(list?["elements"]?[1] ?? .null) == ["and \(107 - shown) more"])
     }
 
-    @Test func `an empty list says its word`() {
+    @Test func `an empty list shows its substitute text`() {
         var message = SampleMessage.titled("t")
         message.list = .init(items: [], empty: [.text("Nothing open.")])
         #expect(words(render(message)["blocks"]?[1] ?? .null) == ["Nothing open."])
     }
 
-    @Test func `a blank title gives way to the rule's name`() {
+    @Test func `a blank title is replaced by the rule's name`() {
         #expect(words(render(SampleMessage.titled(" \u{202E}\n"))["blocks"]?[0] ?? .null) == ["tell-ops"])
     }
 
@@ -177,7 +177,7 @@ struct SlackRendererTests {
         #expect(render(message)["text"] == "It is late.")
     }
 
-    @Test func `a message that stands in for another says so`() {
+    @Test func `a message that replaces another says so`() {
         var message = SampleMessage.titled("t")
         message.isFallback = true
         let context = words(render(message)["blocks"]?[1] ?? .null).first ?? ""

@@ -3,7 +3,7 @@ import BellhopCore
 import Testing
 
 struct WebhookMessageRendererTests {
-    @Test func `a message with everything is this document`() throws {
+    @Test func `a message with every kind of content becomes the expected document`() throws {
         let expected = try JSON.parse(
             #"""
             {"type": "message", "id": "0123456789abcdef0123456789abcdef", "timestamp": "2026-01-05T09:00:00.000000Z",
@@ -23,7 +23,7 @@ struct WebhookMessageRendererTests {
     }
 
     @Test(arguments: [#"<!channel> ${{ secret.x }} "; DROP TABLE"#, "&lt;", "*bold*", "a\u{202E}b", "x\ny"])
-    func `values arrive as they were`(_ value: String) throws {
+    func `values arrive unchanged`(_ value: String) throws {
         let rendered = WebhookMessageRenderer().render(SampleMessage.saying(value), from: SampleMessage.origin)
         let read = try JSON.parse(rendered.encoded())
         #expect(read["title"] == .string(value))
@@ -38,7 +38,7 @@ struct WebhookMessageRendererTests {
         for name in ["list", "link", "thread", "task"] { #expect(rendered[name] == .some(.null)) }
     }
 
-    @Test func `the plain text of an empty list is its word`() {
+    @Test func `the plain text of an empty list is its substitute text`() {
         var message = SampleMessage.titled("Digest")
         message.list = .init(items: [], empty: [.text("Nothing open.")])
         #expect(PlainRenderer().text(message) == "Digest\n\nNothing open.")

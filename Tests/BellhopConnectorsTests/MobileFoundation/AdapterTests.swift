@@ -51,7 +51,7 @@ import Testing
         #expect((method == "GET" ? request.query : request.text) == "params=%5B%22it%27s%22%2C2%2Cnull%5D")
     }
 
-    @Test func `a person's retry of a call is not held again for an earlier doubt`() async throws {
+    @Test func `a person's retry of a call is not held for an earlier uncertain attempt`() async throws {
         let now = practice.clock.now
         practice.runtime.addAdapter("feed", .init(isJavaScript: true) { _ in .init(body: #"{"isSuccessful": true}"#) })
         let arguments: JSON.Object = ["adapter": "feed", "procedure": "post"]
@@ -78,7 +78,7 @@ import Testing
         (#"{"isSuccessful": "no"}"#, .serverError, true), (#"{"isSuccessful": []}"#, .serverError, true),
         ("\u{FEFF}" + #"{"isSuccessful": false}"#, .serverError, true),
     ])
-    func `200 with an isSuccessful that is not true is the back end's failure`(
+    func `a 200 whose isSuccessful is not true is a failure of the back end`(
         _ body: String, _ reason: Failure.Reason, _ again: Bool
     ) async throws {
         practice.runtime.addAdapter("feed", .init(isJavaScript: true) { _ in .init(body: body) })
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `the word in a text is not a failure`() async throws {
+    @Test func `isSuccessful inside a text is not a failure`() async throws {
         practice.runtime.addAdapter(
             "feed",
             .init { _ in .init(body: #"[{"id": 1, "note": "\"isSuccessful\": false"}, {"id": 2, "isSuccessful": false}]"#) })
@@ -105,7 +105,7 @@ import Testing
         #expect(entries.count == 2)
     }
 
-    @Test func `a call with an unknown outcome is repeated only if it is repeatable`() async throws {
+    @Test func `a call with an unknown outcome is repeated only if it is marked as repeatable`() async throws {
         practice.runtime.addAdapter("java", .init { _ in .init(body: "{}") })
         try await practice.open { connection, _ in
             _ = try await practice.call(connection, ["adapter": "java"])
@@ -125,7 +125,7 @@ import Testing
                 #expect(again?.remedy == (isHeld ? .hold : nil))
                 #expect((practice.simulation.requests.count() == asked) == isHeld)
             }
-            // A person's retry counts from 1 again.
+            // A person's retry counts attempts from 1 again.
             _ = try await practice.call(
                 connection, ["adapter": "java"], attempt: Attempt(number: 1, now: start, lastUncertain: start))
         }
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `an incomplete answer is not a list`() async throws {
+    @Test func `an answer that is not the expected list fails the poll`() async throws {
         practice.runtime.addAdapter("feed", .init { _ in .init(202, body: "[]") })
         let found: Failure? = try await practice.open { connection, _ in
             let source = try AdapterSource(
@@ -195,7 +195,7 @@ import Testing
         #expect(practice.simulation.requests.all.last?.path == "/mfp/api/services/resorts/cities")
     }
 
-    @Test func `a source reads items, and its memory belongs to the query`() async throws {
+    @Test func `a source reads items, and its memory depends on the request`() async throws {
         practice.runtime.addAdapter(
             "feed",
             .init(scopes: ["orders"], isJavaScript: true) { call in
@@ -237,10 +237,10 @@ import Testing
             (["adapter": "a", "json": [:], "text": "x"], "text"), (["adapter": "a", "data": "!"], "data"),
             (["adapter": "a", "headers": ["Authorization": "x"]], "headers"), (["address": "ftp://x/"], "address"),
         ] as [(JSON.Object, String)])
-    func `an argument that cannot be sent is reported by its name`(_ arguments: JSON.Object, _ setting: String) {
+    func `an argument that cannot be sent is reported by name`(_ arguments: JSON.Object, _ setting: String) {
         do throws(AdapterRequest.Problem) {
             _ = try AdapterRequest(arguments, method: "POST")
-            Issue.record("this can be asked")
+            Issue.record("the request was accepted")
         } catch {
             #expect(error.setting == setting)
         }

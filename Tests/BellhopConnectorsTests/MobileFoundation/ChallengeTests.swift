@@ -11,7 +11,7 @@ import Testing
 
     private func statuses() -> Int { practice.simulation.requests.count(path: "/mfp/api/adapters") }
 
-    @Test func `a resource that wants a token gets one, and the next request has it at once`() async throws {
+    @Test func `a resource that requires a token gets one, and the next request sends it at once`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         try await practice.open { connection, _ in
             for _ in 1...3 { _ = try await practice.call(connection, orders) }
@@ -38,7 +38,7 @@ import Testing
         #expect(practice.runtime.counts.calls == 3)
     }
 
-    @Test func `scopes that the settings name are asked for from the start`() async throws {
+    @Test func `scopes in the settings are requested from the start`() async throws {
         practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: "[]") })
         var arguments = orders
         arguments["scope"] = "orders"
@@ -46,7 +46,7 @@ import Testing
         #expect(statuses() == 1)
     }
 
-    @Test func `a token that is not valid any more is replaced, and the request replayed once`() async throws {
+    @Test func `a token that is no longer valid is replaced, and the request replayed once`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         try await practice.open { connection, _ in
             _ = try await practice.call(connection, orders)
@@ -57,7 +57,7 @@ import Testing
         #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
     }
 
-    @Test func `tokens that are never valid do not loop`() async throws {
+    @Test func `tokens that are never valid cause no endless loop`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         practice.runtime.setLifetime(0)
         let failure = await failure {
@@ -67,7 +67,7 @@ import Testing
         #expect(statuses() == 3)
     }
 
-    @Test func `a token is replaced before it ends`() async throws {
+    @Test func `a token is replaced before it expires`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         try await practice.open { connection, _ in
             _ = try await practice.call(connection, orders)
@@ -81,7 +81,7 @@ import Testing
         #expect(practice.events.summary == ["login_event ok"])
     }
 
-    @Test func `a refusal without a challenge is one, and so is a scope that the client may not have`() async throws {
+    @Test func `a refusal without a challenge is final, and so is a scope that the client may not have`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(403, body: "{}") })
         practice.runtime.addAdapter("secret", .init(scopes: ["admin"]) { _ in .init(body: "[]") })
         try await practice.open { connection, _ in
@@ -112,7 +112,7 @@ import Testing
         #expect(practice.events.summary.last == "login_event failed")
     }
 
-    @Test func `a wrong secret is tried once, also after a restart`() async throws {
+    @Test func `a wrong secret is tried once, across a restart too`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         let name = try await practice.simulation.serve { address in
             for _ in 1...2 {
@@ -140,7 +140,7 @@ import Testing
             (400, #"{"error": "invalid_scope"}"#, .forbidden), (403, "{}", .forbidden), (500, "{}", .serverError),
             (502, "<html>bad gateway</html>", .gateway), (200, "<html>login</html>", .unexpectedPage), (200, "{}", .badAnswer),
         ])
-    func `errors of the token endpoint are reported as they are, and only a refused client is remembered`(
+    func `errors of the token endpoint are reported, and only a refused client is remembered`(
         _ status: Int, _ body: String, _ reason: Failure.Reason
     ) async throws {
         practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: "[]") })
@@ -152,7 +152,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty == (reason != .unauthenticated))
     }
 
-    @Test func `each named fault is handled as the server reports it`() async throws {
+    @Test func `each simulated fault is handled by the server's answer`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         try await practice.open { connection, _ in
             func call() async -> Failure? { await failure { _ = try await practice.call(connection, orders) } }
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `many who want the same token ask for it once`() async throws {
+    @Test func `concurrent requests for the same token ask for it once`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         try await practice.open { connection, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -192,7 +192,7 @@ import Testing
         #expect(requests.first?.query == "y=1&z=2")
     }
 
-    @Test func `a server outside that the connection does not list is sent nothing`() async throws {
+    @Test func `an external server that the connection does not list is sent nothing`() async throws {
         try await practice.open { connection, _ in
             let failure = await failure {
                 _ = try await practice.call(connection, ["address": "https://elsewhere.example.com/x", "method": "GET"])
@@ -215,11 +215,11 @@ import Testing
             (403, "Bearer error=\"insufficient_scope\"", nil),
             (403, "Bearer", nil), (401, "Basic realm=\"x\"", nil), (401, "Bearerish", nil), (200, "Bearer", nil),
         ] as [(Int, String, BearerChallenge?)])
-    func `challenges are read as they are written`(_ status: Int, _ field: String, _ expected: BearerChallenge?) {
+    func `a challenge is parsed from its header field`(_ status: Int, _ field: String, _ expected: BearerChallenge?) {
         #expect(BearerChallenge(HTTPResponse(status: status, headers: ["WWW-Authenticate": field])) == expected)
     }
 
-    @Test func `no secret is in any failure, event or note, whatever the server says`() async throws {
+    @Test func `no failure, event or note contains a secret, whatever the server answers`() async throws {
         let paths = ["/mfp/api/az", "/mfp/api/adapters"]
         for path in paths {
             for status in [200, 400, 401, 403, 500] {
@@ -240,7 +240,7 @@ import Testing
                     practice.simulation.faults.removeAll()
                     practice.simulation.faults.add(.status(200, body: "[\(items)]"), path: paths[1], times: nil)
                     let listed = await BellhopConnectorsTests.failure { _ = try await source.list(from: Standing()) }
-                    // A secret that was refused is not shown again.
+                    // A refused secret is not shown either.
                     #expect(listed?.reason == (path == paths[0] && status == 401 ? .unauthenticated : .badAnswer))
                     for text in [
                         "\(listed, default: "")", "\(failure, default: "")", "\(practice.events.events)",

@@ -21,7 +21,7 @@ import Testing
             .map { "\($0.verdict.rawValue) \($0.subject): \($0.text)" }
     }
 
-    @Test func `token, clock and adapters are reported, with the scopes they need, using only GET`() async throws {
+    @Test func `token, clock and adapters are reported with their scopes, using only GET`() async throws {
         practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: #"[{"id": 1}, {"id": 2}]"#) })
         let lines = try await look(
             [
@@ -39,13 +39,13 @@ import Testing
         #expect(asked.allSatisfy { $0.method == "GET" })
     }
 
-    @Test func `a wrong secret is one line, and is tried once`() async throws {
+    @Test func `a wrong secret is reported on one line, and tried once`() async throws {
         let lines = try await look([Self.source("orders", ["adapter": "orders", "id": "id"])], secret: "wrong")
         #expect(lines.map { $0.prefix(7) } == ["ok conn", "missing", "ok cloc"])
         #expect(practice.runtime.counts.refusedClients == 1)
     }
 
-    @Test func `doctor, query and the agent try a refused secret once together, and a login by a person again`() async throws {
+    @Test func `doctor, query and the agent together try a refused secret once, and a person's login once more`() async throws {
         practice.runtime.addAdapter("orders", .init(scopes: ["orders"]) { _ in .init(body: "[]") })
         let orders = Self.source("orders", ["adapter": "orders", "id": "id"])
         try await practice.simulation.serve { address in
@@ -54,7 +54,7 @@ import Testing
                     await connection.examine(ConnectionNeeds(sources: [orders]))
                 }
                 #expect(findings.contains { $0.verdict == .missing })
-                // As both the agent and `query` ask.
+                // As both the agent and `query` do.
                 let refused = await failure {
                     try await practice.open(at: address, secret: "wrong", ["scope": ["orders"]]) { connection, _ in
                         let source = try connection.source("orders", kind: "adapter", settings: orders.settings)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a missing scope, a missing adapter, and a failing back end are reported`() async throws {
+    @Test func `a missing scope, a missing adapter and a failing back end are reported`() async throws {
         practice.runtime.addAdapter("vault", .init(scopes: ["admin"]) { _ in .init(body: "[]") })
         practice.runtime.addAdapter("broken", .init(isJavaScript: true) { _ in .init(body: #"{"isSuccessful": false}"#) })
         let lines = try await look([

@@ -10,7 +10,7 @@ import Testing
 @Suite struct AssertionTests {
     let practice = Practice()
 
-    /// Made once: it takes seconds.
+    /// Generated once, because it takes seconds.
     private static let rsa = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
 
     private static func pair(_ algorithm: String) throws -> (secret: String, open: String) {
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: ["RS256", "RS384", "RS512", "ES256", "ES384", "ES512"])
-    func `an assertion is signed, and new each time`(_ algorithm: String) async throws {
+    func `an assertion is signed anew for each request`(_ algorithm: String) async throws {
         let (secret, open) = try Self.pair(algorithm)
         let key = try SigningKey(pem: secret, algorithm: #require(SigningKey.Algorithm(rawValue: algorithm)), from: "key.pem")
         practice.instance.addClient("bellhop") { $0.publicKey = open }
@@ -40,7 +40,7 @@ import Testing
             let settings = OAuthSettings(
                 grant: .jwt(assertion), clientID: "bellhop", clientSecret: "client-secret", secretInHeader: false, scope: nil,
                 parameters: [], tokenAddress: try HTTPAddress(address + "/oauth_token.do"))
-            for _ in 1...2 {  // the second is after a restart
+            for _ in 1...2 {  // the second after a restart
                 let exchange = try HTTPConnection(.init(name: "snow"), clock: practice.clock)
                 let client = OAuthClient(settings, connection: "snow", exchange: exchange, environment: practice.environment())
                 _ = try await client.authorization()

@@ -9,7 +9,7 @@ import Testing
     let practice = Practice()
     let keeper = MemoryKeeper()
 
-    /// A browser whose user is logged in: where the page leads it.
+    /// A browser whose user is logged in. Returns the address to which the page redirects.
     private func agree(_ page: String) async throws -> String {
         let http = try HTTPConnection(.init(name: "browser"), clock: practice.clock)
         let login = Base64.basic(username: "john.doe", password: "correct horse")
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [Practice.clientSecret, nil])
-    func `an agreement brings tokens, with proof of who asked`(_ secret: String?) async throws {
+    func `an agreement returns tokens for the client that requested it`(_ secret: String?) async throws {
         var settings = practice.oauth("authorization_code") { $0.secret = secret }
         settings["client_secret"] = secret.map(JSON.string)
         try await practice.simulation.serve { address in
@@ -32,7 +32,7 @@ import Testing
             #expect(back.hasPrefix(OAuthSettings.defaultRedirect + "?code="))
             try await client.redeem(try request.code(in: back), of: request)
             let token = try await client.authorization()
-            // After a restart the token that is kept is used, and renewed when it is time.
+            // After a restart the stored token is used, and renewed in time.
             let later = try practice.client(address, settings, keeper: keeper)
             #expect(try await later.authorization().text == token.text)
             await practice.clock.advance(by: .seconds(1750))
@@ -42,14 +42,14 @@ import Testing
         #expect(practice.instance.counts.tokensRefused == 0)
     }
 
-    @Test func `a code that somebody else asked for is worth nothing`() async throws {
+    @Test func `a code requested by another client is refused`() async throws {
         let settings = practice.oauth("authorization_code")
         try await practice.simulation.serve { address in
             let client = try practice.client(address, settings, keeper: keeper)
             let (mine, theirs) = (try #require(await client.askPerson()), try #require(await client.askPerson()))
             let back = try await agree(theirs.page)
             #expect(throws: AuthorizationRequest.Problem.self) { try mine.code(in: back) }
-            // A page that makes the browser come without a query ends nothing.
+            // A page that sends the browser without a query does not end the wait.
             let stray = #expect(throws: AuthorizationRequest.Problem.self) { try mine.code(at: "/callback") }
             #expect(stray?.isForeign == true)
             let code = try theirs.code(in: back)
@@ -60,7 +60,7 @@ import Testing
         #expect(keeper.all.isEmpty)
     }
 
-    @Test func `the reply is read as address, query or bare code, and must have our state`() async throws {
+    @Test func `the reply may be an address, a query or a bare code, and must have our state`() async throws {
         let settings = practice.oauth("authorization_code")
         let request = try #require(await practice.client("http://127.0.0.1:1", settings).askPerson())
         let good = "code=a%2Fb%3D&state=\(request.state)"

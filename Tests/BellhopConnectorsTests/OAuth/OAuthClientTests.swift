@@ -32,7 +32,7 @@ import Testing
         #expect(Set(request.form.map(\.name)) == ["grant_type", "client_id", "client_secret", "username", "password"])
     }
 
-    @Test func `a token endpoint that asks for time gets it, after a restart too, unless a person calls`() async throws {
+    @Test func `a token endpoint that asks for a wait gets it, across a restart too, unless a person asks`() async throws {
         let settings = practice.oauth("client_credentials")
         try await practice.simulation.serve { address in
             practice.simulation.faults.add(.tooManyRequests(.seconds(120)))
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `a token is renewed a margin before its end, with the refresh token`() async throws {
+    @Test func `a token is renewed a margin before it expires, with the refresh token`() async throws {
         let settings = practice.oauth("password")
         try await practice.simulation.serve { address in
             let client = try practice.client(address, settings)
@@ -66,10 +66,10 @@ import Testing
         #expect(asked("refresh_token") == 1)
     }
 
-    @Test func `the same token handed out again is used to its end, and asked about no more than that`() async throws {
+    @Test func `a token that the endpoint returns again is used to its end, without a request each time`() async throws {
         let settings = practice.oauth("client_credentials")
         try await practice.simulation.serve { address in
-            // Somebody else of this client asked long ago: three seconds are left.
+            // Another user of this client requested it long ago: three seconds are left.
             let old = try #require(practice.instance.accessToken(of: "john.doe", client: "bellhop"))
             await practice.clock.advance(by: .milliseconds(1_796_500))
             let client = try practice.client(address, settings)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a token that was refused is renewed once for all who met the refusal`() async throws {
+    @Test func `a refused token is renewed once for all requests that were refused`() async throws {
         let settings = practice.oauth("password")
         try await practice.simulation.serve { address in
             let client = try practice.client(address, settings)
@@ -99,7 +99,7 @@ import Testing
         #expect(asked() == 2)
     }
 
-    @Test func `no refresh token in the answer leaves the old one good`() async throws {
+    @Test func `an answer without a refresh token leaves the old one valid`() async throws {
         let settings = practice.oauth("password") { $0.next = .none }
         practice.instance.changeClient("bellhop") { $0.next = .same }
         try await practice.simulation.serve { address in
@@ -115,7 +115,7 @@ import Testing
         #expect(asked("refresh_token") == 3)
     }
 
-    @Test func `a refresh token that has run out is followed by the grant itself`() async throws {
+    @Test func `an expired refresh token is replaced by repeating the grant`() async throws {
         let settings = practice.oauth("password") { $0.refreshSeconds = 3600 }
         try await practice.simulation.serve { address in
             let client = try practice.client(address, settings)
@@ -128,7 +128,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a replaced refresh token is kept before the token is used, over a restart too`() async throws {
+    @Test func `a replaced refresh token is stored before the new token is used, also after a restart`() async throws {
         _ = practice.oauth("refresh_token") { $0.next = .other }
         let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
         let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
@@ -146,7 +146,7 @@ import Testing
         #expect(asked() == 3)
     }
 
-    @Test func `a refresh token that cannot be stored is reported, not lost, and stored later`() async throws {
+    @Test func `a refresh token that cannot be stored is reported, kept, and stored later`() async throws {
         _ = practice.oauth("refresh_token") { $0.next = .other }
         let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
         let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
@@ -165,7 +165,7 @@ import Testing
         #expect(keeper.all["snow"]?.refresh != nil)
     }
 
-    @Test func `a token that another program got meanwhile is taken from the keychain`() async throws {
+    @Test func `a token that another program has renewed is taken from the keychain`() async throws {
         _ = practice.oauth("refresh_token") { $0.next = .other }
         let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
         let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
@@ -182,7 +182,7 @@ import Testing
         #expect(practice.instance.counts.tokensRefused == 0)
     }
 
-    @Test func `tokens of another client or another first refresh token are not used`() async throws {
+    @Test func `tokens of another client or of another first refresh token are not used`() async throws {
         _ = practice.oauth("refresh_token")
         let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
         try await keeper.keep(KeptTokens(refresh: "of-another", origin: "another"), of: "snow")
@@ -193,7 +193,7 @@ import Testing
         #expect(practice.instance.counts.tokensRefused == 0)
     }
 
-    @Test func `a refusal is final, for all waiters and over a restart, until the credentials change`() async throws {
+    @Test func `a refusal is final for all waiting requests and across a restart, until the credentials change`() async throws {
         let wrong = practice.oauth("client_credentials", ["client_secret": "canary-wrong-secret"])
         try await practice.simulation.serve { address in
             for _ in 1...2 {
@@ -217,7 +217,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `somebody who calls for it asks again in spite of a refusal`() async throws {
+    @Test func `a person's request tries again in spite of a refusal`() async throws {
         let settings = practice.oauth("client_credentials") { $0.grants = [] }
         try await practice.simulation.serve { address in
             let client = try practice.client(address, settings)
@@ -232,7 +232,7 @@ import Testing
     @Test(arguments: [
         Fault.badGateway, .internalError, .hibernating, .loginPage, .resetBefore, .tooManyRequests(.seconds(7)), .redirectToLogin,
     ])
-    func `an outage of the token endpoint is not a refusal, and a valid token is used meanwhile`(_ fault: Fault) async throws {
+    func `an outage of the token endpoint is not a refusal, and a valid token stays in use`(_ fault: Fault) async throws {
         let settings = practice.oauth("password")
         try await practice.simulation.serve { address in
             let client = try practice.client(address, settings)
@@ -253,7 +253,7 @@ import Testing
         #expect(practice.notebook.all.keys.allSatisfy { $0.hasSuffix("/pause") })
     }
 
-    @Test func `who is called off while a token is on its way does not lose it`() async throws {
+    @Test func `a request cancelled while its token is fetched does not lose the token`() async throws {
         _ = practice.oauth("refresh_token") { $0.next = .other }
         let first = try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop"))
         let settings = practice.oauth("refresh_token", ["refresh_token": .string(first)]) { $0.next = .other }
@@ -268,7 +268,7 @@ import Testing
         }
     }
 
-    @Test func `a client may show its secret in the header`() async throws {
+    @Test func `a client can send its secret in the header`() async throws {
         let settings = practice.oauth("client_credentials", ["client_auth": "header"])
         try await practice.simulation.serve { address in _ = try await practice.client(address, settings).authorization() }
         let request = try #require(practice.simulation.requests.all.first)
@@ -276,7 +276,7 @@ import Testing
         #expect(request.header("Authorization")?.hasPrefix("Basic ") == true)
     }
 
-    @Test func `neither a token nor a setting prints itself`() async throws {
+    @Test func `neither a token nor its settings print their secrets`() async throws {
         let settings = practice.oauth("password")
         try await practice.simulation.serve { address in
             let client = try practice.client(address, settings)

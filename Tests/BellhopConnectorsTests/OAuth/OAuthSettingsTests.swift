@@ -45,7 +45,7 @@ import Testing
                 "A token endpoint has no query or password; further fields go into `parameters`."
             ),
         ] as [(JSON.Object, String, String)])
-    func `a setting that a grant lacks or does not take is refused by name`(
+    func `a missing or unknown setting of a grant is refused by name`(
         _ settings: JSON.Object, _ setting: String, _ message: String
     ) {
         var settings = settings
@@ -53,7 +53,7 @@ import Testing
         #expect(problem(settings) == ConnectorError(connection: "snow", setting: "auth.oauth.\(setting)", message))
     }
 
-    @Test func `a system without its own endpoint needs a named one`() {
+    @Test func `a system without an endpoint of its own needs one in the settings`() {
         let settings: JSON.Object = ["grant": "client_credentials", "client_id": "a", "client_secret": "b"]
         #expect(problem(settings) == nil)
         #expect(problem(settings, hasDefaults: false)?.message == "The grant client_credentials needs `token_url` here.")

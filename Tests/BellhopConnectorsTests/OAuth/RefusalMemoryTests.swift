@@ -4,7 +4,7 @@ import Testing
 @testable import BellhopConnectors
 
 @Suite struct RefusalMemoryTests {
-    @Test func `a refusal that the notebook does not take is known all the same, also beside an older one`() async throws {
+    @Test func `a refusal that the notebook cannot store is remembered in memory, beside an older one too`() async throws {
         let notebook = MemoryNotebook()
         let memory = RefusalMemory(connection: "snow", instance: "https://a", notebook: notebook) { 7 }
         func credentials(_ password: String) -> Credentials { Credentials(username: "ada", password: password) }

@@ -18,7 +18,7 @@ import Testing
             ("<a href=\"x>y\">link</a>", "link"), ("</p></div>stray", "stray"), ("<p", ""), ("<", "<"), ("a<b", "a"),
             ("<script>unclosed", ""), ("&nbsp;a&nbsp;&nbsp;b&shy;c", "a bc"), ("", ""),
         ])
-    func `a page is read as its words`(_ html: String, _ words: String) {
+    func `a page is read as its visible text`(_ html: String, _ words: String) {
         #expect(text(html) == words)
     }
 
@@ -28,11 +28,11 @@ import Testing
             ("&euro;&nope;&", "€&nope;&"), ("a&ampb", "a&b"), ("&#;&#x;", "&#;&#x;"), ("Caf&eacute;", "Café"),
             ("&#99999999999999;", "&#99999999999999;"),
         ])
-    func `entities are what they stand for`(_ text: String, _ meant: String) {
+    func `entities are decoded`(_ text: String, _ meant: String) {
         #expect(HTMLEntities.decode(Array(text.utf8)) == meant)
     }
 
-    @Test func `a page of nothing but openings is read in time`() {
+    @Test func `a page of only opening tags is read quickly`() {
         let depth = 20_000
         #expect(text(String(repeating: "<div>", count: depth) + "x") == "x")
         #expect(text(String(repeating: "<p>", count: depth)) == "")
@@ -41,23 +41,23 @@ import Testing
         #expect(text(String(repeating: "<table><tr><td>", count: 2000) + "x").hasSuffix("x"))
     }
 
-    @Test func `a selector takes a time linear in the page, however it is nested`() throws {
-        // Every way to pick eight of 200 open divs is one to fail.
+    @Test func `the time of a selector is linear in the page, however deep its nesting`() throws {
+        // Every choice of eight among 200 open divs would have to be tried.
         let nested = String(repeating: "<div>", count: 200) + String(repeating: "<p></p>", count: 1000)
         let document = HTMLDocument(nested)
         #expect(try Selector("div div div div div div div div .x").matches(in: document).isEmpty)
         #expect(try Selector("div > div div > div div div div p").matches(in: document).count == 1000)
     }
 
-    @Test func `masking a text takes a time linear in it, however many matches there are`() throws {
-        // Each of the matches looks for a z as far as it may.
+    @Test func `the time of masking is linear in the text, however many matches it has`() throws {
+        // Each match searches as far as possible for a z.
         let many = String(repeating: "a", count: 1 << 19)
         #expect(try TextMasker("a(.*z)?").masked(many).count == 1 << 19)
         #expect(try TextMasker("a+").masked(many) == "…")
         #expect(try TextMasker("b").masked(many) == many)
     }
 
-    @Test func `where a match stands makes no difference`() throws {
+    @Test func `a match is masked the same way wherever it stands`() throws {
         let masker = try TextMasker("<[a-z]+>|\\bend$")
         for place in [0, 1, 1000, 1023, 1024, 1025, 2000, 2040, 2047, 2048, 2049, 3071, 3072, 5000] {
             let (before, after) = (String(repeating: ".", count: place), String(repeating: ".", count: 3000))
@@ -82,7 +82,7 @@ import Testing
             ("li[class~=open]", ["One"]),
             ("div > ul > li", ["Three"]), ("nothing", []),
         ] as [(String, [String])])
-    func `a selector finds what it says`(_ selector: String, _ words: [String]) throws {
+    func `a selector finds the elements it describes`(_ selector: String, _ words: [String]) throws {
         let document = HTMLDocument(Self.page)
         let found = try Selector(selector).matches(in: document).map { place in
             HTMLText.text(of: [place], in: document).replacing("\n", with: " ")

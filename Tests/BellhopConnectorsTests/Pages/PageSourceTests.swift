@@ -47,7 +47,7 @@ import Testing
         #expect(instance.counts.logins == 1)
     }
 
-    @Test func `content that is nested too deep fails the poll instead of being empty`() async throws {
+    @Test func `content nested too deep fails the poll instead of being empty`() async throws {
         func page(_ depth: Int, _ inner: String) -> String {
             "<body>" + String(repeating: "<div>", count: depth) + inner + String(repeating: "</div>", count: depth) + "<p>End</p>"
         }
@@ -65,12 +65,12 @@ import Testing
                 #expect(unread?.message.contains("`select` matches is nested more than 250 elements deep") == true)
             }
         }
-        // An attribute stands in the element itself; the words of the whole page are there, wherever they stand.
+        // The attribute belongs to the element itself; the text of the whole page is included at any depth.
         #expect(try await text(["select": "#who", "extract": ["attr": "class"]]) == "x")
         #expect(try await text([:]) == "Ada\nEnd")
         let ignoring = await failure { _ = try await text(["ignore": [["select": "#who"]]]) }
         #expect(ignoring?.message.contains("`ignore`") == true)
-        // What ends inside of the depth ends nothing outside of it.
+        // Elements that end inside the limit of depth do not end elements outside it.
         instance.setPage("/board.do", "<main>" + page(300, "<b>Ada</b>") + "<p id=last>Grace</p></main>")
         #expect(try await text(["select": "main"]) == "Ada\nEnd\nGrace")
     }
@@ -80,7 +80,7 @@ import Testing
         let answer = try await source { source in try await source.list(from: Standing()) }
         try await source { source in
             #expect(try await source.list(from: Standing(answer)).coverage == .same)
-            // Where the answer must be looked at whatever it says, nothing is said of the one we have.
+            // If the answer must be read in any case, the request does not mention the stored one.
             let (whole, snapshot) = try await read(source, after: Standing(cursor: answer.cursor))
             #expect(whole.coverage == .whole && snapshot?.pageText == "Ada")
         }
@@ -107,7 +107,7 @@ import Testing
         #expect(practice.simulation.requests.count("GET", path: "/board.do") == 2)
     }
 
-    @Test func `redirects within the instance are followed, others are not`() async throws {
+    @Test func `redirects inside the instance are followed, and others are not`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         instance.setRedirect("/old.do", to: "/board.do")
         instance.setRedirect("/round.do", to: "/round.do")
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: ["https://far.example.com/board", "http://127.0.0.2:8080/x"])
-    func `a redirect to another host is reported as such, and ends no session`(_ target: String) async throws {
+    func `a redirect to another host is reported, and ends no session`(_ target: String) async throws {
         instance.setRedirect("/far.do", to: target)
         let found: Failure? = try await source(["path": "far.do?token=x"]) { source in
             await failure { _ = try await source.list(from: Standing()) }
@@ -140,7 +140,7 @@ import Testing
         #expect(practice.simulation.requests.count("GET", path: "/far.do") == 1)
     }
 
-    @Test func `a page that leads to another host because the session is gone is asked for again after a login`() async throws {
+    @Test func `a page that redirects to another host because the session ended is requested again after a login`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         try await source { source in
             _ = try await source.list(from: Standing())
@@ -157,7 +157,7 @@ import Testing
         ("https://x.example.com/a?SAMLRequest=abc", true), ("https://x.example.com/board", false),
         ("https://x.example.com/a?next=login", false), ("https://authors.example.com/blog", false),
     ])
-    func `a login address is recognised by its words`(_ address: String, _ isLogin: Bool) throws {
+    func `a login address is recognized by words in its path`(_ address: String, _ isLogin: Bool) throws {
         #expect(LoginPage.isLogin(try HTTPAddress(address)) == isLogin)
     }
 
@@ -171,7 +171,7 @@ import Testing
         #expect(found?.message.contains("Tracker") == false)
     }
 
-    @Test func `a secret in the address of a page that is not there is in no message`() async throws {
+    @Test func `no message contains a secret in the address of a missing page`() async throws {
         try await practice.open { connection in
             let settings = Settings(["path": "k3y-of-mine/gone"], secrets: ["k3y-of-mine"])
             let source = try #require(try connection.source("board", kind: "page", settings: settings))
@@ -193,7 +193,7 @@ import Testing
         #expect(paths == ["/warm.do", "/cold.do", "/board.do", "/board.do"])
     }
 
-    @Test func `only what is selected counts, without what is ignored`() async throws {
+    @Test func `only the selected parts of a page count, without the ignored ones`() async throws {
         func text(_ settings: JSON.Object, _ html: String) async throws -> String? {
             instance.setPage("/board.do", html)
             return try await source(settings) { source in try await read(source).1?.pageText }
@@ -242,7 +242,7 @@ import Testing
         #expect(practice.simulation.requests.all.last?.header("If-None-Match") != nil)
     }
 
-    @Test func `a page that is said to be unchanged unasked is an error, not an empty page`() async throws {
+    @Test func `an answer 304 to an unconditional request is an error, not an empty page`() async throws {
         let practice = WebPractice()
         practice.api.add("Fan broken")
         try await practice.open { connection in
@@ -263,7 +263,7 @@ import Testing
         }
     }
 
-    @Test func `a secret in a page's address is in no task, no key and no message`() async throws {
+    @Test func `a secret in a page's address is in no task, key or message`() async throws {
         instance.setPage("/k3y-of-mine/board.do", "<p>Ada</p>")
         let settings = Settings(
             ["path": "k3y-of-mine/board.do?token=pass%2Fword&list=a", "select": "p"], secrets: ["k3y-of-mine", "pass/word"])
@@ -294,7 +294,7 @@ import Testing
         ("<form action=login.do><input name=user><input type=\"password\" name=pw></form>", .sessionExpired),
         ("", .badAnswer),
     ])
-    func `a substitute for a page of an instance is not accepted`(_ body: String, _ reason: Failure.Reason) async throws {
+    func `another page in place of an instance's page is not accepted`(_ body: String, _ reason: Failure.Reason) async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         try await source { source in
             let (answer, _) = try await read(source)
@@ -309,7 +309,7 @@ import Testing
         ("<form action='https://idp'><input name='SAMLResponse' value='x'></form>", .unexpectedPage),
         ("<script>window.location = '/login'</script>", .unexpectedPage),
     ])
-    func `a substitute for a page of a site is not accepted`(_ body: String, _ reason: Failure.Reason) async throws {
+    func `another page in place of a site's page is not accepted`(_ body: String, _ reason: Failure.Reason) async throws {
         let practice = WebPractice()
         practice.api.add("Fan broken")
         try await practice.open { connection in
@@ -321,7 +321,7 @@ import Testing
         }
     }
 
-    @Test func `a JSON error or a hibernating instance fails the poll of a page of a site`() async throws {
+    @Test func `a JSON error, or a hibernating instance, fails the poll of a site's page`() async throws {
         let practice = WebPractice()
         practice.api.add("Fan broken")
         try await practice.open { connection in
@@ -337,7 +337,7 @@ import Testing
             practice.simulation.faults.add(.hibernating)
             let asleep = await failure { _ = try await source.list(from: Standing()) }
             #expect(asleep?.reason == .hibernating && asleep?.remedy == .retry(after: .seconds(300)))
-            // A page that is JSON and has no error is one.
+            // JSON without an error is a valid page.
             for body in ["{\"error\": null, \"load\": 3}", "{\"errors\": 3}", "[{\"error\": \"boom\"}]"] {
                 practice.simulation.faults.add(.status(200, body: body))
                 #expect(try await read(source).1?.pageText.contains("error") == true)

@@ -26,7 +26,7 @@ import Testing
         await BellhopConnectorsTests.failure { _ = try await perform(arguments, connection: connection, attempt: attempt) }
     }
 
-    @Test func `an issue is made, and its id is in the receipt`() async throws {
+    @Test func `an issue is created, and its id is in the receipt`() async throws {
         let receipt = try await perform(
             ["path": "issues", "json": ["title": "Fan broken", "priority": 1], "check": ["state": "open"], "receipt": "id"])
         #expect(api.issues.map(\.title) == ["Fan broken"])
@@ -34,7 +34,7 @@ import Testing
         #expect(receipt.summary.hasSuffix("): 1"))
     }
 
-    @Test func `a lost answer is asked for again under the same key where that bears repetition, and nothing is done twice`()
+    @Test func `after a lost answer a repeatable request is repeated with the same key, and takes effect once`()
         async throws
     {
         practice.simulation.faults.add(.resetAfter)
@@ -45,7 +45,7 @@ import Testing
         #expect(keys[0] == SampleDelivery.make("rest", .values([:]), to: "api").id.text)
     }
 
-    @Test func `a lost answer is held, except for repeatable requests`() async {
+    @Test func `a delivery whose answer was lost is held, unless the request is repeatable`() async {
         api.add("a")
         for (method, path, repeatable, remedy) in [
             ("POST", "issues", nil, Failure.Remedy.hold), ("PATCH", "issues/1", nil, .hold),
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `work that an earlier attempt may have done is not repeated, however it ended`() async throws {
+    @Test func `a request that an earlier attempt may have made is not repeated, however that attempt ended`() async throws {
         let now = SampleDelivery.now
         let second = Attempt(number: 2, now: now, firstStarted: now, lastUncertain: now)
         let post: JSON.Object = ["path": "issues", "json": ["title": "once"]]
@@ -75,7 +75,7 @@ import Testing
         #expect(found?.reason == .notWritten && found?.remedy == .hold)
         #expect(found?.message.contains("repeatable: true") == true)
         #expect(practice.simulation.requests.total == 0)
-        // One that is known not to have been received, and a person's retry, which counts from 1 again.
+        // One certainly not received, and a person's retry, which counts attempts from 1 again.
         for attempt in [
             Attempt(number: 2, now: now, firstStarted: now), Attempt(number: 1, now: now, firstStarted: now, lastUncertain: now),
         ] {
@@ -87,17 +87,17 @@ import Testing
     }
 
     @Test
-    func `a person's retry covers all doubts before it, in later attempts too, and none after it`()
+    func `a person's retry settles all uncertain attempts before it, and no later ones`()
         async throws
     {
         let now = SampleDelivery.now
         let post: JSON.Object = ["path": "issues", "json": ["title": "once"]]
-        // A person said: again. The server has no time, which says that nothing was done.
+        // A person ordered a retry. The server refuses for now, which shows that the request had no effect.
         practice.simulation.faults.add(.tooManyRequests(.unsaid))
         let first = await failure(post, attempt: Attempt(number: 1, now: now, firstStarted: now, lastUncertain: now))
         #expect(first?.reason == .throttled)
         #expect(!practice.notebook.all.isEmpty)
-        // The next attempt is another process, and was not uncertain since.
+        // The next attempt is made by another process, after no further uncertain attempt.
         let doubtful = now + .seconds(60)
         let later = await failure(post, attempt: Attempt(number: 2, now: doubtful, firstStarted: now, lastUncertain: doubtful))
         #expect(later?.remedy == .hold)
@@ -105,7 +105,7 @@ import Testing
         #expect(api.issues.count == 1)
     }
 
-    @Test func `a server that hoards cookies gets no more of them than a request can carry`() async throws {
+    @Test func `a server that sets too many cookies gets back no more than a request can hold`() async throws {
         api.quirks = [.hoardsCookies]
         api.add("a")
         try await practice.open { connection in
@@ -120,7 +120,7 @@ import Testing
         let request = try #require(practice.simulation.requests.matching("POST", path: "/rest/v1/issues").first)
         let cookie = try #require(request.header("Cookie"))
         #expect(cookie.utf8.count <= 16 << 10)
-        // The newest are kept.
+        // The newest cookies are kept.
         #expect(cookie.contains("c119=") && !cookie.contains("c0="))
     }
 
@@ -135,13 +135,13 @@ import Testing
         #expect(practice.simulation.requests.all[1].header("Idempotency-Key") == nil)
     }
 
-    @Test func `an answer without a required value is refused`() async {
+    @Test func `an answer without the required value is refused`() async {
         let failure = await failure(["path": "issues", "json": ["title": "a"], "check": ["state": "closed"]])
         #expect(failure?.reason == .refused && failure?.remedy == .giveUp)
         #expect(failure?.message.contains(#"`state` is "open", not "closed""#) == true, "\(failure?.message ?? "")")
     }
 
-    @Test func `a part of a path cannot lead elsewhere`() async throws {
+    @Test func `a value in a path cannot lead to another path`() async throws {
         api.add("a")
         #expect(await failure(["method": "DELETE", "path": ["issues", "1/2?x"]])?.reason == .goneOrHidden)
         #expect(practice.simulation.requests.all.last?.path == "/rest/v1/issues/1/2?x")
@@ -159,14 +159,14 @@ import Testing
         }
     }
 
-    @Test func `who is not let in waits until the connection works, like everywhere`() async {
+    @Test func `a refused login rests the connection, as with every action`() async {
         api.door = .field("Authorization", "Bearer right")
         let failure = await failure(
             ["path": "issues", "json": ["title": "a"]], connection: ["auth": ["bearer": "wrong"]])
         #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
     }
 
-    @Test func `a page instead of an answer is not success`() async throws {
+    @Test func `a web page in place of an answer is not success`() async throws {
         let post: JSON.Object = ["path": "issues", "json": ["title": "a"]]
         practice.simulation.faults.add(.loginPage)
         let held = await failure(post)
@@ -177,7 +177,7 @@ import Testing
         _ = try await perform(["path": "issues", "json": ["title": "a"], "expect": 200])
     }
 
-    @Test func `a request that no server takes is refused before it is sent, and ends nothing`() async throws {
+    @Test func `a request that no server accepts is refused before it is sent, and closes no connection`() async throws {
         let long = String(repeating: "x", count: 70_000)
         for arguments in [
             ["path": ["issues", .string(long)], "json": [:]], ["path": "issues", "query": ["q": .string(long)], "json": [:]],
@@ -192,13 +192,13 @@ import Testing
         #expect(api.writes == 1)
     }
 
-    @Test func `the text of an answer that is not JSON is kept`() async throws {
+    @Test func `the text of an answer that is not JSON is stored`() async throws {
         practice.simulation.faults.add(.status(200, body: "OK, made\n 17"))
         let receipt = try await perform(["path": "issues", "json": ["title": "a"], "receipt": "id"])
         #expect(receipt.summary.hasSuffix("): OK, made 17"))
     }
 
-    @Test func `no secret that an answer repeats is in a failure or a receipt`() async throws {
+    @Test func `a secret repeated in an answer is in no failure and no receipt`() async throws {
         let connection: JSON.Object = [
             "auth": ["basic": ["username": "ada", "password": "pass/word \"1"]], "headers": ["X-Key": "k3y-of-mine"],
         ]
@@ -226,7 +226,9 @@ import Testing
             (.internalError, .serverError, .hold),
             (.forbidden, .forbidden, .giveUp), (.redirect(to: "/rest/v1/issues"), .refused, .giveUp),
         ] as [(Fault, Failure.Reason, Failure.Remedy)])
-    func `refusals are what they are for a webhook`(_ fault: Fault, _ reason: Failure.Reason, _ remedy: Failure.Remedy) async {
+    func `refusals have the same meaning as for a webhook`(_ fault: Fault, _ reason: Failure.Reason, _ remedy: Failure.Remedy)
+        async
+    {
         practice.simulation.faults.add(fault)
         let failure = await failure(
             ["path": "issues", "json": ["title": "a"]], connection: ["auth": ["bearer": "s3cret-token"]])
@@ -234,7 +236,7 @@ import Testing
         #expect(api.writes == 0)
     }
 
-    @Test func `credentials of the connection win over a rule's own`() async throws {
+    @Test func `credentials of the connection take precedence over a rule's own`() async throws {
         api.door = .field("Authorization", "Bearer right")
         _ = try await perform(
             ["path": "issues", "json": ["title": "a"], "headers": ["authorization": "Bearer wrong"]],

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What a source says once of settings that find nothing in its answers.
+/// Notices about settings that find nothing in a source's answers.
 @Suite struct RESTNoticeTests {
     private func notices(_ settings: JSON.Object, items: Int = 15) async throws -> [String] {
         let practice = WebPractice()
@@ -18,11 +18,11 @@ import Testing
         return ["path": "cursor", "items": "data.items", "paging": .object(paging)]
     }
 
-    @Test func `a full page without a link to the next is reported, for the list may be cut`() async throws {
+    @Test func `a full page without a link to the next is reported, because the list may be incomplete`() async throws {
         let expected =
             "The answers to source issues have nothing at `data.next` (`paging.next`): the list may continue after these 4 items, and the rest is not read."
         #expect(try await notices(Self.cursor("data.next")) == [expected])
-        // Without a size the server's own is a round number.
+        // Without a configured size, the server's own is a round number.
         #expect(try await notices(Self.cursor("data.next", size: nil), items: 30).first?.contains("these 25 items") == true)
         let link: JSON.Object = [
             "path": "link", "paging": ["by": "link", "next": "next", "size": 4, "size_parameter": "per_page"],
@@ -32,7 +32,7 @@ import Testing
         #expect(try await notices(field).first?.contains("no field `Link`") == true)
     }
 
-    @Test func `a total count that no answer has is reported`() async throws {
+    @Test func `a setting for a total count that no answer has is reported`() async throws {
         let settings: JSON.Object = [
             "path": "offset", "items": "issues",
             "paging": ["by": "offset", "size": 4, "size_parameter": "limit", "total": "totl"],
@@ -44,15 +44,15 @@ import Testing
     }
 
     @Test(arguments: RESTSourceTests.ways)
-    func `paging that finds what it looks for says nothing`(_ settings: JSON.Object) async throws {
+    func `paging settings that match the answers cause no notice`(_ settings: JSON.Object) async throws {
         for items in [1, 2, 4, 10] { #expect(try await notices(settings, items: items) == [], "\(items)") }
         #expect(try await notices(Self.cursor("next")) == [])
-        // A last page that is not full needs no way to another one.
+        // A last page that is not full needs no link to another one.
         #expect(try await notices(Self.cursor("data.next"), items: 3) == [])
         #expect(try await notices(Self.cursor("data.next", size: nil), items: 7) == [])
     }
 
-    @Test func `the doctor's look at the first page says it as well`() async throws {
+    @Test func `the doctor's look at the first page reports them too`() async throws {
         let practice = WebPractice()
         for number in 1...15 { practice.api.add("issue \(number)") }
         let words = try await practice.source(Self.cursor("data.next")) { source in
@@ -62,7 +62,7 @@ import Testing
         #expect(words == "4 items on the first page, and nothing at `data.next` (`paging.next`)")
     }
 
-    @Test func `a change time that no item has is reported`() async throws {
+    @Test func `a setting for a change time that no item has is reported`() async throws {
         func settings(_ field: String) -> JSON.Object {
             ["path": "list", "since": ["parameter": "updated_since", "field": .string(field)]]
         }

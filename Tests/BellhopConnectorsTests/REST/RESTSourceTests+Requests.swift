@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What is asked: requests, who asks, and asking for less.
+/// Requests: their content, their credentials, and conditional ones.
 extension RESTSourceTests {
     // MARK: Requests
 
@@ -35,7 +35,7 @@ extension RESTSourceTests {
             (["api_key": ["key": "k1"]], "X-API-Key", "k1"),
             (["api_key": ["header": "Private-Token", "key": "k2"]], "Private-Token", "k2"),
         ] as [(JSON, String, String)])
-    func `each way to be known is a field of every request`(_ auth: JSON, _ name: String, _ value: String) async throws {
+    func `each way to log in is a header field of every request`(_ auth: JSON, _ name: String, _ value: String) async throws {
         let titles = add(7)
         api.door = .field(name, value)
         let settings: JSON.Object = ["path": "link", "paging": ["by": "link", "size": 3, "size_parameter": "per_page"]]
@@ -44,7 +44,7 @@ extension RESTSourceTests {
         #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
     }
 
-    @Test func `cookies are kept, and redirects are followed to the same host only`() async throws {
+    @Test func `cookies are kept, and redirects are followed on the same host only`() async throws {
         let titles = add(1)
         practice.simulation.faults.add(.redirect(to: "/rest/v1/list"))
         try await practice.source(["path": "link"]) { source in
@@ -55,12 +55,12 @@ extension RESTSourceTests {
         #expect(practice.simulation.requests.all.map(\.path) == ["/rest/v1/link", "/rest/v1/list", "/rest/v1/link"])
     }
 
-    @Test func `a host that asks for time gets it, from all who ask it and after a restart`() async throws {
+    @Test func `a host that asks for a wait gets it from all its sources, and after a restart`() async throws {
         let titles = add(1)
         practice.simulation.faults.add(.tooManyRequests(.seconds(120)))
         #expect(await practice.failure(["path": "list"])?.remedy == .rest(.seconds(120)))
         try await practice.open { connection in
-            // The port is another, as another host would be: the pause belongs to the place.
+            // The server has another port here, which counts as another host: the pause belongs to host and port.
             let source = try RESTSource(name: "issues", settings: Settings(["path": "list", "id": "id"]), connection: connection)
             practice.simulation.faults.add(.tooManyRequests(.seconds(60)))
             #expect(await BellhopConnectorsTests.failure { _ = try await source.list(from: Standing()) }?.reason == .throttled)
@@ -79,9 +79,9 @@ extension RESTSourceTests {
         }
     }
 
-    // MARK: Asking for less
+    // MARK: Conditional and partial requests
 
-    @Test func `an unchanged list costs an answer without a body, in one page only`() async throws {
+    @Test func `an unchanged list of one page costs an answer without a body`() async throws {
         _ = add(4)
         try await practice.source(["path": "list"]) { source in
             let first = try await source.list(from: Standing())
@@ -89,7 +89,7 @@ extension RESTSourceTests {
             #expect(again.coverage == .same && again.cursor == first.cursor && again.fingerprint == first.fingerprint)
             api.add("news")
             #expect(try await source.list(from: Standing(again)).listing.entries.count == 5)
-            // Where the answer must be scanned whatever it says, it is asked for whole.
+            // If the answer must be read in any case, the request is unconditional.
             #expect(try await source.list(from: Standing(cursor: first.cursor)).coverage == .whole)
         }
         let asked = practice.simulation.requests.all.map { $0.header("If-None-Match") != nil }
@@ -97,7 +97,7 @@ extension RESTSourceTests {
     }
 
     @Test(arguments: ways.filter { $0["method"] == nil })
-    func `an item that begins another page is seen, although the page before it stays as it was`(
+    func `a first item on a further page is found, although the page before is unchanged`(
         _ settings: JSON.Object
     ) async throws {
         for count in 1...8 {
@@ -114,7 +114,7 @@ extension RESTSourceTests {
         }
     }
 
-    @Test func `a date alone distinguishes answers only when it is some seconds old`() {
+    @Test func `a Last-Modified date alone is used only if it is some seconds old`() {
         let now = SampleDelivery.now
         func validators(_ age: Int, _ more: HeaderFields = [:]) -> Validators {
             let headers: HeaderFields = ["Last-Modified": (now - .seconds(age)).httpDate, "Date": now.httpDate]
@@ -126,7 +126,7 @@ extension RESTSourceTests {
         #expect(Validators(["Last-Modified": "soon"]) == Validators())
     }
 
-    @Test func `with since only changes are requested, and everything now and then`() async throws {
+    @Test func `with since, only changes are requested, and the whole list now and then`() async throws {
         _ = add(3)
         let settings: JSON.Object = [
             "path": "list", "since": ["parameter": "updated_since", "field": "updated_at"], "reconcile": 3_600_000_000,
@@ -137,7 +137,7 @@ extension RESTSourceTests {
             await practice.clock.advance(by: .seconds(600))
             api.change(2) { $0.state = "closed" }
             let part = try await source.list(from: Standing(first))
-            // The overlap of two minutes reaches back from the latest change that was seen.
+            // The overlap of two minutes reaches back from the latest change seen.
             #expect(part.coverage == .part && part.listing.entries.count == 3)
             await practice.clock.advance(by: .seconds(600))
             api.remove(1)
@@ -151,8 +151,7 @@ extension RESTSourceTests {
         #expect(queries[2]?.hasSuffix("Z") == true && queries[2]?.utf8.count == 20)
     }
 
-    @Test func `with pages in the body, since is a parameter of the address beside them, and pages follow as ever`() async throws
-    {
+    @Test func `with paging in the body, since is a parameter of the address`() async throws {
         _ = add(5)
         let settings: JSON.Object = [
             "path": "search", "method": "POST", "json": ["query": "open"], "items": "issues", "title": "fields.summary",
@@ -167,7 +166,7 @@ extension RESTSourceTests {
             let asked = practice.simulation.requests.total
             let part = try await source.list(from: Standing(first))
             #expect(part.coverage == .part)
-            // The latest of the first poll is there, too: its time is where this one begins.
+            // The latest item of the first poll is listed too: this poll starts at its time.
             #expect(part.listing.entries.count == 5)
             await practice.clock.advance(by: .seconds(600))
             api.change(3) { $0.state = "open" }
@@ -182,9 +181,9 @@ extension RESTSourceTests {
         }
     }
 
-    // MARK: A look
+    // MARK: Looking at a source
 
-    @Test func `the question is the request as it goes out, without what may be secret`() async throws {
+    @Test func `the shown request is the one sent, without secrets`() async throws {
         _ = add(3)
         api.quirks = [.sloppyQueries]
         let settings: JSON.Object = [
@@ -214,7 +213,7 @@ extension RESTSourceTests {
         }
     }
 
-    @Test func `an item of the far future hides no change of the others`() async throws {
+    @Test func `an item with a time in the far future hides no change of the others`() async throws {
         _ = add(3)
         api.quirks = [.farFuture]
         let settings: JSON.Object = ["path": "list", "since": ["parameter": "updated_since", "field": "updated_at"]]
@@ -233,13 +232,13 @@ extension RESTSourceTests {
     @Test(arguments: [
         ("rfc3339", "2026-01-05T08:58:00Z"), ("date", "2026-01-05"), ("seconds", "1767603480"), ("milliseconds", "1767603480000"),
     ])
-    func `a moment is written as the API wants it`(_ format: String, _ written: String) throws {
+    func `the time in since is written in the configured format`(_ format: String, _ written: String) throws {
         let settings = Settings(["since": ["parameter": "p", "field": "f", "format": .string(format)]])
         let since = try #require(try Since(settings, source: "s"))
         #expect(since.pair(SampleDelivery.now) == ("p", written))
     }
 
-    @Test func `a token is asked for, shown, and renewed once when it is refused`() async throws {
+    @Test func `a token is requested, sent, and renewed once if it is refused`() async throws {
         let practice = Practice()
         practice.simulation.api.add("Fan broken")
         try await practice.simulation.serve { address in
@@ -261,7 +260,7 @@ extension RESTSourceTests {
         #expect(shown == [true, true, true, true, true])
     }
 
-    @Test func `no token that an answer repeats is in a failure`() async throws {
+    @Test func `a token repeated in an answer is in no failure`() async throws {
         let practice = Practice()
         practice.simulation.api.add("Fan broken")
         practice.simulation.api.quirks = [.echoes]

@@ -44,7 +44,7 @@ import Testing
 
     // MARK: Pages
 
-    /// Each way of paging, as a source of the simulated API says it.
+    /// Every way of paging, with the settings of a source of the simulated API.
     static let ways: [JSON.Object] = [
         ["path": "link", "paging": ["by": "link", "size": 3, "size_parameter": "per_page"]],
         ["path": "page", "items": "items", "paging": ["by": "page", "size": 3, "size_parameter": "per_page"]],
@@ -71,7 +71,7 @@ import Testing
     ]
 
     @Test(arguments: ways)
-    func `all pages are one list`(_ settings: JSON.Object) async throws {
+    func `all pages are read as one list`(_ settings: JSON.Object) async throws {
         for count in [1, 2, 3, 4, 6, 7, 10] {
             let practice = WebPractice()
             for number in 1...count { practice.api.add("issue \(number)") }
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a server that sends shorter pages than it was asked for is read whole`(_ settings: JSON.Object) async throws {
+    func `a server that sends shorter pages than requested is read completely`(_ settings: JSON.Object) async throws {
         var settings = settings
         var paging = try #require(settings["paging"]?.asObject)
         paging["size"] = 500
@@ -109,7 +109,7 @@ import Testing
                 ], 5
             ),
         ] as [(JSON.Object, Int)])
-    func `pages that end before all items were there make no list`(_ settings: JSON.Object, _ count: Int) async throws {
+    func `pages that end before the announced number of items fail the poll`(_ settings: JSON.Object, _ count: Int) async throws {
         _ = add(count)
         api.quirks = [.losesPages]
         let failure = await practice.failure(settings)
@@ -125,7 +125,7 @@ import Testing
             (#"{"items": [{"id": 1}], "total": 1, "more": true}"#, "there is more, but not where"),
             (#"{"items": [{"id": 1}], "total": "3", "more": false}"#, "end after 1 of 3"),
         ])
-    func `an answer's claims about itself must be true`(_ body: String, _ words: String) async {
+    func `an answer that contradicts its own count or paging is an error`(_ body: String, _ words: String) async {
         practice.simulation.faults.add(.status(200, body: body))
         let failure = await practice.failure([
             "path": "cursor", "items": "items", "paging": ["by": "cursor", "next": "next", "total": "total", "more": "more"],
@@ -137,7 +137,7 @@ import Testing
         arguments: [
             (.poisonedLink, "another host"), (.circularLink, "the same"), (.ignoresPaging, "the same"),
         ] as [(SimulatedAPI.Quirk, String)])
-    func `links that lead elsewhere or in a circle make no list`(_ quirk: SimulatedAPI.Quirk, _ words: String) async {
+    func `links to other hosts or in a circle fail the poll`(_ quirk: SimulatedAPI.Quirk, _ words: String) async {
         _ = add(9)
         api.quirks = [quirk]
         let failure = await practice.failure([
@@ -177,7 +177,7 @@ import Testing
                 ["path": "list"]
             ),
         ] as [(SimulatedAPI.Quirk, String, JSON.Object)])
-    func `pages that do not fit together make no list`(
+    func `pages that contradict each other fail the poll`(
         _ quirk: SimulatedAPI.Quirk, _ words: String, _ settings: JSON.Object
     ) async {
         _ = add(9)
@@ -187,7 +187,7 @@ import Testing
         #expect(failure?.message.contains(words) == true, "\(failure?.message ?? "none")")
     }
 
-    /// Sources of an API that has no page beyond its last.
+    /// Sources of an API that answers 404 after its last page.
     static let numbered: [JSON.Object] = [
         [
             "path": "page", "items": "items",
@@ -200,13 +200,13 @@ import Testing
     ]
 
     @Test(arguments: numbered)
-    func `if the API has no page beyond its last, the end is the last page, read twice the same`(
+    func `if the page after the last is 404, the list ends once the last page was read twice unchanged`(
         _ settings: JSON.Object
     ) async throws {
         let titles = add(6)
         api.quirks = [.missesPages]
         #expect(try await practice.titles(settings) == titles)
-        // A missing list is not an empty one.
+        // A list whose first page is 404 is missing, not empty.
         practice.simulation.faults.add(.status(404, body: "{}"))
         #expect(await practice.failure(settings)?.reason == .goneOrHidden)
         var plain = settings
@@ -216,7 +216,7 @@ import Testing
         #expect(await practice.failure(plain)?.reason == .goneOrHidden)
     }
 
-    @Test func `a missing page is not the end if the one before promises more`() async throws {
+    @Test func `a 404 is not the end if the page before announces more`() async throws {
         practice.simulation.faults.add(.status(200, body: #"{"items": [{"id": 1, "title": "a"}], "more": true}"#))
         practice.simulation.faults.add(.status(404, body: "{}"))
         practice.simulation.faults.add(.status(200, body: #"{"items": [{"id": 1, "title": "a"}], "more": true}"#))
@@ -226,9 +226,9 @@ import Testing
         #expect(failure?.reason == .goneOrHidden)
     }
 
-    @Test func `a list that is reset between two pages does not end at the first`() async throws {
+    @Test func `a list that is emptied between two pages does not end at the first`() async throws {
         _ = add(4)
-        // The second page is gone, and so is the first by the time that it is looked at again.
+        // The second page is gone, and at the second reading the first is gone too.
         api.quirks = [.missesPages, .shrinking]
         let settings: JSON.Object = [
             "path": "page", "items": "items",
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `a number beyond all doubles and a byte order mark spoil nothing`() async throws {
+    @Test func `a number too large for a double and a byte order mark do no harm`() async throws {
         let body =
             "\u{FEFF}" + #"[{"id": 1, "n": 1e999, "title": "a"}, {"id": 12345678901234567890123456789, "n": 2, "title": "b"}]"#
         practice.simulation.faults.add(.status(200, body: body), times: nil)
@@ -257,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func `more pages than are allowed make no list`() async {
+    @Test func `more pages than allowed fail the poll`() async {
         _ = add(9)
         let failure = await practice.failure([
             "path": "page", "items": "items",
@@ -266,7 +266,7 @@ import Testing
         #expect(failure?.message.contains("more than 3 pages") == true)
     }
 
-    // MARK: Answers that are none
+    // MARK: Invalid answers
 
     @Test(
         arguments: [
@@ -287,7 +287,7 @@ import Testing
             (.status(204, body: ""), .badAnswer, "204"), (.status(304, body: ""), .badAnswer, "unexpected 304"),
             (.status(404, body: "gone"), .goneOrHidden, "404"), (.status(401, body: ""), .unauthenticated, "401"),
         ] as [(Fault, Failure.Reason, String)])
-    func `an invalid answer fails and says why`(_ fault: Fault, _ reason: Failure.Reason, _ words: String) async {
+    func `an invalid answer fails the poll with its reason`(_ fault: Fault, _ reason: Failure.Reason, _ words: String) async {
         _ = add(4)
         practice.simulation.faults.add(fault)
         let failure = await practice.failure(["path": "list"], connection: ["auth": ["bearer": "s3cret-token"]])
@@ -297,7 +297,7 @@ import Testing
         #expect(practice.simulation.requests.total == 1)
     }
 
-    @Test func `an empty error beside the items is not an error`() async throws {
+    @Test func `an empty error beside the items is ignored`() async throws {
         practice.simulation.faults.add(.status(200, body: #"{"error": null, "errors": [], "items": [{"id": 1, "title": "a"}]}"#))
         #expect(try await practice.titles(["path": "page", "items": "items"]) == ["a"])
     }
@@ -326,7 +326,7 @@ import Testing
             (["path": "a", "paging": ["by": "link", "end": "not_found"]], "paging.end"),
             (["path": "a", "paging": ["by": "page", "size_parameter": "x"]], "paging.size"),
         ] as [(JSON.Object, String)])
-    func `settings that cannot work are refused by name`(_ settings: JSON.Object, _ setting: String) throws {
+    func `invalid settings of a source are refused by name`(_ settings: JSON.Object, _ setting: String) throws {
         let connection = try practice.connection("http://127.0.0.1:1")
         let error = #expect(throws: ConnectorError.self) {
             var settings = settings
@@ -344,13 +344,13 @@ import Testing
             ["url": "https://x.example", "auth": ["bearer": "a\nb"]],
             ["url": "https://x.example", "auth": ["api_key": ["header": "a b", "key": "x"]]],
         ] as [JSON.Object])
-    func `connections that cannot work are refused`(_ settings: JSON.Object) {
+    func `invalid settings of a connection are refused`(_ settings: JSON.Object) {
         #expect(throws: ConnectorError.self) {
             try WebConnection(name: "api", settings: Settings(settings), in: practice.environment)
         }
     }
 
-    @Test func `the request is part of the memory's key, its secrets are not`() throws {
+    @Test func `a source's memory depends on its request, without the secrets`() throws {
         let connection = try practice.connection("http://127.0.0.1:1")
         func scope(_ settings: JSON.Object) throws -> Scope {
             var settings = settings

@@ -5,12 +5,12 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What a list in several pages can promise, and how much memory it takes.
+/// Lists of several pages: completeness and memory.
 @Suite struct RESTWalkTests {
     let practice = WebPractice()
     var api: SimulatedAPI { practice.api }
 
-    /// Ways of paging in which an item that goes moves the others up.
+    /// Ways of paging in which a removed item moves the following ones up.
     static let ways: [JSON.Object] = [
         ["path": "link", "paging": ["by": "link", "size": 3, "size_parameter": "per_page"]],
         ["path": "page", "items": "items", "paging": ["by": "page", "size": 3, "size_parameter": "per_page"]],
@@ -25,19 +25,19 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `an item that moves onto a page already read has not left`(_ settings: JSON.Object) async throws {
+    func `an item that moves to a page already read counts as listed`(_ settings: JSON.Object) async throws {
         for number in 1...12 { api.add("issue \(number)") }
         try await practice.source(settings) { source in
             let first = try await source.list(from: Standing())
             #expect(first.listing.entries.count == 12)
-            // The first issue goes after each page: the fourth and every fourth after it are on no page that is read.
+            // The first issue is removed after each page: the fourth and every fourth after it are on no page that is read.
             api.quirks = [.shrinking]
             let standing = Standing(known: known(first.listing))
             let second = try await source.list(from: standing)
             let gone = standing.known.compare(with: second).gone.map(\.text)
             #expect(!api.issues.isEmpty)
             #expect(Set(gone).isDisjoint(with: api.issues.map { String($0.id) }), "\(gone)")
-            // The next poll reports the tasks that have left by now.
+            // The next poll reports the tasks that have left by then.
             api.quirks = []
             let third = try await source.list(from: standing)
             let left = Set(standing.known.compare(with: third).gone.map(\.text))
@@ -46,7 +46,9 @@ import Testing
     }
 
     @Test(arguments: ways)
-    func `a second walk is made only where known items are missing from several pages`(_ settings: JSON.Object) async throws {
+    func `the pages are read a second time only if known items are missing from several pages`(_ settings: JSON.Object)
+        async throws
+    {
         for number in 1...5 { api.add("issue \(number)") }
         try await practice.source(settings) { source in
             let first = try await source.list(from: Standing())
@@ -63,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `a second walk that fails removes nothing`() async throws {
+    @Test func `a failed second reading removes no items`() async throws {
         for number in 1...5 { api.add("issue \(number)") }
         try await practice.source(Self.ways[0]) { source in
             let first = try await source.list(from: Standing())
@@ -88,7 +90,7 @@ import Testing
             failure?.message.contains("together larger than the 4000 bytes that `paging.max_total` of source issues allows")
                 == true)
         let asked = practice.simulation.requests.total
-        #expect(asked < 6, "it ends with the page that is too much")
+        #expect(asked < 6, "reading ends with the page over the limit")
         #expect(try await practice.titles(settings(40_000)).count == 60)
     }
 }

@@ -5,10 +5,10 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Over real HTTP, against receivers with prepared answers.
+/// Deliveries over HTTP to receivers with prepared answers.
 @Suite(.timeLimit(.minutes(5)))
 struct ReceiverTests {
-    /// A server and the connections of a configuration that lead to it.
+    /// A server and connections of a configuration to it.
     private func withConnectors(
         settings: JSON.Object = [:], _ body: @escaping @Sendable (Simulation, Connectors, String) async throws -> Void
     ) async throws {
@@ -43,7 +43,7 @@ struct ReceiverTests {
         let action = try #require(connectors.action(for: delivery))
         do throws(Failure) {
             let receipt = try await action.perform(delivery, attempt: SampleDelivery.first)
-            Issue.record("it was delivered: \(receipt.summary)")
+            Issue.record("the delivery succeeded: \(receipt.summary)")
             return Failure(.refused, .hold, "")
         } catch {
             #expect(!error.message.contains("SECRETSECRET"), "\(error.message)")
@@ -51,7 +51,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `a message arrives at Slack, whatever its title says`() async throws {
+    @Test func `a message arrives at Slack, whatever its title`() async throws {
         let title = #"<!channel> ${{ secret.x }} "; DROP TABLE"#
         try await withConnectors { simulation, connectors, _ in
             let receipt = try await perform(SampleDelivery.notify(SampleMessage.saying(title)), connectors)
@@ -65,7 +65,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `the largest message is one that Slack takes`() async throws {
+    @Test func `Slack accepts the largest possible message`() async throws {
         var message = SampleMessage.saying(String(repeating: "é<&", count: 30_000))
         message.list?.items = (0..<100).map { [.value("\($0) " + String(repeating: "x", count: 300))] }
         message.link = .init(label: String(repeating: "l", count: 500), address: "https://x.example/")
@@ -75,7 +75,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `a message arrives at a webhook as its document`() async throws {
+    @Test func `a message arrives at a webhook as the expected document`() async throws {
         try await withConnectors { simulation, connectors, _ in
             let delivery = SampleDelivery.notify(SampleMessage.full, to: "mine")
             _ = try await perform(delivery, connectors)
@@ -86,7 +86,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `a connection with a secret signs, and a step can say no`() async throws {
+    @Test func `a connection with a secret signs requests, and a step can turn that off`() async throws {
         let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
         try await withConnectors(settings: ["secret": .string(secret)]) { simulation, connectors, _ in
             _ = try await perform(SampleDelivery.notify(SampleMessage.full, to: "mine"), connectors)
@@ -103,7 +103,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `a webhook goes to an address of the rule's own`() async throws {
+    @Test func `a webhook can be sent to an address in the rule`() async throws {
         try await withConnectors { simulation, connectors, base in
             let arguments: JSON.Object = [
                 "url": .string(base + "/webhook/direct"), "method": "PUT", "query": ["a": "b c"], "headers": ["X-A": "1"],
@@ -121,7 +121,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `signing for an address of the rule's own is refused`() async throws {
+    @Test func `signing for an address in the rule is refused`() async throws {
         try await withConnectors { simulation, connectors, base in
             let delivery = SampleDelivery.webhook(["url": .string(base + "/webhook/x"), "sign": true], to: base)
             let refused = try await failure(of: delivery, connectors)
@@ -157,9 +157,9 @@ struct ReceiverTests {
         Case(status: 503, reason: .gateway, remedy: .retry(after: nil)),
         Case(status: 504, reason: .gateway, remedy: .retry(after: nil)),
     ])
-    func `a refusal stays or passes by its status`(_ known: Case) async throws {
+    func `a refusal is final or retried, depending on its status`(_ known: Case) async throws {
         try await withConnectors { simulation, connectors, _ in
-            // What a receiver might repeat of its own address.
+            // A receiver might repeat its own secret address.
             let slack = "no /hooks/ops/T0SECRETSECRET"
             let mine = "no S0SECRETSECRET at /webhook/mine/S0SECRETSECRET?key=K0SECRETSECRET"
             for (receiver, delivery, words) in [
@@ -180,7 +180,7 @@ struct ReceiverTests {
     @Test(arguments: [
         (Fault.tooManyRequests(.seconds(7)), Duration.seconds(7)), (.tooManyRequests(.date(in: 90)), .seconds(90)),
     ])
-    func `Retry-After counts, in seconds and as a date`(_ fault: Fault, _ wait: Duration) async throws {
+    func `Retry-After is respected, in seconds and as a date`(_ fault: Fault, _ wait: Duration) async throws {
         try await withConnectors { simulation, connectors, _ in
             simulation.faults.add(fault, path: "/hooks")
             let failure = try await failure(of: SampleDelivery.notify(SampleMessage.full), connectors)
@@ -189,7 +189,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `Slack must say ok`() async throws {
+    @Test func `a message to Slack has arrived only if Slack answers ok`() async throws {
         try await withConnectors { simulation, connectors, _ in
             let delivery = SampleDelivery.notify(SampleMessage.full)
             simulation.receivers.setAnswer(of: "ops", status: 200, body: #"{"ok":false,"error":"invalid_auth"}"#)
@@ -216,7 +216,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `a status that the step expects is success, another is failure`() async throws {
+    @Test func `a status that the step expects is success, and any other is failure`() async throws {
         try await withConnectors { simulation, connectors, _ in
             simulation.receivers.setAnswer(of: "mine", status: 404, body: "")
             _ = try await perform(SampleDelivery.webhook(["expect": [404, "2xx"]], to: "mine"), connectors)
@@ -228,7 +228,7 @@ struct ReceiverTests {
     }
 
     @Test(arguments: [Fault.resetBefore, .resetAfter, .cutBody])
-    func `a lost answer is asked for again, under the same name`(_ fault: Fault) async throws {
+    func `after a lost answer the request is repeated with the same id`(_ fault: Fault) async throws {
         try await withConnectors { simulation, connectors, _ in
             simulation.faults.add(fault, path: "/webhook")
             let delivery = SampleDelivery.notify(SampleMessage.full, to: "mine")
@@ -239,7 +239,7 @@ struct ReceiverTests {
         }
     }
 
-    @Test func `a slow receiver is not waited for longer than the step says`() async throws {
+    @Test func `a slow receiver is waited for no longer than the step allows`() async throws {
         try await withConnectors { simulation, connectors, _ in
             simulation.faults.add(.slow(milliseconds: 2000))
             let failure = try await failure(of: SampleDelivery.webhook(["timeout": 100_000], to: "mine"), connectors)
@@ -258,7 +258,7 @@ struct ReceiverTests {
         #expect(failure.message == "ops: No connection to 127.0.0.1:1: connection refused.")
     }
 
-    @Test func `the connection's header fields go along, the step's win`() async throws {
+    @Test func `header fields of the connection are sent, and those of the step take precedence`() async throws {
         try await withConnectors(settings: ["headers": ["X-Team": "blue", "Authorization": "Bearer A0SECRETSECRET"]]) {
             simulation, connectors, _ in
             _ = try await perform(SampleDelivery.webhook(["headers": ["x-team": "red"]], to: "mine"), connectors)

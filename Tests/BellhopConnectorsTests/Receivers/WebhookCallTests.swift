@@ -8,7 +8,7 @@ struct WebhookCallTests {
         try WebhookCall(arguments, to: HTTPAddress(address), delivery: SampleDelivery.webhook(arguments))
     }
 
-    @Test func `without more it posts an empty body`() throws {
+    @Test func `a webhook without a body posts an empty one`() throws {
         let call = try call([:])
         #expect(call.request.method == "POST")
         #expect(call.request.body == [])
@@ -16,7 +16,7 @@ struct WebhookCallTests {
         #expect(call.expected == .success)
     }
 
-    @Test func `a JSON body keeps types`() throws {
+    @Test func `a JSON body keeps the types of its values`() throws {
         let call = try call(["json": ["n": 1, "t": "<!channel> ${{ secret.x }} \"; DROP TABLE", "l": [true, nil]]])
         #expect(call.request.headers["Content-Type"] == "application/json")
         #expect(
@@ -39,7 +39,7 @@ struct WebhookCallTests {
         #expect(call.request.headers["Content-Type"] == "text/plain; charset=utf-8")
     }
 
-    @Test func `a content type of the rule's own wins, a webhook-id does not`() throws {
+    @Test func `a rule can set its own content type, but not its own webhook-id`() throws {
         let call = try call(["headers": ["content-type": "application/vnd.x+json", "Webhook-Id": "mine"], "json": 1])
         #expect(call.request.headers.all("Content-Type") == ["application/vnd.x+json"])
         #expect(call.request.headers.all("webhook-id") == [SampleDelivery.webhook([:]).id.text])
@@ -51,13 +51,13 @@ struct WebhookCallTests {
             ["headers": ["Host": "x"]], ["headers": ["a b": "x"]], ["headers": ["Content-Length": "1"]], ["expect": ["2yy"]],
             ["expect": 99], ["expect": []],
         ] as [JSON.Object])
-    func `a message that cannot be sent is given up`(_ arguments: JSON.Object) {
+    func `invalid arguments are given up`(_ arguments: JSON.Object) {
         let failure = #expect(throws: Failure.self) { try call(arguments) }
         #expect(failure?.reason == .badArguments)
         #expect(failure?.remedy == .giveUp)
     }
 
-    @Test func `expected statuses are numbers and classes`() throws {
+    @Test func `expected statuses are numbers or classes`() throws {
         let statuses = try call(["expect": [204, "3xx", "418"]]).expected
         for (status, isExpected) in [(200, false), (204, true), (302, true), (399, true), (400, false), (418, true)] {
             #expect(statuses.contains(status) == isExpected)
@@ -65,7 +65,7 @@ struct WebhookCallTests {
         #expect(try call(["expect": "2xx"]).expected.contains(226))
     }
 
-    @Test func `a timeout and an end are the request's`() throws {
+    @Test func `a timeout and a deadline apply to the request`() throws {
         let delivery = SampleDelivery.webhook(["timeout": 5_000_000], expires: SampleDelivery.now + .seconds(60))
         let call = try WebhookCall(["timeout": 5_000_000], to: HTTPAddress("https://x.example/"), delivery: delivery)
         #expect(call.request.timeout == .seconds(5))

@@ -6,7 +6,7 @@ import Testing
 struct WebhookSignerTests {
     private static let secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-    @Test func `the specification's example has the specification's signature`() throws {
+    @Test func `the example in the specification has the signature given there`() throws {
         let headers = try WebhookSigner(secret: Self.secret).headers(
             id: "msg_p5jXN8AQM9LWM0D4loKWxJek", body: Array(#"{"test": 2432232314}"#.utf8), at: Timestamp(seconds: 1_614_265_330))
         #expect(headers["webhook-id"] == "msg_p5jXN8AQM9LWM0D4loKWxJek")
@@ -17,12 +17,12 @@ struct WebhookSignerTests {
     @Test(arguments: [
         "", "whsec_", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_c2hvcnQ=", "whsec_!!!!", "whsk_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
     ])
-    func `an invalid secret is refused without being repeated`(_ text: String) {
+    func `an invalid secret is refused without showing it`(_ text: String) {
         let problem = #expect(throws: WebhookSigner.Problem.self) { try WebhookSigner(secret: text) }
         #expect(problem?.message.contains("c2hvcnQ") == false)
     }
 
-    @Test func `secrets have at most 64 bytes`() throws {
+    @Test func `a secret has at most 64 bytes`() throws {
         _ = try WebhookSigner(secret: "whsec_" + Base64.encode([UInt8](repeating: 7, count: 64)))
         #expect(throws: WebhookSigner.Problem.self) {
             try WebhookSigner(secret: "whsec_" + Base64.encode([UInt8](repeating: 7, count: 65)))
@@ -30,7 +30,7 @@ struct WebhookSignerTests {
     }
 
     @Test(arguments: 0..<70)
-    func `Base64 reads what it writes`(_ count: Int) {
+    func `bytes are equal after encoding and decoding in Base64`(_ count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 11) }
         #expect(Base64.decode(Base64.encode(bytes)) == bytes)
     }

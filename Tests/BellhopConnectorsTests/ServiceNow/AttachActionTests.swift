@@ -27,7 +27,7 @@ import Testing
     ]
 
     @Test(arguments: contents)
-    func `a file comes to the task with its name, its type and every byte`(
+    func `a file is attached to the task with its name, its type and every byte`(
         _ arguments: JSON.Object, _ type: String, _ bytes: [UInt8]
     ) async throws {
         let receipt = try await practice.perform(attach(arguments, name: "ä b&c^d.txt"), practice.attempt(1))
@@ -40,13 +40,13 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `the same file of the same name is there once, another is not the same`() async throws {
+    @Test func `a file with the same name and bytes is attached once, and a different one is added`() async throws {
         for text in ["one", "one", "two"] { _ = try await practice.perform(attach(["text": .string(text)]), practice.attempt(1)) }
         #expect(files.map { String(decoding: $0.bytes, as: UTF8.self) } == ["one", "two"])
     }
 
     @Test(arguments: Weather.all)
-    func `it is attached, and once, whatever the network does`(_ weather: Weather) async throws {
+    func `a file is attached exactly once, whatever the network does`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/attachment", skip: 1, times: 1)
         _ = try await practice.persist(attach(["text": "x"]))
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: Weather.all)
-    func `it is attached once on an instance without hashes`(_ weather: Weather) async throws {
+    func `a file is attached exactly once on an instance without hashes`(_ weather: Weather) async throws {
         instance.settings.hashesAttachments = false
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/attachment", skip: 1, times: 1)
@@ -63,7 +63,7 @@ import Testing
         #expect(files.count == 1)
     }
 
-    @Test func `with an API key, too, a file that somebody else put there is not taken for ours, and ours is`() async throws {
+    @Test func `with an API key, another user's file is not mistaken for ours, and ours is recognized`() async throws {
         instance.settings.hashesAttachments = false
         instance.addAPIKey("key-john", of: "john.doe")
         instance.addAPIKey("key-abel", of: "abel.tuter")
@@ -78,7 +78,7 @@ import Testing
         #expect(lost?.remedy == .unknownOutcome)
         await practice.clock.advance(by: .seconds(150))
         let start = practice.clock.now
-        // Of the same name and size.
+        // With the same name and size.
         _ = try await perform("two", as: "key-abel", Attempt(number: 1, now: start))
         practice.simulation.faults.add(.resetAfter, "POST")
         let receipt = try await perform("one", as: "key-john", practice.attempt(2, uncertain: Practice.start))
@@ -87,13 +87,13 @@ import Testing
     }
 
     @Test(arguments: Weather.refusals)
-    func `an attachment whose write was answered with a refusal is found`(_ weather: Weather) async throws {
+    func `an attachment that was stored although the answer was a refusal is found`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
         #expect(try await practice.perform(attach(["text": "x"]), practice.attempt(1)).summary.hasPrefix("found written ("))
         #expect(files.count == 1)
     }
 
-    @Test func `if the files cannot be read, a lost attempt is held`() async throws {
+    @Test func `if files cannot be read, a delivery whose answer was lost is held`() async throws {
         instance.changeUser("john.doe") { $0.attachments = .hidden }
         practice.simulation.faults.add(.resetAfter, "POST")
         let delivery = attach(["text": "x"])
@@ -101,7 +101,7 @@ import Testing
         await practice.clock.advance(by: .seconds(200))
         #expect(await practice.failing(delivery, practice.attempt(2, uncertain: Practice.start))?.remedy == .hold)
         #expect(files.count == 1)
-        // A person looked, and wants it all the same.
+        // A person looked, and orders a retry.
         _ = try await practice.perform(delivery, practice.attempt(1, uncertain: Practice.start))
         #expect(files.count == 2)
         #expect(practice.notebook.all.isEmpty)
@@ -112,7 +112,7 @@ import Testing
             [:], ["text": ""], ["text": "x", "json": 1], ["base64": "no base 64!"], ["text": "x", "type": "a\r\nb: c"],
             ["text": .string(String(repeating: "x", count: Attachment.most + 1))],
         ] as [JSON.Object])
-    func `an argument that is not a file is given up without a request`(_ arguments: JSON.Object) async throws {
+    func `arguments that describe no file are given up without a request`(_ arguments: JSON.Object) async throws {
         #expect(await practice.failing(attach(arguments), practice.attempt(1))?.remedy == .giveUp)
         #expect(practice.simulation.requests.total == 0)
     }

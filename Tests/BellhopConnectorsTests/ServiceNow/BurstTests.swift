@@ -9,11 +9,11 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Many comments at once on an instance that takes its time.
+/// Many comments at once on a slow instance.
 @Suite(.timeLimit(.minutes(5))) struct `Bursts of comments` {
     private let practice = Practice()
 
-    /// Answers so much later, by the clock of the test.
+    /// Delays each answer, by the clock of the test.
     private final class Slow: HTTPExchange {
         private let base: InProcess
         private let clock: TestClock
@@ -38,7 +38,7 @@ import Testing
     @Test(
         arguments: [(60, .milliseconds(500), 100), (200, .milliseconds(500), 330), (1000, .milliseconds(50), 150)]
             as [(Int, Duration, Int)], [SimulatedUser.Reading.allowed, .forbidden])
-    func `a burst takes as long as its requests, with one attempt each`(
+    func `a burst of comments takes no longer than its requests, with one attempt each`(
         _ burst: (count: Int, latency: Duration, seconds: Int), _ journal: SimulatedUser.Reading
     ) async throws {
         let (count, latency, seconds) = burst
@@ -69,7 +69,7 @@ import Testing
         #expect(practice.clock.now - start <= .seconds(seconds))
         #expect(exchange.requests.count <= count * 2 + count / 20 + 8, "\(exchange.requests.count) requests")
         #expect(warnings.withLock { $0 } == 0)
-        // Nobody's request comes between a write and its proof.
+        // No other request comes between a write and its proof.
         let requests = exchange.requests
         for (write, proof) in zip(requests, requests.dropFirst()) where write.method == "POST" {
             let task = try #require(tasks.first { write.address.target.contains($0.id) })
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a comment whose proof has to wait for a short rest is proved in the same attempt`() async throws {
+    @Test func `a comment whose proof waits for a short rest is proved in the same attempt`() async throws {
         let task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe")
         practice.simulation.faults.add(
             .tooManyRequests(.seconds(7)), "GET", path: "/api/now/v2/table/sys_journal_field", times: 2)
@@ -95,7 +95,7 @@ import Testing
         try await connection.shutdown()
     }
 
-    @Test func `with several sessions as many are written at once, each in its own`() async throws {
+    @Test func `with several sessions as many comments are written at once, each in its own session`() async throws {
         let connection = try ServiceNowConnection(
             name: "snow", settings: practice.settings("http://127.0.0.1:9", ["sessions": 3]), in: practice.surroundings,
             over: InProcess(practice.simulation))
@@ -109,7 +109,7 @@ import Testing
     }
 }
 
-/// The sessions that are lent at the moment.
+/// The sessions in use.
 private final class InUse: Sendable {
     let names = Mutex<(now: [String], most: Int)>(([], 0))
 

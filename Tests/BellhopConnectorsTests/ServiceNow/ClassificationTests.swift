@@ -37,15 +37,15 @@ import Testing
             (200, "<html>Maintenance", .unexpectedPage(status: 200)), (401, "<html>No", .unauthenticated),
             (429, "<html>Slow down", .throttled(after: nil)),
         ])
-    func `a page is classified by its text`(_ status: Int, _ body: String, _ meaning: Classification) throws {
+    func `a web page is classified by its text`(_ status: Int, _ body: String, _ meaning: Classification) throws {
         #expect(try read(.html(status, body)) == meaning)
     }
 
-    @Test func `a page that calls itself JSON is a page`() throws {
+    @Test func `a web page with a content type of JSON is a web page`() throws {
         #expect(try read(.json(200, [:], "<html>")) == .unexpectedPage(status: 200))
     }
 
-    @Test func `a 202 was dropped, with a body or without`() throws {
+    @Test func `a 202 is a dropped request, with or without a body`() throws {
         #expect(try read(HTTPResponse(status: 202)) == .dropped)
         #expect(try read(.json(202, [:], #"{"result":[]}"#)) == .dropped)
     }
@@ -79,7 +79,7 @@ import Testing
         #expect(try read(.html(200, "<p>x</p>"), expecting: .page) == .ok(.null))
         for status in [200, 204, 206] {
             guard case .badAnswer = try read(.html(status, status == 206 ? "<p>x</p>" : ""), expecting: .page) else {
-                Issue.record("\(status) was taken for a page")
+                Issue.record("\(status) was classified as a page")
                 continue
             }
         }
@@ -92,7 +92,7 @@ import Testing
         #expect(try read(.json(401, ["X-Is-Logged-In": "false"], envelope("User Not Authenticated"))) == .unauthenticated)
     }
 
-    @Test func `the other statuses are classified by the platform's words`() throws {
+    @Test func `the other statuses are classified by the platform's messages`() throws {
         #expect(
             try read(.json(403, [:], envelope("Insufficient rights to query records")))
                 == .forbidden("Insufficient rights to query records"))
@@ -117,12 +117,12 @@ import Testing
             (.data, #"{"result":{}}"#, false),
             (.rows, #"{"result":[{"a":"#, false), (.rows, "", false), (.listing, "", false),
         ])
-    func `a good answer has what was asked for`(_ expecting: AnswerShape, _ body: String, _ good: Bool) throws {
+    func `a good answer has the expected shape`(_ expecting: AnswerShape, _ body: String, _ good: Bool) throws {
         let meaning = try read(.json(200, [:], body), expecting: expecting)
         if case .ok = meaning { #expect(good) } else { #expect(!good) }
     }
 
-    @Test func `after a write only a certain no may be repeated blindly`() {
+    @Test func `a write may be repeated without a look only after a certain refusal`() {
         let certain: [Classification] = [.throttled(after: nil), .hibernating, .sessionExpired, .csrf(token: nil)]
         for meaning in certain {
             switch meaning.failure(of: "acme:443", changesSomething: true)?.remedy {
@@ -142,7 +142,7 @@ import Testing
     @Test func `a server's message is shortened to one line`() throws {
         let long = String(repeating: "very ", count: 100)
         guard case .forbidden(let text) = try read(.json(403, [:], envelope(long + #"\u0007\n"#))) else {
-            Issue.record("no 403")
+            Issue.record("not classified as 403")
             return
         }
         #expect(text.count <= 201)

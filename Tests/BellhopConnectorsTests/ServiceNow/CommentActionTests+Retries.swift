@@ -5,9 +5,9 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What a person's retry, a clock, a restart and a last attempt may not double or lose.
+/// Retries by a person, changes of the clock, restarts and last attempts: a comment is neither doubled nor lost.
 extension CommentActionTests {
-    @Test func `a person's retry looks first, and does not repeat an earlier write`() async throws {
+    @Test func `a person's retry looks first, and does not repeat a write that succeeded`() async throws {
         practice.simulation.faults.add(.resetAfter, "POST", path: post)
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
         let delivery = Delivery.comment("Thanks", on: task.id)
@@ -20,7 +20,7 @@ extension CommentActionTests {
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `if nothing can be proved, a person's retry sends it once, past the server's time limit`() async throws {
+    @Test func `if nothing can be proved, a person's retry sends the comment once, after the server's time limit`() async throws {
         instance.changeUser("john.doe") {
             $0.journal = .forbidden
             $0.hiddenFields = ["work_notes"]
@@ -30,7 +30,7 @@ extension CommentActionTests {
         #expect(await failing(delivery, attempt(1))?.remedy == .unknownOutcome)
         await practice.clock.advance(by: .seconds(130))
         #expect(await failing(delivery, attempt(2, uncertain: start))?.remedy == .hold)
-        // The hold counts as uncertain too, and a person is quick.
+        // Holding the delivery counts as uncertain too, and the person is quick.
         let held = practice.clock.now
         await practice.clock.advance(by: .seconds(20))
         let early = await failing(delivery, Attempt(number: 1, now: practice.clock.now, firstStarted: start, lastUncertain: held))
@@ -38,7 +38,7 @@ extension CommentActionTests {
         await practice.clock.advance(by: .seconds(100))
         let sent = practice.clock.now
         #expect(await failing(delivery, attempt(2, uncertain: held))?.remedy == .unknownOutcome)
-        // The word was good for one time.
+        // The person's order was for one attempt.
         await practice.clock.advance(by: .seconds(130))
         #expect(await failing(delivery, attempt(3, uncertain: sent))?.remedy == .hold)
         #expect(practice.simulation.requests.count("POST", path: post) == 2)
@@ -49,8 +49,8 @@ extension CommentActionTests {
     }
 
     @Test(arguments: [-300.0, 7200])
-    func `a clock of ours that is corrected between attempts doubles nothing`(_ correction: Double) async throws {
-        // The server's clock goes on by itself; ours is what an attempt and the connection see.
+    func `a correction of our clock between attempts doubles nothing`(_ correction: Double) async throws {
+        // The server's clock is not corrected; the attempt and the connection use ours.
         let ours = TestClock(at: start - .seconds(correction))
         practice.simulation.faults.add(.resetAfter, "POST", path: post)
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
@@ -67,7 +67,7 @@ extension CommentActionTests {
         #expect(notes.count == 1)
     }
 
-    /// One attempt by a clock that is not the server's.
+    /// One attempt with a clock that differs from the server's.
     private func perform(_ delivery: Delivery, _ attempt: Attempt, by clock: TestClock) async throws -> Receipt {
         try await practice.simulation.serve { address in
             var environment = practice.environment()
@@ -84,7 +84,7 @@ extension CommentActionTests {
         }
     }
 
-    @Test func `a last attempt that cannot look is held if an earlier one may have written`() async throws {
+    @Test func `a last attempt without a look is held if an earlier one may have written`() async throws {
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", times: nil)
         var delivery = Delivery.comment("Thanks", on: task.id)
         delivery.retry.attempts = 3
@@ -101,14 +101,14 @@ extension CommentActionTests {
         #expect(practice.simulation.requests.count("POST") == 0)
     }
 
-    @Test func `an interrupted attempt is looked for like a lost one`() async throws {
+    @Test func `after an interrupted attempt the comment is looked for, as after a lost answer`() async throws {
         instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
         let receipt = try await perform(.comment("Thanks", on: task.id), attempt(2, uncertain: start))
         #expect(receipt.reference == notes.first?.id)
         #expect(notes.count == 1)
     }
 
-    @Test func `a task that is not there gets no comment, though the server would take it`() async throws {
+    @Test func `a missing task gets no comment, even if the server would accept it`() async throws {
         practice.simulation.faults.add(.blankTaskOnBadID, times: nil)
         let failure = await failing(.comment("Thanks", on: String(repeating: "0", count: 32)), attempt(1))
         #expect(failure?.reason == .goneOrHidden)

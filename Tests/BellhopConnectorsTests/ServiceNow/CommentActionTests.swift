@@ -11,7 +11,7 @@ import Testing
     var instance: SimulatedInstance { practice.instance }
     let start = Timestamp(seconds: 1_767_603_600)
     let post = "/api/x_snc_my_work"
-    /// Never waits between looks.
+    /// Does not wait between looks.
     let times = WriteTimes(looks: [])
 
     init() { task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe") }
@@ -28,7 +28,7 @@ import Testing
 
     var notes: [JournalEntry] { instance.journal(of: task.id, .workNotes) }
 
-    /// One attempt of its own, in new sessions, as after a restart.
+    /// One attempt in new sessions, as after a restart.
     func perform(_ delivery: Delivery, _ attempt: Attempt) async throws -> Receipt {
         try await action { try await $0.perform(delivery, attempt: attempt) }
     }
@@ -43,7 +43,7 @@ import Testing
         #expect(receipt == Receipt("201, work note \(notes[0].id)", reference: notes[0].id))
     }
 
-    @Test func `a comment for the customer goes into the comments`() async throws {
+    @Test func `a comment for the customer is written to the comments`() async throws {
         let receipt = try await perform(.comment("Soon.", on: task.id, visibility: "customer"), attempt(1))
         let comments = instance.journal(of: task.id, .comments)
         #expect(comments.map(\.text) == ["Soon."])
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `without a Task Tracker API for the account a note goes to the record itself`(_ isInstalled: Bool) async throws {
+    func `without access to the Task Tracker API a note is written to the record itself`(_ isInstalled: Bool) async throws {
         instance.settings.hasTracker = isInstalled
         instance.changeUser("john.doe") { $0.mayUseTracker = false }
         let receipt = try await perform(.comment("Thanks", on: task.id), attempt(1))
@@ -62,7 +62,7 @@ import Testing
         #expect(practice.simulation.requests.count("PATCH", path: "/api/now/v2/table/incident/\(task.id)") == 1)
     }
 
-    @Test func `the way over the record doubles nothing either`() async throws {
+    @Test func `writing to the record itself doubles nothing either`() async throws {
         instance.settings.hasTracker = false
         practice.simulation.faults.add(.resetAfter, "PATCH")
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
@@ -83,7 +83,7 @@ import Testing
         #expect(receipt.reference == notes.first?.id)
     }
 
-    @Test func `when the look is lost too, the next attempt finds the comment and sends nothing`() async throws {
+    @Test func `if the look is lost too, the next attempt finds the comment and sends nothing`() async throws {
         practice.simulation.faults.add(.resetAfter, "POST", path: post)
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
         let delivery = Delivery.comment("Thanks", on: task.id)
@@ -112,7 +112,7 @@ import Testing
         #expect(receipt.reference == notes.first?.id)
     }
 
-    @Test func `a refused connection is certain: the comment is sent at once when there is one`() async throws {
+    @Test func `after a refused connection the comment is sent as soon as there is one`() async throws {
         let delivery = Delivery.comment("Thanks", on: task.id)
         try await practice.simulation.serve { address in
             let connection = try practice.connection(address)
@@ -127,7 +127,7 @@ import Testing
         #expect(notes.count == 1)
     }
 
-    @Test func `the same text by somebody else, before, or claimed by another delivery is not this comment`() async throws {
+    @Test func `an equal text of another user, of before, or claimed by another delivery is not this comment`() async throws {
         instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
         await practice.clock.advance(by: .seconds(3600))
         let began = practice.clock.now
@@ -142,7 +142,7 @@ import Testing
         #expect(receipt.reference == notes.last?.id)
     }
 
-    @Test func `a 201 with nothing written is tried once more past the limit, then given up with the reason`() async throws {
+    @Test func `a 201 without a write is retried once after the time limit, then given up with the reason`() async throws {
         instance.changeUser("john.doe") { $0.workNotes = .ignored }
         let delivery = Delivery.comment("Thanks", on: task.id)
         let first = await failing(delivery, attempt(1))
@@ -156,7 +156,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a 201 whose comment shows only later is not sent again`() async throws {
+    @Test func `a 201 whose comment appears only later is not sent again`() async throws {
         practice.simulation.faults.add(.emptyList, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
         let receipt = try await practice.open { connection in
             let action = CommentAction(connection: connection, times: .init(looks: [.seconds(1)]))
@@ -170,14 +170,14 @@ import Testing
     }
 
     @Test(arguments: Weather.refusals)
-    func `a comment whose write was answered with a refusal is found and written nowhere else`(_ weather: Weather) async throws {
+    func `a comment that was written although the answer was a refusal is found`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", path: post, takesEffect: weather.takesEffect))
         #expect(try await perform(.comment("Thanks", on: task.id), attempt(1)).summary.hasPrefix("found written ("))
         #expect(notes.count == 1)
     }
 
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
-    func `if the journal cannot be read, the task's own history proves it`(_ reading: SimulatedUser.Reading) async throws {
+    func `if the journal cannot be read, the task's history proves the comment`(_ reading: SimulatedUser.Reading) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }
         practice.simulation.faults.add(.resetAfter, "POST", path: post)
         let receipt = try await perform(.comment("Two\n\nlines", on: task.id), attempt(1))
@@ -186,7 +186,7 @@ import Testing
         #expect(notes.count == 1)
     }
 
-    @Test func `the same text by somebody else in the history is not this comment, and proves nothing`() async throws {
+    @Test func `an equal text of another user in the history is not this comment, and proves nothing`() async throws {
         instance.changeUser("john.doe") { $0.journal = .forbidden }
         practice.simulation.faults.add(.resetBefore, "POST", path: post, times: 2)
         let delivery = Delivery.comment("Thanks", on: task.id)
@@ -195,13 +195,13 @@ import Testing
         await practice.clock.advance(by: .seconds(130))
         #expect(await failing(delivery, attempt(2, uncertain: start))?.remedy == .hold)
         #expect(notes.map(\.author) == ["abel.tuter"])
-        // Our own beside it is known as ours.
+        // Our own beside it is recognized.
         instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
         let receipt = try await perform(delivery, attempt(2, uncertain: start))
         #expect(receipt.summary == "found written by an earlier attempt, work note")
     }
 
-    @Test func `the same text of days ago in the history is not this comment`() async throws {
+    @Test func `an equal text from days ago in the history is not this comment`() async throws {
         instance.changeUser("john.doe") { $0.journal = .forbidden }
         instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
         await practice.clock.advance(by: .days(2))
@@ -228,7 +228,7 @@ import Testing
         #expect(practice.simulation.requests.count("POST") == 1)
     }
 
-    @Test func `a 201 that nothing can confirm is believed`() async throws {
+    @Test func `a 201 is trusted if nothing can confirm or refute it`() async throws {
         instance.changeUser("john.doe") {
             $0.journal = .forbidden
             $0.hiddenFields = ["work_notes"]
@@ -238,7 +238,7 @@ import Testing
     }
 
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
-    func `an account that may not read tasks comments on those the tracker lists, and on no others`(
+    func `an account without access to tasks comments only on those that the tracker lists`(
         _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.tasks = reading }
@@ -254,33 +254,33 @@ import Testing
             ("", "internal", "comment is empty"), (" \n", "internal", "comment is empty"),
             ("x", "public", "internal or customer"),
         ])
-    func `a comment that can never be sent is given up`(_ text: String, _ visibility: String, _ words: String) async throws {
+    func `an invalid comment is given up`(_ text: String, _ visibility: String, _ words: String) async throws {
         let failure = await failing(.comment(text, on: task.id, visibility: visibility), attempt(1))
         #expect(failure?.remedy == .giveUp)
         #expect(failure?.message.contains(words) == true)
         #expect(practice.simulation.requests.total == 0)
     }
 
-    @Test func `only a sys_id names a task`() async throws {
+    @Test func `a task is identified only by a sys_id`() async throws {
         let failure = await failing(.comment("x", on: task.number), attempt(1))
         #expect(failure?.reason == .badArguments)
     }
 
-    @Test func `a refusal by the access rules is reported as such`() async throws {
+    @Test func `a refusal by access rules is reported as such`() async throws {
         instance.changeUser("john.doe") { $0.workNotes = .refused }
         let failure = await failing(.comment("x", on: task.id), attempt(1))
         #expect(failure?.remedy == .giveUp)
         #expect(failure?.message.contains("May be ACL restricted") == true)
     }
 
-    @Test func `a session that ends before the comment costs a login, not the comment`() async throws {
+    @Test func `a session that ends before a comment costs a login, not the comment`() async throws {
         practice.simulation.faults.add(.sessionLost, "POST", path: post)
         _ = try await perform(.comment("Thanks", on: task.id), attempt(1))
         #expect(notes.count == 1)
         #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
     }
 
-    @Test func `a server whose clock is hours off is measured by its own`() async throws {
+    @Test func `times are compared by the server's own clock, however wrong it is`() async throws {
         let behind = Timestamp(seconds: 1_767_603_600 - 7200)
         let clock = practice.clock
         let simulation = Simulation { clock.now.microseconds - 7_200_000_000 }
@@ -296,7 +296,7 @@ import Testing
         }
     }
 
-    @Test func `words that the platform would take for HTML are taken apart, and found again`() async throws {
+    @Test func `text that the platform would read as HTML is split, and recognized afterwards`() async throws {
         let delivery = Delivery.comment("[code]<b>x</b>[/CODE] [codes] [", on: task.id)
         let receipt = try await perform(delivery, attempt(1))
         #expect(notes.map(\.text) == ["[ code]<b>x</b>[ /CODE] [codes] ["])

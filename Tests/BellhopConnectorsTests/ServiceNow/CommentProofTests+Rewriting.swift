@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Instances that change what is written to a journal.
+/// Instances that change the text of journal entries.
 extension CommentProofTests {
     static let long =
         "Dear <b>Ms Tuter</b>, call 0049 30 1234567 -- it's \"urgent\"... We look at the printer on floor 7 tomorrow."
@@ -13,7 +13,7 @@ extension CommentProofTests {
     @Test(
         arguments: [TextRewriting.tagsStripped, .digitsMasked, .typography, .textCut(characters: 90)],
         [SimulatedUser.Reading.allowed, .forbidden])
-    func `an instance that changes texts gets each once, and each is known again`(
+    func `an instance that changes texts gets each comment once, and each is recognized`(
         _ rewriting: TextRewriting, _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }
@@ -30,7 +30,7 @@ extension CommentProofTests {
     }
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
-    func `an entry that the instance reports as written counts as ours despite a different text`(
+    func `an entry that the instance's reply identifies is ours even if its text differs`(
         _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }
@@ -42,7 +42,7 @@ extension CommentProofTests {
     }
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
-    func `if an altered text cannot be proved ours, the delivery is held and not sent again`(
+    func `if a changed text cannot be proved ours, the delivery is held and not sent again`(
         _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }
@@ -59,7 +59,7 @@ extension CommentProofTests {
     }
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
-    func `a marker ends each text, and is the proof`(_ reading: SimulatedUser.Reading) async throws {
+    func `a marker at the end of each text proves the comment`(_ reading: SimulatedUser.Reading) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }
         practice.simulation.faults.add(.rewritten(.tagsStripped), times: nil)
         practice.simulation.faults.add(.resetAfter, "POST", path: post)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What proves that a comment was written: where the instance changes its text, where only the task's history can be read, where texts are
-/// alike, and where a login page answers.
+/// Proving that a comment was written: with changed texts, with only the task's history, with similar texts, and with login pages
+/// as answers.
 @Suite struct CommentProofTests {
     let practice = Practice()
     let task: SimulatedTask
@@ -40,7 +40,7 @@ import Testing
     ]
 
     @Test(arguments: lines, [true, false])
-    func `a text with a line like a heading is written once where only the history can be read`(
+    func `with only the history, a text with a line like a heading is written once`(
         _ line: String, _ isLost: Bool
     ) async throws {
         instance.changeUser("john.doe") {
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [-480, 0, 330])
-    func `an equal text of an hour ago proves nothing, whatever the user's zone`(_ offset: Int) async throws {
+    func `an equal text from an hour ago proves nothing, whatever the user's zone`(_ offset: Int) async throws {
         instance.changeUser("john.doe") {
             $0.journal = .forbidden
             $0.utcOffset = offset
@@ -65,13 +65,13 @@ import Testing
         await practice.clock.advance(by: .seconds(3600))
         let began = practice.clock.now
         await practice.clock.advance(by: .seconds(600))
-        // No note of an earlier attempt: the time alone decides.
+        // There is no note of an earlier attempt, so only the time decides.
         let again = Attempt(number: 2, now: practice.clock.now, firstStarted: began, lastUncertain: began)
         _ = try await perform(.comment("Reminder", on: task.id), again)
         #expect(notes.count == 2)
     }
 
-    @Test func `an equal text of a moment ago proves nothing where the history was read before`() async throws {
+    @Test func `an equal text that was in the history before the attempt proves nothing`() async throws {
         instance.changeUser("john.doe") { $0.journal = .hidden }
         instance.addNote("Reminder", .workNotes, on: task.id, by: "john.doe")
         practice.simulation.faults.add(.resetBefore, "POST", path: post)
@@ -96,7 +96,7 @@ import Testing
         #expect(second.reference != first.reference)
     }
 
-    @Test func `two that look at the same time do not take the same entry`() async throws {
+    @Test func `two deliveries that look at the same time do not claim the same entry`() async throws {
         instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")
         let began = practice.clock.now
         await practice.clock.advance(by: .seconds(130))
@@ -112,7 +112,7 @@ import Testing
 
     // MARK: Markers
 
-    @Test func `with markers, a text without ours is not ours, however alike`() async throws {
+    @Test func `with markers, a text without our marker is not ours, however similar`() async throws {
         practice.simulation.faults.add(.resetBefore, "POST", path: post)
         let delivery = Delivery.comment("Call back", on: task.id)
         #expect(await failing(delivery, practice.attempt(1), settings: ["marker": true])?.remedy == .unknownOutcome)
@@ -122,10 +122,10 @@ import Testing
         #expect(held?.remedy == .hold)
     }
 
-    // MARK: Login pages, refusals and looks that fail
+    // MARK: Login pages, refusals and failed looks
 
     @Test(arguments: [Fault.loginPage, .redirectToLogin])
-    func `a login page after a successful write is held if nothing can be read`(_ fault: Fault) async throws {
+    func `after a login page in reply to a write the delivery is held if nothing can be read`(_ fault: Fault) async throws {
         instance.changeUser("john.doe") {
             $0.journal = .forbidden
             $0.hiddenFields = ["work_notes"]
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: [Fault.loginPage, .status(403, body: #"{"error":{"message":"Not here"},"status":"failure"}"#)])
-    func `a look that fails is not one that found nothing`(_ fault: Fault) async throws {
+    func `a failed look does not prove that nothing was written`(_ fault: Fault) async throws {
         practice.simulation.faults.add(FaultRule(fault, method: "POST", path: post, takesEffect: true))
         practice.simulation.faults.add(.badGateway, "GET", path: journal, times: fault == .loginPage ? 2 : 3)
         let delivery = Delivery.comment("Thanks", on: task.id)
@@ -151,10 +151,10 @@ import Testing
         #expect(posts == 1)
     }
 
-    // MARK: After the store was put back
+    // MARK: After restoring the store
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
-    func `entries written in a time unknown to the store are found before anything is sent`(
+    func `entries written in a period without records are found before anything is sent`(
         _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }
@@ -168,7 +168,7 @@ import Testing
         let receipt = try await perform(.comment("Reminder", on: task.id), made)
         #expect(receipt.summary.hasPrefix("found written before the store was restored"))
         #expect(notes.count == 1)
-        // It proves one; the next is a new one.
+        // It proves one delivery; the next is written.
         made.claimed = Set([receipt.reference].compactMap(\.self))
         _ = try await perform(.comment("Reminder", on: task.id, occasion: "event/2"), made)
         #expect(notes.count == 2)

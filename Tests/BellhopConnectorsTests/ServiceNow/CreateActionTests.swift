@@ -22,7 +22,7 @@ import Testing
         return .write("create", arguments, on: task.id)
     }
 
-    @Test func `a record is made with the delivery's id, and its number is in the receipt`() async throws {
+    @Test func `a record is created with the delivery's id, and its number is in the receipt`() async throws {
         let delivery = create(["short_description": "Why?", "priority": 2, "parent": .string(task.id)])
         let receipt = try await practice.perform(delivery, practice.attempt(1))
         let problem = try #require(made.first)
@@ -33,7 +33,7 @@ import Testing
         #expect(problem["parent"] == task.id)
     }
 
-    @Test func `no record is made where one has the key already`() async throws {
+    @Test func `no record is created if one has the key already`() async throws {
         let first = try await practice.perform(
             create([:], ["correlation": "fall-1", "fields": ["short_description": "A"]]), practice.attempt(1))
         var other = create(["short_description": "B"], ["correlation": "fall-1"])
@@ -44,7 +44,7 @@ import Testing
         #expect(second.summary.hasPrefix("there already, PRB"))
     }
 
-    @Test func `two connections to one instance make one record for one key`() async throws {
+    @Test func `two connections to one instance create one record for one key`() async throws {
         let environment = practice.environment()
         let post = post
         try await practice.simulation.serve { address in
@@ -52,7 +52,7 @@ import Testing
                 try ServiceNowConnection(name: name, settings: practice.settings(address), in: environment)
             }
             for connection in connections { _ = try await connection.verifyUser() }
-            // Long enough for the other to look meanwhile.
+            // Long enough for the other connection to look meanwhile.
             practice.simulation.faults.add(.slow(milliseconds: 200), "POST", path: post, times: nil)
             let receipts = try await withThrowingTaskGroup(of: Receipt.self) { group in
                 for (number, connection) in connections.enumerated() {
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: Weather.all)
-    func `it is made, and once, whatever the network does`(_ weather: Weather) async throws {
+    func `a record is created exactly once, whatever the network does`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
         let receipt = try await practice.persist(create())
         #expect(made.count == 1)
@@ -81,21 +81,21 @@ import Testing
     }
 
     @Test(arguments: Weather.refusals)
-    func `a record whose creation was answered with a refusal is found`(_ weather: Weather) async throws {
+    func `a record created although the answer was a refusal is found`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
         #expect(try await practice.perform(create(), practice.attempt(1)).summary.hasPrefix("found written ("))
         #expect(made.count == 1)
     }
 
     @Test(arguments: Weather.all)
-    func `it is made once though the look after it is lost too`(_ weather: Weather) async throws {
+    func `a record is created once even if the look is lost too`(_ weather: Weather) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: "POST", takesEffect: weather.takesEffect))
         practice.simulation.faults.add(.badGateway, "GET", path: post, skip: 1, times: 2)
         _ = try await practice.persist(create())
         #expect(made.count == 1)
     }
 
-    @Test func `it is not sent again while the first request may be at work`() async throws {
+    @Test func `a request is not repeated while the first may still be running`() async throws {
         practice.simulation.faults.add(.resetBefore, "POST")
         let delivery = create()
         #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
@@ -105,7 +105,7 @@ import Testing
         #expect(practice.simulation.requests.count("POST") == 1)
     }
 
-    @Test func `no record is made where its existence cannot be checked`() async throws {
+    @Test func `no record is created if its existence cannot be checked`() async throws {
         instance.addTask("problem", title: "Old", fields: ["correlation_id": "k"])
         instance.changeUser("john.doe") { $0.tasks = .hidden }
         let delivery = create(["short_description": "x"], ["correlation": "k"])
@@ -116,14 +116,14 @@ import Testing
         #expect(practice.simulation.requests.count("POST") == 0)
     }
 
-    @Test func `a person's retry decides an unknown outcome, once`() async throws {
+    @Test func `a person's retry settles an unknown outcome once`() async throws {
         let delivery = create(["short_description": "x"], ["correlation": "k"])
         practice.simulation.faults.add(.resetBefore, "POST")
         #expect(await practice.failing(delivery, practice.attempt(1))?.remedy == .unknownOutcome)
         instance.addTask("problem", title: "Old", fields: ["correlation_id": "k"])
         instance.changeUser("john.doe") { $0.tasks = .hidden }
         await practice.clock.advance(by: .seconds(40))
-        // Too early: it waits, and the word is not forgotten meanwhile.
+        // Too early: the attempt waits, and the person's order is kept meanwhile.
         let early = await practice.failing(delivery, practice.attempt(1, uncertain: Practice.start))
         #expect(early?.remedy == .retry(after: .seconds(80)))
         await practice.clock.advance(by: .seconds(80))
@@ -136,7 +136,7 @@ import Testing
         #expect(practice.simulation.requests.count("POST") == 2)
     }
 
-    @Test func `of two deliveries with the same key that come at once, one makes the record`() async throws {
+    @Test func `of two simultaneous deliveries with the same key, one creates the record`() async throws {
         let first = create(["short_description": "A"], ["correlation": "fall-1"])
         var second = create(["short_description": "B"], ["correlation": "fall-1"])
         second.id.occasion = Occasion.ID("event/2")
@@ -151,7 +151,7 @@ import Testing
         #expect(Set(references).count == 1)
     }
 
-    @Test func `a field to find it by that the table does not have is noticed before anything is made`() async throws {
+    @Test func `an identifying field that the table lacks is noticed before a record is created`() async throws {
         instance.addTask("problem", title: "Old")
         practice.simulation.faults.add(.sloppyQueries, times: nil)
         let failure = await practice.failing(
@@ -161,7 +161,7 @@ import Testing
         #expect(practice.simulation.requests.count("POST") == 0)
     }
 
-    @Test func `a field that was not taken is named with the number, and the record is not made again`() async throws {
+    @Test func `a field that was not stored is named with the record's number, and no second record is created`() async throws {
         practice.simulation.faults.add(.sloppyQueries, times: nil)
         instance.changeUser("john.doe") { $0.readOnlyFields = ["category"] }
         let delivery = create(["short_description": "x", "category": "network", "colour": "red"])
@@ -174,7 +174,7 @@ import Testing
         #expect(made.count == 1)
     }
 
-    @Test func `a refusal is given up with the instance's own words`() async throws {
+    @Test func `a refusal is given up with the instance's own message`() async throws {
         practice.simulation.faults.add(.dataPolicy, "POST")
         #expect(await practice.failing(create(), practice.attempt(1))?.message.contains("mandatory") == true)
         instance.changeUser("john.doe") { $0.creates = .refused }
@@ -193,7 +193,7 @@ import Testing
         #expect(practice.simulation.requests.total == 0)
     }
 
-    @Test func `a key with the character that parts queries is one key`() async throws {
+    @Test func `a key containing the separator of queries is one key`() async throws {
         let delivery = create(["short_description": "x"], ["correlation": "a^ORactive=true"])
         instance.addTask("problem", title: "Old")
         _ = try await practice.perform(delivery, practice.attempt(1))

@@ -37,7 +37,7 @@ import Testing
             .map { "\($0.verdict.rawValue) \($0.subject)" }
     }
 
-    @Test func `if everything is there, every line is ok, and nothing is written`() async throws {
+    @Test func `a complete instance has every line ok, and nothing is written`() async throws {
         instance.accessRules = Self.rules
         let before = instance.revision
         #expect(
@@ -50,12 +50,12 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a wrong password is one line, and is tried once`() async throws {
+    @Test func `a wrong password is reported on one line, and tried once`() async throws {
         #expect(try await look(password: "wrong") == ["ok connection", "missing login"])
         #expect(instance.counts.failedLogins == 1)
     }
 
-    @Test func `an unreachable instance is one line`() async throws {
+    @Test func `an unreachable instance is reported on one line`() async throws {
         let connection = try practice.connection("http://127.0.0.1:9")
         let findings = await connection.examine(Self.needs)
         #expect(findings.map(\.verdict) == [.missing])
@@ -63,7 +63,7 @@ import Testing
         try await connection.shutdown()
     }
 
-    @Test func `an update set that is missing matters to a tracker, and not to comments`() async throws {
+    @Test func `a missing update set matters to a tracker, and not to comments`() async throws {
         instance.settings.hasTracker = false
         #expect(try await look().contains("missing task tracker"))
         #expect(try await look(ConnectionNeeds(actions: Self.needs.actions)).contains("note task tracker"))
@@ -90,7 +90,7 @@ import Testing
         return Dictionary(findings.map { ($0.subject, $0) }) { first, _ in first }
     }
 
-    @Test func `hidden access rules leave writing unknown, whatever the roles, and say whom to ask`() async throws {
+    @Test func `hidden access rules leave write access unknown, and the remedy says whom to ask`() async throws {
         for roles in [["itil"], ["admin"], []] {
             let lines = try await lines(nil, roles: roles)
             let note = try #require(lines["write work_notes"])
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `the most particular access rule decides, of the table and of the field`() async throws {
+    @Test func `the most specific access rule decides, of the table and of the field`() async throws {
         let rules = Self.rules + [.init("incident.work_notes", .write, roles: ["note_writer"])]
         let lines = try await lines(rules)
         #expect(lines["write work_notes"]?.verdict == .missing)
@@ -113,7 +113,7 @@ import Testing
         #expect(table["create problem"]?.verdict == .unknown)
     }
 
-    @Test func `a condition or a script of an access rule is not judged, and admin passes`() async throws {
+    @Test func `conditions and scripts of access rules are not evaluated, and admin passes`() async throws {
         let rules: [SimulatedAccessRule] = [
             .init("task", .write, condition: "active=true"), .init("*", .create, roles: ["itil"], script: "answer = false"),
         ]
@@ -123,12 +123,12 @@ import Testing
         #expect(lines["create problem"]?.verdict == .unknown)
         let admin = try await self.lines(rules, roles: ["admin"])
         #expect(admin["update"]?.verdict == .ok)
-        // Of several rules of one name it is enough to pass one.
+        // Of several rules with one name, one is enough.
         let two = try await self.lines(rules + [.init("task", .write, roles: ["itil"])])
         #expect(two["update"]?.verdict == .ok)
     }
 
-    @Test func `fields that a source or a rule names wrongly are reported`() async throws {
+    @Test func `wrong fields in a source or a rule are reported`() async throws {
         practice.simulation.faults.add(.sloppyQueries, times: nil)
         instance.addTask("problem", title: "Old")
         var needs = Self.needs
@@ -152,15 +152,15 @@ import Testing
             let source = try TableSource(name: "incidents", settings: settings, connection: connection)
             let need = ConnectionNeeds.SourceNeed(name: "incidents", kind: "table", settings: settings, schema: source.schema)
             let findings = await connection.examine(ConnectionNeeds(sources: [need]))
-            let told = findings.filter { $0.subject == "fields" }
-            #expect(told.allSatisfy { $0.verdict == .missing && $0.reason == .badArguments && $0.remedy?.isEmpty == false })
+            let reported = findings.filter { $0.subject == "fields" }
+            #expect(reported.allSatisfy { $0.verdict == .missing && $0.reason == .badArguments && $0.remedy?.isEmpty == false })
             #expect(
-                told.map(\.text.quotedNames) == [
+                reported.map(\.text.quotedNames) == [
                     ["pririty", "where", "priority"], ["colour", "where"], ["stat", "fields", "state"],
-                ], "\(told.map(\.text))")
+                ], "\(reported.map(\.text))")
             let failure = await failure { _ = try await source.list(from: Standing()) }
-            #expect(failure?.message == told.first?.text)
-            // Wrong names are reported once.
+            #expect(failure?.message == reported.first?.text)
+            // Each wrong name is reported once.
             #expect(findings.filter { $0.subject == "read incident" }.map(\.verdict) == [.ok])
         }
         #expect(instance.revision == before)
@@ -177,7 +177,7 @@ import Testing
         #expect(findings.contains { $0.subject == "fields" && $0.text.contains("no field `pririty`, which `query` of source") })
     }
 
-    @Test func `a page is reported with its text or with the reason why it cannot be watched`() async throws {
+    @Test func `a page is reported with its text, or with the reason why it cannot be watched`() async throws {
         instance.setPage("/board.do", "<title>Board</title><main id=who>Ada</main>")
         func need(_ name: String, _ settings: JSON.Object) -> ConnectionNeeds.SourceNeed {
             .init(name: name, kind: "page", settings: Settings(settings), schema: TaskSchema([]))
@@ -196,7 +196,7 @@ import Testing
         #expect(practice.simulation.requests.all.allSatisfy { $0.method == "GET" })
     }
 
-    @Test func `a clock that is off, a limit and a time zone are reported`() async throws {
+    @Test func `a wrong clock, a limit and a time zone are reported`() async throws {
         instance.settings.rateLimit = 100
         instance.changeUser("john.doe") { $0.timeZone = "Europe/Berlin" }
         var needs = Self.needs
@@ -234,7 +234,7 @@ import Testing
         ).findings()
     }
 
-    @Test func `a certificate is reported with its expiry, or with why it is not trusted`() async throws {
+    @Test func `a certificate is reported with its expiry, or with the reason why it is not trusted`() async throws {
         try await TLSServer.serve { server in
             let ca = FileManager.default.temporaryDirectory.appending(path: "bellhop-ca-\(UInt64.random(in: 0 ... .max)).pem")
                 .path
@@ -260,7 +260,7 @@ import Testing
 }
 
 extension String {
-    /// The single words between backticks.
+    /// The single words in backticks.
     fileprivate var quotedNames: [String] {
         split(separator: "`", omittingEmptySubsequences: false).enumerated().filter { $0.offset % 2 == 1 }.map {
             String($0.element)

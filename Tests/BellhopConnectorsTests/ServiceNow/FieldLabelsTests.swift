@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Labels and names where the instance wants values.
+/// Labels and names in place of the values that the instance stores.
 @Suite struct FieldLabelsTests {
     let practice = Practice()
     let task: SimulatedTask
@@ -26,7 +26,7 @@ import Testing
 
     // MARK: Writing
 
-    @Test func `an update takes the labels of choices and the names of records`() async throws {
+    @Test func `an update accepts labels of choices and names of records`() async throws {
         let fields: JSON.Object = [
             "priority": "High", "assigned_to": "Abel Tuter", "urgency": "1 - high", "state": "In Progress",
         ]
@@ -38,7 +38,7 @@ import Testing
         #expect(again.summary == "it was already so")
     }
 
-    @Test func `a record is made with labels and names`() async throws {
+    @Test func `a new record can be given labels and names`() async throws {
         let network = instance.group("Network")
         let arguments: JSON.Object = [
             "table": "problem", "correlation_field": "correlation_id", "display": false,
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
-    func `without the dictionary people are found, and a label is unknown`(_ access: SimulatedUser.Reading) async throws {
+    func `without the dictionary, people are found and labels are unknown`(_ access: SimulatedUser.Reading) async throws {
         instance.changeUser("john.doe") { $0.dictionary = access }
         _ = try await practice.perform(update(["assigned_to": "Abel Tuter"]), practice.attempt(1))
         #expect(try now.assignedTo == instance.user("abel.tuter")?.id)
@@ -85,9 +85,9 @@ import Testing
         #expect(failure?.message.contains("write the number") == true)
     }
 
-    // MARK: Asking
+    // MARK: Queries
 
-    @Test func `where compares with the record and the choice that a name and a label stand for, asked for once`() async throws {
+    @Test func `where translates names and labels to values, with one request`() async throws {
         let mine = instance.addTask(title: "A", priority: 2, fields: ["assignment_group": instance.group("Network")])
         instance.addTask(title: "B", priority: 2, fields: ["assignment_group": instance.group("Desk")])
         let source = try source(["assignment_group": "Network", "priority": ["High", 1]])
@@ -99,13 +99,13 @@ import Testing
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/sys_choice") <= 2)
     }
 
-    @Test func `where with a name that nothing has is an error, and no empty list`() async throws {
+    @Test func `an unknown name in where is an error, not an empty list`() async throws {
         let failure = await failure { _ = try await source(["assignment_group": "Netwrok"]).list(from: Standing()) }
         #expect(failure?.reason == .badArguments && failure?.remedy == .giveUp)
         #expect(failure?.message.hasPrefix("`where` of source incidents: `assignment_group` cannot be 'Netwrok'") == true)
     }
 
-    @Test func `a name in a field of another record is found too`() async throws {
+    @Test func `a name in a field of a referenced record is found too`() async throws {
         let other = instance.addTask(title: "A", fields: ["parent": task.id])
         let source = try source(["parent.assigned_to": "John Doe"])
         let answer = try await source.list(from: Standing())

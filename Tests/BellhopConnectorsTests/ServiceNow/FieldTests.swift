@@ -6,7 +6,7 @@ import Testing
 @Suite struct FieldTests {
     @Test(
         arguments: [
-            // Section 2.3 of what the Table API answers, row by row: references, then plain fields.
+            // Section 2.3 of the Table API's answers, row by row: references, then plain fields.
             (#"{"link":"https://x/api/now/table/sys_user/1","value":"1"}"#, "1", nil), (#""""#, "", nil), (#""1""#, "1", nil),
             (#"{"display_value":"Abel Tuter","link":"https://x"}"#, "Abel Tuter", "Abel Tuter"),
             (#"{"display_value":"Abel Tuter","link":"https://x","value":"1"}"#, "1", "Abel Tuter"),
@@ -38,7 +38,7 @@ import Testing
         #expect(FieldValue(.string(raw))?.typed(type) == json)
     }
 
-    @Test func `types are known by name, at the end of a path too`() throws {
+    @Test func `types are found by name, also at the end of a path`() throws {
         let schema = try TaskFields.schema(
             ["priority", "active", "opened_at", "u_team", ["parent_state": "parent.state"]], display: .values, source: "s")
         #expect(schema.fields.map(\.type) == [.int, .bool, .timestamp, .text, .int])

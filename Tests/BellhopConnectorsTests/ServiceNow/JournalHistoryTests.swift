@@ -3,7 +3,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What is read of the history that a task shows, and how far it is believed.
+/// Reading the history shown in a task, and how certain its entries are.
 @Suite struct JournalHistoryTests {
     private let clock = Self.clock("2026-01-05 10:00:00", as: "2026-01-05 11:00:00")
     private let ages = Timestamp(seconds: 0)
@@ -23,7 +23,7 @@ import Testing
 
     private let old = "2026-01-05 09:00:00 - Abel Tuter (Additional comments)\nIt smokes.\n\n"
 
-    @Test func `entries come with their author, their text and their time in UTC`() throws {
+    @Test func `entries have their author, their text and their time in UTC`() throws {
         let entries = try read("2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\nTwo\n\n" + old)
         #expect(entries.map(\.author) == ["John Doe", "Abel Tuter"])
         #expect(entries.map(\.text) == ["One\n\nTwo", "It smokes."])
@@ -35,7 +35,7 @@ import Testing
         "2026-01-05 09:30 - Any Name (Additional comments)", "05/01/2026 09:30:00 - Any Name (Additional comments)",
         "2026-01-05 19:30:00 - Any Name (Additional comments)", "2026-01-05 09:30:00 Any Name (Additional comments)",
     ])
-    func `a line that is not a heading of this journal belongs to its text`(_ line: String) throws {
+    func `a line that is not a heading of this journal belongs to the text`(_ line: String) throws {
         let entries = try read("2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\n\(line)\n\nTwo\n\n")
         #expect(entries.map(\.text) == ["One\n\n\(line)\n\nTwo"])
     }
@@ -46,7 +46,7 @@ import Testing
         #expect(try read(quoted).count == 1)
     }
 
-    @Test func `only the first of what is new is certain, and what was known before is not read again`() throws {
+    @Test func `only the first new entry is certain, and known entries are not read again`() throws {
         let forged =
             "2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\n2026-01-05 10:00:00 - X (Additional comments)\nTwo\n\n"
         let entries = try read(forged + old, above: old)
@@ -56,7 +56,7 @@ import Testing
         #expect(try read(old, above: "").map(\.isProved) == [true])
     }
 
-    @Test func `a time that somebody made up hides nothing below it`() throws {
+    @Test func `an invented time hides no entries below it`() throws {
         let forged =
             "2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\n2020-01-01 00:00:00 - X (Additional comments)\nTwo\n\n"
         let entries = try read(forged + old, since: "2026-01-05 07:00:00")
@@ -67,12 +67,12 @@ import Testing
         #expect(try read(old, since: "2026-01-05 09:00:00") == [])
     }
 
-    @Test func `if the history does not end as it did, it is read by its times`() throws {
+    @Test func `a history whose known end has changed is read by its times`() throws {
         let new = "2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\n"
         #expect(try read(new + old, above: "another" + old, since: "2026-01-05 09:00:00").map(\.text) == ["One"])
     }
 
-    @Test func `the label is the one that the first heading has, in whatever language`() throws {
+    @Test func `the label of the journal is that of the first heading, in any language`() throws {
         let entries = try read(
             "2026-01-05 10:30:00 - J. (extern) Doe (Kommentare (sichtbar))\nEins\n\n2026-01-05 10:00:00 - A (Kommentare (sichtbar))\nZwei\n\n"
         )
@@ -86,7 +86,7 @@ import Testing
         #expect(try read(old, labels: ["Additional comments", "Kommentare"]).map(\.author) == ["Abel Tuter"])
     }
 
-    @Test func `an entry whose text holds headings is read whole, too`() throws {
+    @Test func `an entry whose text contains headings is also read as a whole`() throws {
         let clock = try #require(clock)
         let text = "One\n\n2026-01-05 10:00:00 - X (Additional comments)\n\nTwo"
         let history = try JournalHistory(
@@ -104,7 +104,7 @@ import Testing
         #expect(Self.clock(utc, as: shown)?.read(text)?.serviceNow == read)
     }
 
-    @Test func `a time that no zone explains or that is ambiguous is not read`() {
+    @Test func `a time that is ambiguous, or that no zone explains, is not read`() {
         #expect(Self.clock("2026-01-05 10:00:00", as: "2026-01-09 10:00:00") == nil)
         #expect(Self.clock("2026-01-05 10:00:00", as: "Monday") == nil)
         let either = Self.clock("2026-01-01 10:00:00", as: "01/01/2026 10:00:00")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Events of comments where only the tasks' histories can be read, and of comments that are committed very late.
+/// Comment events from histories alone, and from comments committed very late.
 extension JournalWatchTests {
     private func watch() async throws -> (Observer, SimulatedTask) {
         let task = instance.addTask(title: "A")
@@ -23,22 +23,22 @@ extension JournalWatchTests {
     }
 
     @Test(arguments: ["1 - x (y)", "3 - Moderate (was 2 - High)", "2026-01-05 09:00:00 Any Name (Additional comments)"])
-    func `a line that only looks like a heading is text, and keeps nothing back`(_ line: String) async throws {
+    func `a line that only looks like a heading is text, and delays no comment`(_ line: String) async throws {
         var (observer, task) = try await watch()
         let text = "Look:\n\n\(line)\n\nThat is it."
         instance.addNote(text, on: task.id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(60))
-        let told = try await observer.comments()
-        #expect(told.map(\.text) == [text])
-        #expect(told.map(\.author) == ["Abel Tuter"])
-        #expect(told.map(\.isProved) == [true])
+        let comments = try await observer.comments()
+        #expect(comments.map(\.text) == [text])
+        #expect(comments.map(\.author) == ["Abel Tuter"])
+        #expect(comments.map(\.isProved) == [true])
         instance.addNote("More", on: task.id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(60))
         #expect(try await observer.comments().map(\.text) == ["More"])
     }
 
     @Test(arguments: ["2026-01-05 04:05:00", "2020-01-01 00:00:00"])
-    func `an entry forged in a text is reported as doubtful, without an author, and hides no real one`(
+    func `an entry forged inside a text is reported as uncertain, without an author, and hides no real one`(
         _ time: String
     ) async throws {
         var (observer, task) = try await watch()
@@ -46,10 +46,10 @@ extension JournalWatchTests {
         await practice.clock.advance(by: .seconds(1))
         instance.addNote("Look:\n\n\(time) - Any Name (Additional comments)\nPlease close it.", on: task.id, by: "system")
         await practice.clock.advance(by: .seconds(60))
-        let told = try await observer.comments()
-        #expect(Set(told.map(\.text)) == ["Look:", "Please close it.", "Genuine"])
-        #expect(told.filter(\.isProved).map(\.text) == ["Look:"])
-        #expect(told.filter { !$0.isProved }.allSatisfy { $0.author == "" && $0.authorship == .unknown })
+        let comments = try await observer.comments()
+        #expect(Set(comments.map(\.text)) == ["Look:", "Please close it.", "Genuine"])
+        #expect(comments.filter(\.isProved).map(\.text) == ["Look:"])
+        #expect(comments.filter { !$0.isProved }.allSatisfy { $0.author == "" && $0.authorship == .unknown })
         instance.addNote("After", on: task.id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(60))
         let next = try await observer.comments()
@@ -58,7 +58,7 @@ extension JournalWatchTests {
     }
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
-    func `a journal with its own label is read by it, and the usual label is text`(
+    func `a journal with its own label is read by that label, and the usual label is text`(
         _ dictionary: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.dictionary = dictionary }
@@ -67,14 +67,14 @@ extension JournalWatchTests {
         let text = "Look:\n\n2026-01-05 04:05:00 - Any Name (Additional comments)\nPlease close it."
         instance.addNote(text, on: task.id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(60))
-        let told = try await observer.comments()
-        #expect(told.map(\.text) == [text])
-        #expect(told.map(\.author) == ["Abel Tuter"])
+        let comments = try await observer.comments()
+        #expect(comments.map(\.text) == [text])
+        #expect(comments.map(\.author) == ["Abel Tuter"])
     }
 
-    @Test func `a history whose first line does not have the label of the dictionary is not believed`() async throws {
+    @Test func `a history whose first line lacks the dictionary's label is not trusted`() async throws {
         var (observer, task) = try await watch()
-        // What is under another label was not written as an entry of this journal, as far as anybody can tell.
+        // A heading with another label was not necessarily written as an entry of this journal.
         instance.settings.labels = ["comments": "Forged"]
         instance.addNote("Please close it.", on: task.id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(60))
@@ -86,7 +86,7 @@ extension JournalWatchTests {
         #expect(try await observer.comments().map(\.text).sorted() == ["Genuine", "Please close it."])
     }
 
-    @Test func `entries of a history seen when the journal was read are not reported again`() async throws {
+    @Test func `history entries seen while the journal was readable are not reported again`() async throws {
         var (observer, task) = try await watch()
         for (number, reading) in [SimulatedUser.Reading.allowed, .forbidden].enumerated() {
             instance.changeUser("john.doe") { $0.journal = reading }
@@ -100,17 +100,17 @@ extension JournalWatchTests {
         }
     }
 
-    @Test func `an entry that is committed ten minutes late is found when the journal is read again from further back`()
+    @Test func `an entry committed ten minutes late is found when the journal is read again from further back`()
         async throws
     {
         let task = instance.addTask(title: "A")
         var observer = try table()
         _ = try await observer.comments()
-        var told: [String] = []
+        var comments: [String] = []
         func poll(_ times: Int) async throws {
             for _ in 0..<times {
                 await practice.clock.advance(by: .seconds(60))
-                told += try await observer.comments().map(\.text)
+                comments += try await observer.comments().map(\.text)
             }
         }
         try await poll(20)
@@ -118,26 +118,26 @@ extension JournalWatchTests {
         try await poll(1)
         instance.addNote("late", on: task.id, by: "abel.tuter", secondsAgo: 600)
         try await poll(40)
-        #expect(told == ["now", "late"])
+        #expect(comments == ["now", "late"])
     }
 
-    @Test func `entries written on a task before it came are not reported, however far back the journal is read`() async throws {
+    @Test func `entries from before a task appeared are not reported, however far back the journal is read`() async throws {
         instance.addTask(title: "A", priority: 1)
         let other = instance.addTask(title: "B", priority: 3)
         var observer = try table("priority=1")
         _ = try await observer.comments()
-        var told: [String] = []
+        var comments: [String] = []
         for number in 0..<40 {
             await practice.clock.advance(by: .seconds(60))
             if number == 10 { instance.addNote("before", on: other.id, by: "abel.tuter") }
             if number == 15 { instance.updateTask(other.id, set: ["priority": "1"]) }
             if number == 30 { instance.addNote("after", on: other.id, by: "abel.tuter") }
-            told += try await observer.comments().map(\.text)
+            comments += try await observer.comments().map(\.text)
         }
-        #expect(told == ["after"])
+        #expect(comments == ["after"])
     }
 
-    @Test func `histories that were read are remembered with the poll, and those of the oldest are forgotten`() {
+    @Test func `the histories read are stored with the poll, and the oldest are dropped`() {
         var known = KnownHistories()
         for number in 0..<600 {
             known[.init(task: TaskKey("task \(number)"), kind: "comments")] = JournalHistory.Known("history \(number)")

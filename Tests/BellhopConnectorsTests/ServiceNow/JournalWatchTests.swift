@@ -12,7 +12,7 @@ import Testing
 
     init() { exchange = InProcess(practice.simulation) }
 
-    /// Polls as a poller does, as far as comments go.
+    /// Polls comments as a poller does.
     struct Observer {
         var standing = Standing()
         var source: any Source
@@ -55,14 +55,14 @@ import Testing
         instance.addNote("On my way.", .workNotes, on: task.id, by: "john.doe")
         instance.addNote("elsewhere", on: stranger.id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(10))
-        let told = try await observer.comments()
-        #expect(Set(told.map(\.text)) == ["It smokes.", "On my way."])
-        let comment = try #require(told.first { $0.text == "It smokes." })
+        let comments = try await observer.comments()
+        #expect(Set(comments.map(\.text)) == ["It smokes.", "On my way."])
+        let comment = try #require(comments.first { $0.text == "It smokes." })
         #expect(comment.id == first?.id)
         #expect(comment.author == "abel.tuter")
         #expect(comment.kind == "comments")
         #expect(comment.authorship == .others)
-        #expect(told.first { $0.text == "On my way." }?.authorship == .ours)
+        #expect(comments.first { $0.text == "On my way." }?.authorship == .ours)
         for _ in 0..<3 {
             await practice.clock.advance(by: .seconds(60))
             #expect(try await observer.comments() == [])
@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .hidden])
-    func `a key's own comments are known as ours, though only the instance knows whose key it is`(
+    func `comments written with an API key are ours, although only the instance knows the key's user`(
         _ users: SimulatedUser.Reading
     ) async throws {
         let task = instance.addTask(title: "A")
@@ -88,14 +88,14 @@ import Testing
         instance.addNote("ours", on: task.id, by: "john.doe")
         instance.addNote("another's", on: task.id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(10))
-        let told = try await observer.comments()
-        #expect(told.count == 2)
-        #expect(told.first { $0.text == "ours" }?.authorship == (users == .hidden ? .unknown : .ours))
-        // Our user is unknown, so only the texts that we wrote show which entries are ours.
-        #expect(told.first { $0.text == "another's" }?.authorship == (users == .hidden ? .unknown : .others))
+        let comments = try await observer.comments()
+        #expect(comments.count == 2)
+        #expect(comments.first { $0.text == "ours" }?.authorship == (users == .hidden ? .unknown : .ours))
+        // Our user is unknown, so only the texts that we wrote identify our entries.
+        #expect(comments.first { $0.text == "another's" }?.authorship == (users == .hidden ? .unknown : .others))
     }
 
-    @Test func `an entry that is committed late is emitted`() async throws {
+    @Test func `an entry that is committed late is reported`() async throws {
         let task = instance.addTask(title: "A")
         var observer = try table()
         _ = try await observer.comments()
@@ -109,7 +109,7 @@ import Testing
         #expect(try await observer.comments() == [])
     }
 
-    @Test func `many tasks are not named in the question`() async throws {
+    @Test func `with many tasks, the query does not name them`() async throws {
         for number in 0..<50 { instance.addTask(title: "task \(number)") }
         var observer = try table()
         _ = try await observer.comments()
@@ -135,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
-    func `if the journal cannot be read, the tasks' histories are`(_ access: SimulatedUser.Reading) async throws {
+    func `if the journal cannot be read, the tasks' histories are read`(_ access: SimulatedUser.Reading) async throws {
         let task = instance.addTask(title: "A", assignedTo: "john.doe")
         instance.changeUser("john.doe") {
             $0.journal = access
@@ -149,9 +149,9 @@ import Testing
             await practice.clock.advance(by: .seconds(60))
             instance.addNote("It smokes.\n\nStill.", on: task.id, by: "abel.tuter")
             await practice.clock.advance(by: .seconds(10))
-            let told = try await observer.comments()
-            #expect(told.map(\.text) == ["It smokes.\n\nStill."])
-            #expect(told.map(\.author) == ["Abel Tuter"])
+            let comments = try await observer.comments()
+            #expect(comments.map(\.text) == ["It smokes.\n\nStill."])
+            #expect(comments.map(\.author) == ["Abel Tuter"])
             #expect(observer.notices.first?.contains("may not read") == true)
             await practice.clock.advance(by: .seconds(60))
             #expect(try await observer.comments() == [])
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `in histories, too, an entry of the last change's second is reported, however late it commits`()
+    @Test func `in histories, an entry from the second of the last change is reported too, however late its commit`()
         async throws
     {
         let task = instance.addTask(title: "A")
@@ -170,14 +170,14 @@ import Testing
         instance.addNote("first", on: task.id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(10))
         #expect(try await observer.comments().map(\.text) == ["first"])
-        // Nothing of the row is another one then but how often it was changed.
+        // Then only the row's modification count differs.
         instance.addNote("second", on: task.id, by: "abel.tuter", secondsAgo: 10)
         await practice.clock.advance(by: .seconds(10))
         #expect(try await observer.comments().map(\.text) == ["second"])
     }
 
     @Test(arguments: [false, true])
-    func `entries are reported once though they are read another way after a restart`(_ beginsWithJournal: Bool) async throws {
+    func `entries are reported once even if they are read another way after a restart`(_ beginsWithJournal: Bool) async throws {
         let tasks = (0..<3).map { instance.addTask(title: "task \($0)") }
         instance.changeUser("john.doe") {
             $0.journal = beginsWithJournal ? .allowed : .hidden
@@ -190,7 +190,7 @@ import Testing
         instance.addNote("the same", on: tasks[0].id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(10))
         #expect(try await observer.comments().count == 4)
-        // Another kind of reading from here on, which has other ids for all of them.
+        // From here on they are read another way, with other ids for all of them.
         for access in beginsWithJournal ? [SimulatedUser.Reading.hidden, .allowed] : [.allowed, .hidden] {
             instance.changeUser("john.doe") { $0.journal = access }
             let standing = observer.standing
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `a tracker reports additions to its tasks' journals`() async throws {
+    @Test func `a tracker reports new entries in its tasks' journals`() async throws {
         let task = instance.addTask(title: "A", assignedTo: "john.doe")
         var observer = try tracker()
         #expect(try await observer.comments() == [])

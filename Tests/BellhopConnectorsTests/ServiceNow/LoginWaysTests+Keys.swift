@@ -6,9 +6,9 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Bearer tokens, API keys and certificates, and ways that do not go together.
+/// Bearer tokens, API keys and certificates, and combinations that do not work.
 extension LoginWaysTests {
-    @Test func `a bearer token logs in, and one that is refused is not tried again until it is another`() async throws {
+    @Test func `a bearer token logs in, and a refused one is not tried again until it is changed`() async throws {
         _ = practice.oauth("password")
         let good = try #require(practice.instance.accessToken(of: "john.doe", client: "bellhop"))
         try await practice.simulation.serve { address in
@@ -29,7 +29,7 @@ extension LoginWaysTests {
         #expect(!practice.notebook.all.values.contains { $0.text.contains("canary") })
     }
 
-    @Test func `an API key goes with every request, in one session`() async throws {
+    @Test func `an API key is sent with every request, in one session`() async throws {
         practice.instance.addAPIKey("canary-key", of: "john.doe")
         try await open(["api_key": "canary-key"]) { connection in for _ in 1...3 { try await list(connection) } }
         #expect(
@@ -40,14 +40,14 @@ extension LoginWaysTests {
         #expect(practice.events.events.first?.data["user"] == "john.doe")
     }
 
-    @Test func `an API key outside its policy is reported as such`() async throws {
+    @Test func `a refusal by an API key's policy is reported as such`() async throws {
         practice.instance.addAPIKey("canary-key", of: "john.doe", paths: ["/api/now/"])
         let failure = await failure { try await open(["api_key": "canary-key"]) { try await list($0) } }
         #expect(failure?.reason == .forbidden)
         #expect(failure?.message.contains("REST API Access Policy") == true)
     }
 
-    @Test func `the owner of a source's memory survives restarts and changed keys, and is unique`() async throws {
+    @Test func `the user of a source's memory survives restarts and changed keys, and is unique`() async throws {
         practice.instance.addAPIKey("key-1", of: "john.doe")
         practice.instance.addAPIKey("key-2", of: "john.doe")
         practice.instance.addAPIKey("key-3", of: "abel.tuter")
@@ -74,7 +74,7 @@ extension LoginWaysTests {
         }
     }
 
-    @Test func `a login of another user than bellhop.yaml says is refused`() async throws {
+    @Test func `a login as another user than in bellhop.yaml is refused`() async throws {
         practice.instance.addAPIKey("key-3", of: "abel.tuter")
         let failure = await failure {
             try await open(["api_key": "key-3", "username": "john.doe"]) { try await list($0) }
@@ -82,14 +82,14 @@ extension LoginWaysTests {
         #expect(failure?.message.contains("as abel.tuter, but it was john.doe") == true)
     }
 
-    @Test func `a user who may not read their own record is still logged in, without a name`() async throws {
+    @Test func `a user without access to its own record is logged in, without a name`() async throws {
         practice.instance.addAPIKey("key-1", of: "john.doe")
         practice.instance.changeUser("john.doe") { $0.users = .forbidden }
         let user = try await open(["api_key": "key-1"]) { try await $0.verifyUser() }
         #expect(user == ServiceNowUser(username: "(api key of snow)"))
     }
 
-    @Test func `a certificate is shown to who asks for one`() async throws {
+    @Test func `a certificate is sent to a server that requests one`() async throws {
         let folder = try TemporaryFolder()
         let ca = try folder.write("ca.pem", TLSServer.certificate)
         let files: JSON = ["cert": .string(ca), "key": .string(try folder.write("key.pem", TLSServer.key))]
@@ -140,12 +140,12 @@ extension LoginWaysTests {
                 "Plain http:// to idp.example.com:80 could be read by others: use https://, or set plain_http: true."
             ),
         ] as [(JSON.Object, String, String)])
-    func `ways that do not go together are refused`(_ auth: JSON.Object, _ setting: String, _ message: String) {
+    func `combinations of logins that do not work are refused`(_ auth: JSON.Object, _ setting: String, _ message: String) {
         let error = #expect(throws: ConnectorError.self) { try connection("https://acme.example.com", auth) }
         #expect(error == ConnectorError(connection: "snow", setting: setting, message))
     }
 
-    @Test func `a token endpoint on another host gets nothing that is meant for the instance`() async throws {
+    @Test func `a token endpoint on another host is sent nothing meant for the instance`() async throws {
         let elsewhere = Practice()
         let settings = elsewhere.oauth("client_credentials")
         let user = try await elsewhere.simulation.serve { tokens in

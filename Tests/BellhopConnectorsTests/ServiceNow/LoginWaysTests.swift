@@ -6,7 +6,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Every way to log in beside a name and a password, over real HTTP.
+/// All ways to log in other than by name and password, over HTTP.
 @Suite struct LoginWaysTests {
     let practice = Practice()
     let keeper = MemoryKeeper()
@@ -61,7 +61,7 @@ import Testing
         #expect(practice.events.events.first?.data["user"] == "john.doe")
     }
 
-    @Test func `a token and its session are replaced before the token ends, without a login event`() async throws {
+    @Test func `a token and its session are replaced before the token expires, without a login event`() async throws {
         try await open(["oauth": .object(practice.oauth("password"))]) { connection in
             for _ in 1...4 {
                 try await list(connection)
@@ -74,7 +74,7 @@ import Testing
         #expect(practice.events.summary == ["login_event ok"])
     }
 
-    @Test func `a session that dies with its token is followed by one renewal and one replay`() async throws {
+    @Test func `a session that ends with its token is followed by one renewal and one replay`() async throws {
         try await open(["oauth": .object(practice.oauth("password"))]) { connection in
             try await list(connection)
             practice.instance.revokeTokens()
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: [Fault.loginPage, .redirectToLogin, .redirect(to: "https://idp.example.com/sso"), .sessionLost])
-    func `a login page in the middle is followed by another token and one replay`(_ fault: Fault) async throws {
+    func `a login page during a session is followed by a new token and one replay`(_ fault: Fault) async throws {
         try await open(["oauth": .object(practice.oauth("password"))]) { connection in
             try await list(connection)
             practice.simulation.faults.add(fault, "GET", path: "/api/x_snc_my_work")
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: [Fault.loginPage, .redirectToLogin, .redirect(to: "https://idp.example.com/sso")])
-    func `endless login pages do not loop, and are reported as login pages`(_ fault: Fault) async throws {
+    func `repeated login pages cause no loop, and are reported as login pages`(_ fault: Fault) async throws {
         practice.simulation.faults.add(fault, "GET", path: "/api/x_snc_my_work", times: nil)
         let failure = await failure {
             try await open(["oauth": .object(practice.oauth("password"))]) { try await list($0) }
@@ -109,7 +109,7 @@ import Testing
         #expect(asked == 2)
     }
 
-    @Test func `a token that the instance refuses is renewed once, and no more`() async throws {
+    @Test func `a token refused by the instance is renewed once only`() async throws {
         let settings = practice.oauth("password")
         practice.simulation.faults.add(.status(401, body: "{}"), "GET", path: "/api/now/v2/table/sys_user", times: nil)
         let failure = await failure { try await open(["oauth": .object(settings)]) { try await list($0) } }
@@ -119,7 +119,7 @@ import Testing
         #expect(practice.events.summary == ["login_event failed"])
     }
 
-    @Test func `the same refused token again is waited out`() async throws {
+    @Test func `a token refused again after its renewal is not sent until a wait is over`() async throws {
         let settings = practice.oauth("client_credentials")
         let met = try await practice.simulation.serve { address in
             let connection = try connection(address, ["oauth": .object(settings)])
@@ -150,7 +150,7 @@ import Testing
     @Test func `a refusal of the token endpoint is a failed login, reported once`() async throws {
         let wrong = practice.oauth("password", ["password": "canary-wrong-password"])
         try await practice.simulation.serve { address in
-            for _ in 1...2 {  // the second is after a restart
+            for _ in 1...2 {  // the second after a restart
                 let connection = try connection(address, ["oauth": .object(wrong)])
                 for session in [connection.reading, connection.writers.all[0], connection.reading] {
                     let failure = await failure { _ = try await session.send(.tasks) }
@@ -165,7 +165,7 @@ import Testing
         #expect(!practice.notebook.all.values.contains { $0.text.contains("canary") })
     }
 
-    @Test func `a write that needs the session's own token is replayed with it`() async throws {
+    @Test func `a write that requires the session's own token is replayed with it`() async throws {
         practice.instance.settings.missingUserToken = .told
         let task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe")
         try await open(["oauth": .object(practice.oauth("password"))]) { connection in
@@ -179,7 +179,7 @@ import Testing
         #expect(practice.simulation.requests.count("PATCH") == 3)
     }
 
-    @Test func `the page that intercepts forgeries is answered with the token`() async throws {
+    @Test func `a page that protects against forged requests is answered with the token`() async throws {
         practice.instance.settings.missingUserToken = .intercepted
         let task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe")
         try await open(["oauth": .object(practice.oauth("password"))]) { connection in

@@ -5,14 +5,14 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What is made of looks after a write whose answer says nothing good: the same for everything that writes.
+/// Looks after a write without a good answer, for every kind of write.
 @Suite struct LookTests {
     let practice = Practice()
     let task: SimulatedTask
 
     init() { task = practice.instance.addTask(title: "Printer", priority: 3, assignedTo: "john.doe") }
 
-    /// One kind of write: its request, and the address that is looked at.
+    /// One kind of write: its request, and the address of its look.
     struct Kind: Sendable, CustomTestStringConvertible {
         var action: String
         var arguments: JSON.Object
@@ -31,7 +31,7 @@ import Testing
     ]
 
     @Test(arguments: kinds, Weather.refusals)
-    func `a refused but effective write is not final while the look fails, and is found later`(
+    func `a write that took effect but was refused is not final while looks fail, and is found later`(
         _ kind: Kind, _ weather: Weather
     ) async throws {
         practice.simulation.faults.add(FaultRule(weather.fault, method: kind.method, takesEffect: true))
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [Fault.loginPage, .redirectToLogin])
-    func `a file that was taken and answered with a login is held where files cannot be read`(_ fault: Fault) async throws {
+    func `a file upload answered with a login page is held if files cannot be read`(_ fault: Fault) async throws {
         practice.instance.changeUser("john.doe") { $0.attachments = .hidden }
         practice.simulation.faults.add(FaultRule(fault, method: "POST", takesEffect: true))
         let delivery = Delivery.write("attach", Self.kinds[0].arguments, on: task.id)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: kinds)
-    func `a login that fails after a write leaves its outcome open`(_ kind: Kind) async throws {
+    func `a failed login after a write leaves its outcome unknown`(_ kind: Kind) async throws {
         practice.simulation.faults.add(FaultRule(.loginPage, method: kind.method, takesEffect: true))
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_user", skip: 1, times: 1)
         let delivery = Delivery.write(kind.action, kind.arguments, on: task.id)

@@ -5,19 +5,19 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What is read of tasks for the deliveries that come next, and what it may not be used for.
+/// Reading the tasks of the next deliveries ahead, and the limits of using that data.
 @Suite struct ReadAheadTests {
     let practice = Practice()
     var instance: SimulatedInstance { practice.instance }
     var start: Timestamp { Practice.start }
 
-    /// Tasks with a delivery each.
+    /// Tasks with a delivery for each.
     private func tasks(_ count: Int) -> [SimulatedTask] {
         (0..<count).map { instance.addTask(title: "Printer \($0)", assignedTo: "john.doe") }
     }
 
-    /// Performs deliveries one after the other on one connection, each knowing those that come next; returns how many requests that took
-    /// beside those of the login.
+    /// Performs deliveries one after the other on one connection, each with the list of the next ones. Returns the number of
+    /// requests without those of the login.
     @discardableResult
     private func perform(
         _ deliveries: [Delivery], uncertain: Timestamp? = nil, over connection: ServiceNowConnection? = nil,
@@ -47,7 +47,7 @@ import Testing
     // MARK: After an unknown outcome
 
     @Test(arguments: [SimulatedUser.Reading.allowed, .forbidden])
-    func `many comments of unknown outcome are looked for together, and only missing ones are written`(
+    func `many comments with unknown outcomes are looked for together, and only missing ones are written`(
         _ reading: SimulatedUser.Reading
     ) async throws {
         instance.changeUser("john.doe") { $0.journal = reading }
@@ -60,7 +60,7 @@ import Testing
         await practice.clock.advance(by: .seconds(130))
         let requests = try await perform(comments(tasks), uncertain: start, comment)
         for task in tasks { #expect(instance.journal(of: task.id, .workNotes).count == 2) }
-        // 20 are written and proved.
+        // 20 comments are written and proved.
         #expect(requests <= 20 * 2 + 12, "\(requests) requests")
     }
 
@@ -71,7 +71,7 @@ import Testing
         instance.changeUser("john.doe") { $0.journal = reading }
         let tasks = tasks(3)
         for task in tasks.prefix(2) { instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe") }
-        // So that the history of the last is not empty.
+        // So that the history of the last task is not empty.
         instance.addNote("Earlier", .workNotes, on: tasks[2].id, by: "abel.tuter")
         await practice.clock.advance(by: .seconds(150))
         let uncertain = practice.clock.now - .seconds(100)
@@ -92,7 +92,7 @@ import Testing
 
     // MARK: Histories
 
-    @Test func `tasks of several classes are each written to once where only histories can be read`() async throws {
+    @Test func `with only histories, tasks of several classes are each written to once`() async throws {
         instance.changeUser("john.doe") { $0.journal = .forbidden }
         let tasks = (0..<12).map { place in
             instance.addTask(place.isMultiple(of: 2) ? "incident" : "problem", title: "Printer \(place)", assignedTo: "john.doe")
@@ -103,7 +103,7 @@ import Testing
         for task in tasks { #expect(instance.journal(of: task.id, .workNotes).count == 1) }
     }
 
-    @Test func `an equal text of our account from before the look proves nothing, though its task was read ahead`() async throws {
+    @Test func `an equal text from our account from before the look proves nothing, even with data read ahead`() async throws {
         instance.changeUser("john.doe") { $0.journal = .forbidden }
         let tasks = tasks(4)
         for task in tasks { instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe") }
@@ -119,14 +119,14 @@ import Testing
         return tasks.map { .write("update", arguments, on: $0.id, occasion: "event/\($0.id)") }
     }
 
-    @Test func `tasks that are set whatever they are like are read together`() async throws {
+    @Test func `tasks that are updated unconditionally are read together`() async throws {
         let tasks = tasks(42)
         let requests = try await perform(updates(tasks)) { UpdateAction(connection: $0) }
         for task in tasks { #expect(instance.task(task.id)?["state"] == "2") }
         #expect(requests <= 42 + 3, "\(requests) requests")
     }
 
-    @Test func `a task that must be as expected is read just before it is set`() async throws {
+    @Test func `a task with an expected state is read just before its update`() async throws {
         let tasks = tasks(5)
         let connection = try practice.near(InProcess(practice.simulation))
         let deliveries = updates(tasks, ["expect": ["priority": [4]]])
@@ -144,7 +144,7 @@ import Testing
         try await connection.shutdown()
     }
 
-    @Test func `data read before a write to the task, or before the event, no longer counts`() async throws {
+    @Test func `data read before a write to the task, or before the event, is not used`() async throws {
         let tasks = tasks(3)
         let connection = try practice.near(InProcess(practice.simulation))
         func set(_ state: Int, _ task: SimulatedTask, next: [SimulatedTask] = [], createdAt: Timestamp = .epoch) async throws
@@ -169,7 +169,7 @@ import Testing
         try await connection.shutdown()
     }
 
-    @Test func `tasks that get files are read together`() async throws {
+    @Test func `tasks that get attachments are read together`() async throws {
         let tasks = tasks(42)
         let deliveries = tasks.map {
             Delivery.write("attach", ["name": "log.txt", "text": "x"], on: $0.id, occasion: "event/\($0.id)")

@@ -6,11 +6,11 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Passwords that are refused, and what is remembered of them.
+/// Refused passwords, and what is stored about them.
 extension SessionTests {
     @Test func `a wrong password is tried once, in every session and after a restart, until it changes`() async throws {
         try await practice.simulation.serve { address in
-            for _ in 1...2 {  // the second is after a restart: only the notebook is the same
+            for _ in 1...2 {  // the second after a restart, with the same notebook
                 let connection = try practice.connection(address, password: "wrong")
                 for session in [connection.reading, connection.writers.all[0], connection.reading] {
                     let failure = await failure { _ = try await session.send(.tasks) }
@@ -22,16 +22,16 @@ extension SessionTests {
                 try await connection.shutdown()
             }
             #expect(practice.instance.counts.failedLogins == 1)
-            let mended = try practice.connection(address)
-            try await list(mended)
-            try await mended.shutdown()
+            let corrected = try practice.connection(address)
+            try await list(corrected)
+            try await corrected.shutdown()
         }
         #expect(practice.instance.counts.failedLogins == 1)
         #expect(practice.events.summary == ["login_event failed", "login_event ok"])
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `somebody who calls for it tries a refused password again`() async throws {
+    @Test func `an examination requested by a person tries a refused password again`() async throws {
         try await practice.simulation.serve { address in
             let connection = try practice.connection(address, password: "new horse")
             let refused = await failure { _ = try await connection.verifyUser() }
@@ -45,7 +45,7 @@ extension SessionTests {
         #expect(practice.instance.counts.failedLogins == 1)
     }
 
-    @Test func `a refused login that is stored again is tried again, though its password is the same`() async throws {
+    @Test func `a refused login that is stored again is tried again, even with the same password`() async throws {
         try await practice.simulation.serve { address in
             let mark = PasswordStore("1")
             let environment = ConnectorEnvironment(
@@ -66,7 +66,7 @@ extension SessionTests {
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a refusal is remembered even where it cannot be written down`() async throws {
+    @Test func `a refusal is remembered even if it cannot be stored`() async throws {
         try await practice.simulation.serve { address in
             let connection = try practice.connection(address, password: "wrong")
             practice.notebook.refuseWriting()

@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: [SimulatedUser.Reading.hidden, .forbidden])
-    func `a user who may not read their own record is still logged in`(_ reading: SimulatedUser.Reading) async throws {
+    func `a user without access to its own record is still logged in`(_ reading: SimulatedUser.Reading) async throws {
         practice.instance.changeUser("john.doe") { $0.users = reading }
         let user = try await practice.open { try await $0.verifyUser() }
         #expect(user == ServiceNowUser(username: "john.doe"))
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a failed login has one code when refused and another when nothing answered`() async throws {
+    @Test func `a failed login has one code if it was refused and another if no answer came`() async throws {
         _ = await failure { try await practice.open(password: "wrong") { try await list($0) } }
         let away = try practice.connection("http://127.0.0.1:1")
         _ = await failure { try await list(away) }
@@ -72,14 +72,14 @@ import Testing
         #expect(practice.events.events.map { $0.data["code"] } == ["unauthenticated", "unreachable", "hibernating"])
     }
 
-    @Test func `a session that ends at once again does not loop`() async throws {
+    @Test func `a session that ends again at once causes no loop`() async throws {
         practice.simulation.faults.add(.loginPage, "GET", path: "/api/x_snc_my_work", times: nil)
         let failure = await failure { try await practice.open { try await list($0) } }
         #expect(failure?.reason == .sessionExpired)
         #expect(practice.simulation.requests.count("GET", path: "/api/x_snc_my_work") == 2)
     }
 
-    @Test func `a session that ran out while nothing happened is renewed`() async throws {
+    @Test func `a session that expired while unused is renewed`() async throws {
         try await practice.open { connection in
             try await list(connection)
             await practice.clock.advance(by: .seconds(1801))
@@ -88,7 +88,7 @@ import Testing
         #expect(practice.events.summary == ["login_event ok", "session_expired", "login_event ok"])
     }
 
-    @Test func `a changed password is seen at the next login`() async throws {
+    @Test func `a changed password is used at the next login`() async throws {
         try await practice.simulation.serve { address in
             let store = PasswordStore("correct horse")
             let connection = try ServiceNowConnection(
@@ -109,7 +109,7 @@ import Testing
             ])
     }
 
-    @Test func `one request of a session is under way at a time, and the sessions do not wait for each other`() async throws {
+    @Test func `each session sends one request at a time, and sessions do not wait for each other`() async throws {
         try await practice.open { connection in
             practice.simulation.faults.add(.slow(milliseconds: 20), path: "/api/x_snc_my_work", times: nil)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -125,7 +125,7 @@ import Testing
         #expect(practice.instance.counts.logins == 2)
     }
 
-    @Test func `who is cancelled while waiting leaves the queue to the others`() async throws {
+    @Test func `a request cancelled while waiting leaves the queue to the others`() async throws {
         let gate = FIFOGate()
         try await gate.enter()
         await withThrowingTaskGroup(of: Void.self) { group in
@@ -138,7 +138,7 @@ import Testing
         try await gate.enter()
     }
 
-    // What the simulator does not do.
+    // A case that the simulator does not have.
 
     private func login(_ username: String) -> ServiceNowLogin {
         ServiceNowLogin(
@@ -163,7 +163,7 @@ import Testing
     private let welcome = HTTPResponse.json(200, ["Set-Cookie": "JSESSIONID=1; Path=/; Secure"], #"{"result":[]}"#)
     private let good = HTTPResponse.json(200, [:], #"{"result":{}}"#)
 
-    @Test func `a write that wants the session's token is replayed with it once`() async throws {
+    @Test func `a write that requires the session's token is replayed with it once`() async throws {
         let want = HTTPResponse.json(401, ["X-Is-Logged-In": "true", "X-UserToken-Response": "t0k"], "{}")
         let (session, exchange) = try scripted([welcome, want, good])
         let call = ServiceNowCall(method: "PATCH", target: "/api/now/v2/table/task/x", body: [:], expecting: .record)
@@ -187,20 +187,20 @@ import Testing
         #expect(exchange.requests.allSatisfy { $0.headers["Authorization"] != nil })
     }
 
-    @Test func `credentials are never sent where a redirect leads`() async throws {
+    @Test func `credentials are never sent to the target of a redirect`() async throws {
         let away = HTTPResponse(status: 302, headers: ["Location": "https://evil.example/"])
         let (session, exchange) = try scripted([away])
         #expect(await failure { _ = try await session.send(.tasks) }?.reason == .loginRequired)
         #expect(Set(exchange.requests.map(\.address.host)) == ["acme.service-now.com"])
     }
 
-    @Test func `a required second factor is reported and not tried again`() async throws {
+    @Test func `a required second factor is reported and not retried`() async throws {
         let (session, exchange) = try scripted([.json(401, ["X-MFA_TOKEN": "invalid"], "{}")])
         for _ in 1...2 { #expect(await failure { _ = try await session.send(.tasks) }?.remedy == .pauseConnection) }
         #expect(exchange.requests.count == 1)
     }
 
-    @Test func `a login that works and a request that does not are kept apart`() async throws {
+    @Test func `a successful login is reported even if the request after it fails`() async throws {
         let no = HTTPResponse.json(401, ["X-Is-Logged-In": "false"], "{}")
         let (session, _) = try scripted([welcome, no, welcome, no])
         let failure = await failure { _ = try await session.send(.tasks) }
@@ -208,7 +208,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `a user name is encoded so that it cannot become part of the query`() async throws {
+    @Test func `a user name is encoded so that it cannot change the query`() async throws {
         let exchange = ScriptedExchange([welcome])
         let session = ServiceNowSession(
             "reading", base: try HTTPAddress("https://acme.service-now.com"), exchange: exchange, login: login("a^b&c+d"),
@@ -221,7 +221,7 @@ import Testing
     }
 }
 
-/// A password that changes while others look.
+/// A password that changes while it is read.
 final class PasswordStore: Sendable {
     private let stored: Mutex<String>
     init(_ password: String) { stored = Mutex(password) }

@@ -8,14 +8,14 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What polls and deliveries of one connection share: its rate, and the rests that the instance asks for.
+/// Polls and deliveries share their connection's rate, and the rests that the instance asks for.
 @Suite(.timeLimit(.minutes(5))) struct `Polls and deliveries of one connection` {
     private let practice = Practice()
     private let store: SQLiteStore
 
     init() throws { store = try SQLiteStore.inMemory() }
 
-    /// The instance behind the rate of a connection.
+    /// The instance behind a connection's rate.
     private final class Rated: HTTPExchange {
         private let base: InProcess
         private let way = Mutex<HTTPConnection?>(nil)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// Whether an attempt is under way.
+    /// True while an attempt is running.
     private final class Attempts: Sendable {
         private let count = Mutex(0)
         var areUnderWay: Bool { count.withLock { $0 > 0 } }
@@ -49,12 +49,12 @@ import Testing
     }
 
     /// The engine's signals.
-    private final class Told: Sendable {
+    private final class SignalRecorder: Sendable {
         private let kept = Mutex<[Signal]>([])
         var signals: Signals {
             Signals([{ signal in self.kept.withLock { $0.append(signal) } }])
         }
-        /// Polls that ended well.
+        /// The number of successful polls.
         var polls: Int {
             kept.withLock { signals in
                 signals.count { if case .polled = $0 { true } else if case .unchanged = $0 { true } else { false } }
@@ -86,7 +86,7 @@ import Testing
     // MARK: Rates
 
     @Test(arguments: [1, 2])
-    func `at so few requests a minute that a comment needs more, all comments are written and polls go on`(
+    func `all comments are written and polls continue, even if a comment needs more requests than the rate has per minute`(
         _ count: Int
     ) async throws {
         let tasks = try await owe(4)
@@ -96,8 +96,8 @@ import Testing
             name: "snow", settings: practice.settings("http://127.0.0.1:9", ["rate": rate]), in: practice.surroundings,
             over: exchange)
         exchange.use(connection.http)
-        let told = Told()
-        let surroundings = Surroundings(store: store, clock: practice.clock, signals: told.signals)
+        let recorder = SignalRecorder()
+        let surroundings = Surroundings(store: store, clock: practice.clock, signals: recorder.signals)
         let poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
         let attempts = Attempts()
         let dispatcher = Dispatcher(
@@ -116,7 +116,7 @@ import Testing
             }
         }
         for _ in 0..<480 {
-            // A poll sleeps, and so does an attempt, beside its time limit.
+            // Apart from its time limit, an attempt sleeps, and so does a poll.
             var patience = 5_000
             while clock.sleeperCount < (attempts.areUnderWay ? 3 : 2), patience > 0 {
                 patience -= 1
@@ -131,7 +131,7 @@ import Testing
         let ends = records.map { "\($0.state), \($0.attempts) attempts: \($0.failure?.message ?? "")" }
         #expect(records.allSatisfy { $0.state == .done && $0.attempts == 1 }, "\(ends)")
         for task in tasks { #expect(practice.instance.journal(of: task.id, .workNotes).count == 1) }
-        #expect(told.polls >= 8, "\(told.polls) polls")
+        #expect(recorder.polls >= 8, "\(recorder.polls) polls")
         #expect(practice.simulation.requests.count() <= 41 * count)
         try await connection.shutdown()
     }
@@ -141,9 +141,9 @@ import Testing
     private static let refusals: [Fault] = [.tooManyRequests(.seconds(90)), .unavailable(.seconds(90))]
 
     @Test(arguments: refusals)
-    func `a poll that is refused for a time keeps comments back for as long`(_ refusal: Fault) async throws {
+    func `comments wait for the rest that a refused poll was given`(_ refusal: Fault) async throws {
         let connection = try practice.near(InProcess(practice.simulation))
-        let surroundings = Surroundings(store: store, clock: practice.clock, signals: Told().signals)
+        let surroundings = Surroundings(store: store, clock: practice.clock, signals: SignalRecorder().signals)
         var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
         let dispatcher = dispatcher(surroundings, connection)
         _ = try await poller.pollOnce()
@@ -161,9 +161,9 @@ import Testing
         try await connection.shutdown()
     }
 
-    @Test func `a comment that is refused for a time keeps polls away for as long`() async throws {
+    @Test func `polls wait for the rest that a refused comment was given`() async throws {
         let connection = try practice.near(InProcess(practice.simulation))
-        let surroundings = Surroundings(store: store, clock: practice.clock, signals: Told().signals)
+        let surroundings = Surroundings(store: store, clock: practice.clock, signals: SignalRecorder().signals)
         var poller = Poller(try source(connection), plan: PollPlan(cadence: .every(.seconds(60))), in: surroundings)
         let dispatcher = dispatcher(surroundings, connection)
         _ = try await poller.pollOnce()
@@ -173,7 +173,7 @@ import Testing
         let asked = practice.simulation.requests.count()
         await practice.clock.advance(by: .seconds(80))
         guard case .failed(let failure) = try await poller.pollOnce() else {
-            Issue.record("the poll was made")
+            Issue.record("the poll was not refused")
             return
         }
         #expect(failure.remedy == .rest(.seconds(10)))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What stands exactly where a window starts or ends, or where a page does.
+/// Rows exactly at the start or end of a window or of a page.
 @Suite struct TableEdgeTests {
     let practice = Practice()
     let exchange: InProcess
@@ -16,7 +16,7 @@ import Testing
 
     init() { exchange = InProcess(practice.simulation) }
 
-    /// A source that walks all rows once, and from then on asks for windows.
+    /// A source that reads all rows once, and then windows.
     private func source(page: Int = 1000) throws -> TableSource {
         var settings = try TableSettings(Settings(["table": "incident", "query": "active=true"]), source: "incidents")
         settings.times = Self.times
@@ -24,7 +24,7 @@ import Testing
         return try TableSource(name: "incidents", settings: settings, connection: practice.near(exchange))
     }
 
-    /// Changes a row as a transaction does that commits only now and has its stamp from before.
+    /// Changes a row with a timestamp of before, as a transaction that commits only now.
     private func commit(_ task: SimulatedTask, at stamp: Timestamp) {
         let updates = instance.task(task.id)?.updates ?? 0
         instance.setTask(
@@ -39,9 +39,9 @@ import Testing
         try #require(TableCursor(observer.standing.cursor)?.watermark)
     }
 
-    // MARK: A walk's pages
+    // MARK: Pages while reading all rows
 
-    @Test(arguments: 1...3) func `a page that is empty for a moment does not end a walk`(_ skip: Int) async throws {
+    @Test(arguments: 1...3) func `a page that is briefly empty does not end the reading of all rows`(_ skip: Int) async throws {
         for number in 0..<10 { instance.addTask(title: "task \(number)") }
         practice.simulation.faults.add(.emptyList, "GET", path: "/api/now/v2/table/incident", skip: skip)
         var observer = TableObserver()
@@ -67,10 +67,10 @@ import Testing
         let (answer, comparison) = try await observer.poll(source)
         #expect(answer.coverage == .part)
         #expect(comparison.changed.count == 2)
-        #expect(try await observer.told(source) == [])
+        #expect(try await observer.changes(in: source) == [])
     }
 
-    @Test func `a row that commits later than the window is reported when all rows are walked`() async throws {
+    @Test func `a row committed later than the overlap is reported when all rows are read`() async throws {
         let tasks = (0..<4).map { instance.addTask(title: "task \($0)") }
         let source = try source()
         var observer = TableObserver()
@@ -81,10 +81,10 @@ import Testing
         #expect(answer.coverage == .part)
         #expect(comparison.isEmpty)
         await practice.clock.advance(by: .seconds(900))
-        #expect(try await observer.told(source) == [tasks[1].id])
+        #expect(try await observer.changes(in: source) == [tasks[1].id])
     }
 
-    @Test func `a row at the very end of a window is reported, and one a second later in the next`() async throws {
+    @Test func `a row at the very end of a window is reported, and one a second later in the next window`() async throws {
         let tasks = (0..<4).map { instance.addTask(title: "task \($0)") }
         let source = try source()
         var observer = TableObserver()
@@ -94,40 +94,40 @@ import Testing
         let end = practice.clock.now - Self.times.lag
         commit(tasks[1], at: end)
         commit(tasks[2], at: end + .seconds(1))
-        #expect(try await observer.told(source) == [tasks[1].id])
+        #expect(try await observer.changes(in: source) == [tasks[1].id])
         #expect(try watermark(observer) == end)
         await practice.clock.advance(by: .seconds(1))
-        #expect(try await observer.told(source) == [tasks[2].id])
+        #expect(try await observer.changes(in: source) == [tasks[2].id])
     }
 
-    @Test func `a window never goes on before its own end, however late a row is stamped`() async throws {
+    @Test func `a window never starts after the end of the one before, whatever the timestamps of its rows`() async throws {
         let tasks = (0..<4).map { instance.addTask(title: "task \($0)") }
         let source = try source()
         var observer = TableObserver()
         await practice.clock.advance(by: .seconds(600))
-        // The clock of one of the server's machines runs ahead.
+        // The clock of one of the server's nodes is ahead.
         commit(tasks[0], at: practice.clock.now + .seconds(300))
         _ = try await observer.poll(source)
         #expect(try watermark(observer) <= practice.clock.now - Self.times.lag)
         await practice.clock.advance(by: .seconds(60))
         instance.touchTask(tasks[1].id)
         await practice.clock.advance(by: .seconds(5))
-        #expect(try await observer.told(source) == [tasks[1].id])
+        #expect(try await observer.changes(in: source) == [tasks[1].id])
         // It is reported once its time has come.
         await practice.clock.advance(by: .seconds(240))
         commit(tasks[0], at: practice.clock.now)
         await practice.clock.advance(by: .seconds(5))
-        #expect(try await observer.told(source) == [tasks[0].id])
+        #expect(try await observer.changes(in: source) == [tasks[0].id])
     }
 
     // MARK: A page's edges
 
-    /// So many rows of one second and then so many of the next, in pages of so many.
+    /// Some rows of one second followed by some of the next, in pages of a given size.
     @Test(arguments: [
         (same: 5, next: 3, page: 5), (same: 10, next: 5, page: 5), (same: 5, next: 0, page: 5), (same: 4, next: 3, page: 5),
         (same: 6, next: 4, page: 5), (same: 2, next: 2, page: 1), (same: 11, next: 9, page: 10),
     ])
-    func `if a page ends in or right after a run of rows of one second, no row is lost`(
+    func `no row is lost if a page ends in, or right after, a run of rows of one second`(
         _ course: (same: Int, next: Int, page: Int)
     ) async throws {
         for number in 0..<(course.same + course.next) { instance.addTask(title: "task \(number)") }
@@ -141,11 +141,11 @@ import Testing
         await practice.clock.advance(by: .seconds(1))
         for task in tasks.dropFirst(course.same) { instance.touchTask(task.id) }
         await practice.clock.advance(by: .seconds(10))
-        #expect(try await observer.told(source) == tasks.map(\.id).sorted())
-        #expect(try await observer.told(source) == [])
+        #expect(try await observer.changes(in: source) == tasks.map(\.id).sorted())
+        #expect(try await observer.changes(in: source) == [])
     }
 
-    @Test func `two rows of one second on two pages are both reported, though the first moves meanwhile`()
+    @Test func `two rows of one second on two pages are both reported, even if the first moves meanwhile`()
         async throws
     {
         for number in 0..<4 { instance.addTask(title: "task \(number)") }
@@ -167,13 +167,13 @@ import Testing
             }
             if isFirst { instance.updateTask(pair[0], set: ["short_description": "moved on"]) }
         }
-        #expect(try await observer.told(source) == pair)
+        #expect(try await observer.changes(in: source) == pair)
         exchange.interrupt { _ in }
         await practice.clock.advance(by: .seconds(10))
-        #expect(try await observer.told(source) == [pair[0]])
+        #expect(try await observer.changes(in: source) == [pair[0]])
     }
 
-    @Test func `a hidden row that leaves during a walk makes the walk miss no other row`()
+    @Test func `a hidden row that leaves during a reading of all rows hides no other row`()
         async throws
     {
         for number in 0..<25 { instance.addTask(title: "task \(number)") }
@@ -183,7 +183,7 @@ import Testing
         let instance = instance
         let isGone = Mutex(false)
         exchange.interrupt { request in
-            // The first ten rows showed nothing: before the next ten come, one of them is deleted and the others move up.
+            // The first ten rows are hidden: before the next ten are read, one of them is deleted and the others move up.
             guard request.address.target.contains("sysparm_offset=10") else { return }
             let isFirst = isGone.withLock { isGone in
                 defer { isGone = true }
@@ -192,7 +192,7 @@ import Testing
             if isFirst { instance.deleteTask(sorted[3]) }
         }
         var observer = TableObserver()
-        #expect(try await observer.told(source) == Array(sorted[10...]))
+        #expect(try await observer.changes(in: source) == Array(sorted[10...]))
     }
 
     @Test func `endless hidden rows end a poll with a message`() async throws {
@@ -204,12 +204,12 @@ import Testing
         #expect(failure?.reason == .tooLarge)
         #expect(failure?.message.contains("access rules hide them") == true)
         #expect(practice.simulation.requests.count(path: "/api/now/v2/table/incident") < 120)
-        // Fewer than that are passed over.
+        // Fewer hidden rows are skipped.
         instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[3..<950]) }
         #expect(try await source.list(from: Standing()).listing.entries.count == 153)
     }
 
-    @Test func `a page that the server cuts is asked for anew, smaller, and counts only then`() async throws {
+    @Test func `a page that the server cuts is requested again, smaller`() async throws {
         for number in 0..<100 { instance.addTask(title: "task \(number)") }
         let source = try source(page: 40)
         var observer = TableObserver()
@@ -218,11 +218,11 @@ import Testing
         for task in instance.tasks { instance.touchTask(task.id) }
         await practice.clock.advance(by: .seconds(10))
         practice.simulation.faults.add(.transactionCancelled, path: "/api/now/v2/table/incident", skip: 1)
-        #expect(try await observer.told(source).count == 100)
+        #expect(try await observer.changes(in: source).count == 100)
         #expect(source.state.limit == 20)
     }
 
-    @Test func `a walk goes on behind a row that was changed while the server read it, before that row is looked at`()
+    @Test func `reading continues after a row that changed while the server read it`()
         async throws
     {
         for number in 0..<5 { instance.addTask(title: "task \(number)") }
@@ -232,7 +232,7 @@ import Testing
         let source = try TableSource(
             name: "incidents", settings: settings, connection: practice.near(ClosedMeanwhile(id: sorted[1], inner: exchange)))
         var observer = TableObserver()
-        #expect(try await observer.told(source) == [sorted[0], sorted[2], sorted[3], sorted[4]])
+        #expect(try await observer.changes(in: source) == [sorted[0], sorted[2], sorted[3], sorted[4]])
         let queries = practice.simulation.requests.matching("GET", path: "/api/now/v2/table/incident").map(\.query)
         let pages = queries.filter { $0.contains("sysparm_limit=2") }.map { PercentEncoding.decode($0) }
         #expect(pages.count == 3)
@@ -240,7 +240,7 @@ import Testing
     }
 }
 
-/// A server on which one row is closed after it was found and before it is read.
+/// A server on which a row is closed after it was found and before it is read.
 private struct ClosedMeanwhile: HTTPExchange {
     var id: String
     var inner: InProcess

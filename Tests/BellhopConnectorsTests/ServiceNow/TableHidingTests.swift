@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Lists of a table without rows, where the server counts some.
+/// Lists of a table without rows although the server counts some.
 @Suite struct TableHidingTests {
     let practice = Practice()
     let exchange: InProcess
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [1, 15, 60])
-    func `a page without its rows is an error, and removes nothing`(_ count: Int) async throws {
+    func `a page without the counted rows is an error, and removes nothing`(_ count: Int) async throws {
         for number in 0..<count { instance.addTask(title: "task \(number)") }
         let source = try source()
         var observer = TableObserver()
@@ -39,7 +39,7 @@ import Testing
         #expect(comparison.isEmpty)
     }
 
-    @Test func `rows that are all hidden now are an error as long as no record says anything`() async throws {
+    @Test func `if all counted rows are hidden, the poll fails until a task's record answers`() async throws {
         let tasks = (0..<3).map { instance.addTask(title: "task \($0)") }
         let source = try source()
         var observer = TableObserver()
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `rows that stay hidden are not the source's where its records say that all have left`() async throws {
+    @Test func `rows that stay hidden are accepted once the records show that all tasks have left`() async throws {
         let tasks = (0..<5).map { instance.addTask(title: "task \($0)") }
         hide(Array(tasks[2...]))
         let source = try source()
@@ -65,7 +65,7 @@ import Testing
         #expect(Set(details.departures.values) == [.closed])
     }
 
-    @Test func `a first list whose rows are all hidden is an error for five minutes`() async throws {
+    @Test func `a first list whose counted rows are all hidden is an error for five minutes`() async throws {
         hide((0..<3).map { instance.addTask(title: "task \($0)") })
         let source = try source()
         var observer = TableObserver()
@@ -76,12 +76,12 @@ import Testing
         let (answer, _) = try await observer.poll(source)
         #expect(answer.coverage == .whole && answer.listing.entries.isEmpty)
         #expect(answer.notices.contains { $0.contains("counts 3 rows") })
-        // From then on nothing depends on it: what comes to be seen is new.
+        // From then on it has no effect: a row that becomes visible is new.
         instance.addTask(title: "seen")
-        #expect(try await observer.told(source).count == 1)
+        #expect(try await observer.changes(in: source).count == 1)
     }
 
-    @Test func `a table that is empty by its count too is empty`() async throws {
+    @Test func `a table whose count is zero is empty`() async throws {
         let source = try source()
         var observer = TableObserver()
         let (answer, _) = try await observer.poll(source)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What a source of kind `table` says where the account may not read.
+/// Messages of a source of kind `table` whose account lacks access.
 @Suite struct TableRightsTests {
     private let practice = Practice()
 
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `an account that may not read a table gets a message with the table and a remedy`() async throws {
+    @Test func `an account without access to a table gets a message with the table and a remedy`() async throws {
         practice.instance.addTask(title: "Core switch down", priority: 1)
         practice.instance.changeUser("john.doe") { $0.tasks = .forbidden }
         let failure = await failure { _ = try await list() }
@@ -27,7 +27,7 @@ import Testing
         #expect(message.contains("itil or snc_read_only"), "\(message)")
     }
 
-    @Test func `if access rules hide all rows, the first list is an error that names them`() async throws {
+    @Test func `if access rules hide all rows, the first poll fails with a message that names them`() async throws {
         practice.instance.addTask(title: "Core switch down", priority: 1)
         practice.instance.changeUser("john.doe") { $0.tasks = .hidden }
         let failure = await failure { _ = try await list() }
@@ -35,7 +35,7 @@ import Testing
         #expect(failure?.message.contains("access rules hide them from the account") == true)
     }
 
-    @Test func `an incident without an owner is seen, though no tracker lists it`() async throws {
+    @Test func `an incident without an owner is listed, which no tracker does`() async throws {
         let task = practice.instance.addTask(title: "Core switch down", priority: 1)
         practice.instance.addTask(title: "A lamp flickers", priority: 4)
         #expect(try await list().listing.entries.map(\.key.text) == [task.id])

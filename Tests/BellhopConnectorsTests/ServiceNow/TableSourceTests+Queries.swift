@@ -8,7 +8,7 @@ import Testing
 /// Queries with mistakes, queries that are too long, and queries for missing fields.
 extension TableSourceTests {
     @Test(arguments: [SimulatedUser.Reading.allowed, .hidden, .forbidden])
-    func `a field that the table does not have is found before anything is taken`(_ access: SimulatedUser.Reading) async throws {
+    func `a field that the table lacks is reported before any row is accepted`(_ access: SimulatedUser.Reading) async throws {
         for number in 0..<5 { instance.addTask(title: "task \(number)") }
         instance.changeUser("john.doe") { $0.dictionary = access }
         practice.simulation.faults.add(.sloppyQueries, times: nil)
@@ -20,7 +20,7 @@ extension TableSourceTests {
         #expect(await failure { _ = try await source().list(from: Standing()) } == nil)
     }
 
-    @Test func `the place of an unknown field is reported, and a look at the source lists the fields`() async throws {
+    @Test func `the place of an unknown field is reported, and the examination lists the fields`() async throws {
         instance.addTask(title: "A")
         let failure = await failure {
             _ = try await source(["where": ["pririty": 1]]).list(from: Standing())
@@ -50,7 +50,7 @@ extension TableSourceTests {
         #expect(try await source().list(from: Standing()).listing.entries.count == 1)
     }
 
-    @Test func `rows that the query does not ask for make the whole answer worthless`() async throws {
+    @Test func `rows that do not match the query invalidate the whole answer`() async throws {
         instance.addTask(title: "A", priority: 1)
         instance.addTask(title: "B", priority: 3)
         await practice.clock.advance(by: .seconds(3600))
@@ -61,14 +61,14 @@ extension TableSourceTests {
             ask: source.ask(source.paths), filter: blind, walk: .whole, timeField: "sys_updated_on", state: source.state,
             clock: practice.clock, last: nil, known: KnownTasks())
         #expect(try await walk.run().listing.entries.count == 1)
-        // As if the field were renamed while we run: the server drops the part of the query.
+        // As if the field were renamed in the meantime: the server drops that part of the query.
         var reading = RowsReading(walk, began: practice.clock.now, after: nil)
         let all = try await source.ask(source.paths).page(.all, limit: 10)
         let page = try Listing(all.body, shape: .serviceNow)
         #expect(throws: Failure.self) { _ = try reading.read(page) }
     }
 
-    @Test func `rows in another order, or of another time, than was asked for make the whole answer worthless`() async throws {
+    @Test func `rows in another order, or of another time, than requested invalidate the whole answer`() async throws {
         for number in 0..<3 { instance.addTask(title: "task \(number)") }
         let source = try source()
         try await source.columns.examine()
@@ -91,7 +91,7 @@ extension TableSourceTests {
         }
     }
 
-    @Test func `a long query goes in the body of a batch`() async throws {
+    @Test func `a long query is sent in the body of a batch`() async throws {
         instance.settings.longestAddress = 2048
         for number in 0..<3 { instance.addTask(title: "task \(number)") }
         let numbers = (0..<300).map { "INC\(10_000_000 + $0)" } + instance.tasks.map(\.number)
@@ -101,19 +101,19 @@ extension TableSourceTests {
         #expect(practice.simulation.requests.count("POST", path: "/api/now/v1/batch") > 0)
     }
 
-    @Test func `a query too long for a proxy goes into a batch, and later ones do at once`() async throws {
+    @Test func `a query too long for a proxy is sent in a batch, and so are later ones at once`() async throws {
         instance.settings.longestAddress = 700
         for number in 0..<12 { instance.addTask(title: "task \(number)") }
         let numbers = (0..<40).map { "INC\(10_000_000 + $0)" } + instance.tasks.map(\.number)
         let source = try source(["query": .string("numberIN" + numbers.joined(separator: ",")), "page": 10])
         #expect(try await source.list(from: Standing()).listing.entries.count == 12)
-        // Asked once by its address, and the next page not even once.
+        // One request by the address, and none for the next page.
         let long = tableRequests.filter { $0.path.utf8.count + $0.query.utf8.count >= 700 }
         #expect(long.count == 1)
         #expect(practice.simulation.requests.count("POST", path: "/api/now/v1/batch") >= 2)
     }
 
-    @Test func `if batches are refused too, it names the permission to add`() async throws {
+    @Test func `if batches are refused too, the message names the permission to add`() async throws {
         instance.settings.longestAddress = 700
         instance.settings.takesBatches = false
         let numbers = (0..<40).map { "INC\(10_000_000 + $0)" }
@@ -123,7 +123,7 @@ extension TableSourceTests {
         #expect(failure?.message.contains("/api/now/v1/batch") == true)
     }
 
-    @Test func `types come from the dictionary, and are stored for when it is unreachable`() async throws {
+    @Test func `types come from the dictionary, and are stored in case it becomes unreachable`() async throws {
         let fields: JSON = ["number", "risk", "start_date", "correlation_id"]
         let source = try source(["table": "change_request", "fields": fields])
         #expect(source.schema["risk"]?.type == .text)
@@ -139,7 +139,7 @@ extension TableSourceTests {
         #expect(practice.simulation.requests.total == asked)
     }
 
-    @Test func `choices come with their labels at no further request, and are remembered`() async throws {
+    @Test func `choices are read with their labels without a further request, and are remembered`() async throws {
         func choices(_ source: TableSource) -> [TaskSchema.Choice] { source.schema["priority"]?.choices ?? [] }
         let fields: JSON = ["number", "priority", "short_description"]
         let source = try source(["fields": fields])

@@ -67,7 +67,7 @@ import Testing
         let (answer, comparison) = try await observer.poll(source)
         #expect(answer.coverage == .whole)
         #expect(comparison.new.count == 250)
-        // And so they are in a window.
+        // And in a window too.
         await practice.clock.advance(by: .seconds(60))
         for task in instance.tasks { instance.touchTask(task.id) }
         await practice.clock.advance(by: .seconds(60))
@@ -77,7 +77,7 @@ import Testing
         #expect(again.new.isEmpty)
     }
 
-    @Test func `short and empty pages are not the end where access rules hide rows`() async throws {
+    @Test func `short and empty pages are not the end if access rules hide rows`() async throws {
         for number in 0..<100 { instance.addTask(title: "task \(number)") }
         let sorted = instance.tasks.map(\.id).sorted()
         instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[15..<60] + sorted[95...]) }
@@ -86,7 +86,7 @@ import Testing
         #expect(comparison.new.count == 50)
     }
 
-    @Test func `if rows are not counted, the end is an empty page that the statistics confirm`() async throws {
+    @Test func `without a row count, the list ends at an empty page that the statistics confirm`() async throws {
         for number in 0..<35 { instance.addTask(title: "task \(number)") }
         let sorted = instance.tasks.map(\.id).sorted()
         instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[10..<30]) }
@@ -97,7 +97,7 @@ import Testing
         #expect(practice.simulation.requests.count(path: "/api/now/v1/stats/incident") > 0)
     }
 
-    @Test func `the filter is repeated in every group, and the window with it`() async throws {
+    @Test func `the filter and the window are repeated in every group`() async throws {
         for number in 0..<30 { instance.addTask(title: "task \(number)", priority: number % 3 + 1) }
         let source = try source(["query": "priority=1^NQpriority=2^state=1", "page": 10])
         var observer = TableObserver()
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `a cancelled transaction makes pages smaller, and the poll succeed`() async throws {
+    @Test func `after a cancelled transaction pages are smaller, and the poll succeeds`() async throws {
         for number in 0..<100 { instance.addTask(title: "task \(number)") }
         let source = try source(["page": 100])
         try await source.columns.examine()
@@ -153,12 +153,12 @@ import Testing
         #expect(answer.listing.body.count < 2000)
     }
 
-    @Test func `the server's clock decides what a window holds, whatever ours says`() async throws {
+    @Test func `the server's clock determines a window, whatever ours shows`() async throws {
         for number in 0..<1001 { instance.addTask(title: "task \(number)") }
         var observer = TableObserver()
         let first = try source()
         _ = try await observer.poll(first)
-        _ = try await observer.poll(first)  // known to be many now: walked once more
+        _ = try await observer.poll(first)  // known to be many now: all are read once more
         await practice.clock.advance(by: .seconds(30))
         let (answer, _) = try await observer.poll(try source())
         #expect(answer.coverage == .part)
@@ -167,7 +167,7 @@ import Testing
         #expect(windows.last?.contains("sys_updated_on<=\(end)") == true)
     }
 
-    @Test func `departures and unstamped changes show when all rows are walked`() async throws {
+    @Test func `departures and changes without a timestamp are found when all rows are read`() async throws {
         for number in 0..<60 { instance.addTask(title: "task \(number)") }
         let source = try source(["page": 50])
         var observer = TableObserver()
@@ -194,7 +194,7 @@ import Testing
         #expect(details.departures == [TaskKey(ids[4]): .closed, TaskKey(ids[5]): .gone])
     }
 
-    @Test func `a row that the walk passed over has not left`() async throws {
+    @Test func `a row that was skipped while all rows were read has not left`() async throws {
         let task = instance.addTask(title: "A")
         let source = try source()
         let answer = try await source.list(from: Standing())
@@ -215,7 +215,7 @@ import Testing
         #expect(answer.notices.first?.contains(task.id) == true)
     }
 
-    @Test func `a row with an invalid sys_id is skipped and reported, and the others come`() async throws {
+    @Test func `a row with an invalid sys_id is skipped and reported, without affecting others`() async throws {
         instance.addTask(title: "A")
         instance.addTask(NewTask("incident", title: "odd", sysID: "zz-not-an-id"))
         instance.addTask(title: "B")
@@ -230,7 +230,7 @@ import Testing
         #expect(again.coverage != .part)
     }
 
-    @Test func `the category of the query goes with every page`() async throws {
+    @Test func `the query's category is sent with every page`() async throws {
         for number in 0..<15 { instance.addTask(title: "task \(number)") }
         _ = try await source(["page": 10, "query_category": "report"]).list(from: Standing())
         let pages = tableRequests.filter { $0.parameter("sysparm_limit") == "10" }
@@ -238,7 +238,7 @@ import Testing
         #expect(pages.allSatisfy { $0.parameter("sysparm_query_category") == "report" })
     }
 
-    @Test func `an unserviced batch is not an answer, and is sent again by the next poll`() async throws {
+    @Test func `an unserviced batch is not an answer, and the next poll sends it again`() async throws {
         instance.settings.longestAddress = 2048
         let numbers = (0..<300).map { "INC\(10_000_000 + $0)" } + [instance.addTask(title: "A").number]
         let source = try source(["query": .string("numberIN" + numbers.joined(separator: ","))])
@@ -249,7 +249,7 @@ import Testing
         #expect(try await source.list(from: Standing()).listing.entries.count == 1)
     }
 
-    @Test func `rows that move to the end after each page, and links that lead in a circle, lose and double nothing`()
+    @Test func `rows that move to the end after each page, and links in a circle, neither lose nor double a row`()
         async throws
     {
         for number in 0..<45 { instance.addTask(title: "task \(number)") }
@@ -267,7 +267,7 @@ import Testing
         #expect(Set(comparison.changed.map { answer.listing.entries[$0].key }).count == 45)
         practice.simulation.faults.removeAll()
         await practice.clock.advance(by: .seconds(60))
-        // Those that moved are met once more, as they are now.
-        #expect(try await observer.told(source).count == 5)
+        // The rows that moved are read once more, with their current values.
+        #expect(try await observer.changes(in: source).count == 5)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Rows that are written as tasks without being read first.
+/// Writing rows as the stored form of tasks directly.
 @Suite struct TaskRowsTests {
     private static let rows = [
         #"{"sys_id":"1","number":"INC1","short_description":"Printer","sys_class_name":"incident","priority":"1","active":"true","opened_at":"2026-01-05 08:52:12","assigned_to":""}"#,
@@ -15,14 +15,14 @@ import Testing
     ]
 
     @Test(arguments: [Display.values, .labels, .both])
-    func `a row is written as the task that it is read as`(_ display: Display) async throws {
+    func `a row written directly equals the task that is read from it`(_ display: Display) async throws {
         let schema = TaskSchema([
             .init("title", .text, path: "short_description"), .init("priority", .int), .init("active", .bool),
             .init("opened", .timestamp, path: "opened_at"), .init("assigned_to", .text), .init("absent", .text),
             .init("number", .text),
         ])
         let reading = TaskReading(schema: schema, display: display, table: "task") { "https://acme.example/\($0.text)" }
-        // Many, so that several stretches of them are read at once.
+        // Many rows, so that several stretches are read concurrently.
         let many = (0..<1000).flatMap { copy in
             Self.rows.map { $0.replacing(#""sys_id":""#, with: #""sys_id":"\#(copy)-"#) }
         }

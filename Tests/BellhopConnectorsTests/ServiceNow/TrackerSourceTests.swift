@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    /// Lists, and reads everything that is listed and these keys.
+    /// Lists, and reads the details of everything listed and of these keys.
     private func poll(_ settings: JSON.Object = [:], gone: [TaskKey] = []) async throws -> (Listing, Details) {
         try await source(settings) { source in
             let listing = try await source.list(from: Standing()).listing
@@ -64,7 +64,7 @@ import Testing
         #expect(snapshot.className == "incident")
     }
 
-    @Test func `with labels, numbers and references have display values, times stay times`() async throws {
+    @Test func `with labels, numbers and references have display values, and times stay times`() async throws {
         let task = instance.addTask(title: "A", priority: 1, assignedTo: "john.doe")
         let (_, details) = try await poll(["display": "labels", "fields": ["priority", "assigned_to", "active", "opened_at"]])
         let snapshot = try #require(details.snapshots[TaskKey(task.id)])
@@ -75,13 +75,13 @@ import Testing
         #expect(snapshot.className == "incident")
     }
 
-    @Test func `a field of another record goes by its own name`() async throws {
+    @Test func `a field of a referenced record has its own path as its name`() async throws {
         let task = instance.addTask(NewTask(title: "A", assignedTo: "john.doe", openedBy: "abel.tuter"))
         let (_, details) = try await poll(["fields": [["opener": "opened_by.name"]]])
         #expect(details.snapshots[TaskKey(task.id)]?.fields == ["opener": "Abel Tuter"])
     }
 
-    @Test func `an unknown field is reported when all records are read, with the field that was meant`() async throws {
+    @Test func `an unknown field is reported with a suggestion once all records are read`() async throws {
         instance.addTask(title: "A", assignedTo: "john.doe")
         instance.addTask(title: "B", assignedTo: "john.doe")
         practice.simulation.faults.add(.sloppyQueries, "GET", path: "/api/now", times: nil)
@@ -116,7 +116,7 @@ import Testing
         #expect(details.snapshots[TaskKey(task.id)]?.title == title)
     }
 
-    @Test func `null and empty fields are empty texts and nulls`() async throws {
+    @Test func `null and empty fields become nulls and empty texts`() async throws {
         let task = instance.addTask(title: "", assignedTo: "john.doe", fields: ["priority": ""])
         instance.changeUser("john.doe") { $0.hiddenFields = ["number", "state", "sys_created_on"] }
         let (_, details) = try await poll()
@@ -136,7 +136,7 @@ import Testing
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 3)
     }
 
-    @Test func `a request that is too large for the server is halved`() async throws {
+    @Test func `a request that is too large for the server is split in two`() async throws {
         for number in 1...20 { instance.addTask(title: "Task \(number)", assignedTo: "john.doe") }
         practice.simulation.faults.add(.transactionCancelled, "GET", path: "/api/now/v2/table/task")
         let (_, details) = try await poll()
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `an address that is too long goes in a batch, and where that is refused fewer are asked for at once`(
+    func `an address that is too long is sent in a batch, or with fewer tasks if that is refused`(
         _ takesBatches: Bool
     ) async throws {
         instance.settings.longestAddress = 1200
@@ -157,7 +157,7 @@ import Testing
         #expect(practice.simulation.requests.count("POST", path: "/api/now/v1/batch") >= 1)
     }
 
-    @Test func `why a task left is read from its record`() async throws {
+    @Test func `the reason why a task left is read from its record`() async throws {
         func task() -> TaskKey { TaskKey(instance.addTask(title: "A", assignedTo: "john.doe").id) }
         let (closed, given, deleted, hidden) = (task(), task(), task(), task())
         instance.closeTask(closed.text)
@@ -169,7 +169,7 @@ import Testing
         #expect(details.snapshots.isEmpty)
     }
 
-    @Test func `a task that the list lacks has not left while its record says that it is active and ours`() async throws {
+    @Test func `a task missing from the list has not left while its record is active and ours`() async throws {
         let keys = (0..<150).map { TaskKey(instance.addTask(title: "Task \($0)", assignedTo: "john.doe").id) }
         instance.closeTask(keys[0].text)
         practice.simulation.faults.add(.emptyList, "GET", path: "/api/x_snc_my_work")
@@ -180,7 +180,7 @@ import Testing
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 2)
     }
 
-    @Test func `if the account may not read records, the list's fields serve and the reason is reported`() async throws {
+    @Test func `without access to records, the list's fields are used and the reason is reported`() async throws {
         let task = instance.addTask(title: "Printer", priority: 1, assignedTo: "john.doe")
         instance.changeUser("john.doe") { $0.tasks = .forbidden }
         let gone = TaskKey(String(repeating: "f", count: 32))
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func `a server that ignores the query is refused whole`() async throws {
+    @Test func `all answers of a server that ignores the query are refused`() async throws {
         let task = instance.addTask(title: "Mine", assignedTo: "john.doe")
         for number in 1...3 { instance.addTask(title: "Other \(number)", assignedTo: "abel.tuter") }
         let rows = HTTPResponse.json(
@@ -250,19 +250,19 @@ import Testing
             (.hibernating, .hibernating), (.badGateway, .gateway), (.accepted, .dropped), (.forbidden, .forbidden),
             (.internalError, .serverError), (.resetAfter, .cut), (.status(200, body: "[]"), .unexpectedPage),
         ])
-    func `a list that is not whole is a failure`(_ fault: Fault, _ reason: Failure.Reason) async throws {
+    func `an incomplete list fails the poll`(_ fault: Fault, _ reason: Failure.Reason) async throws {
         instance.addTask(title: "A", assignedTo: "john.doe")
         practice.simulation.faults.add(fault, "GET", path: "/api/x_snc_my_work")
         #expect(await failure { _ = try await poll() }?.reason == reason)
     }
 
-    @Test func `how long to wait is passed on`() async throws {
+    @Test func `the wait that an instance asks for is passed on`() async throws {
         practice.simulation.faults.add(.tooManyRequests(.date(in: 90)), "GET", path: "/api/x_snc_my_work")
         #expect(await failure { _ = try await poll() }?.remedy == .rest(.seconds(90)))
     }
 
-    @Test func `a body that is the last one, byte by byte, is not looked at`() async throws {
-        // Nobody could read this one: whoever looked at it would fail.
+    @Test func `a body equal to the last one is not parsed`() async throws {
+        // This one cannot be parsed, so an attempt would fail.
         let body = #"{"result":{"Incident":[{"sys_id":}]}}"#
         let login = #"{"result":[{"user_name":"john.doe","sys_id":"6816f79cc0a8016401c5a33be04be441"}]}"#
         let exchange = ScriptedExchange([.json(200, [:], login), .json(200, [:], body)])
@@ -276,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func `an identity that is not a sys_id fails the whole poll`() async throws {
+    @Test func `an id that is not a sys_id fails the whole poll`() async throws {
         instance.addTask(NewTask(title: "Odd", assignedTo: "john.doe", sysID: "../../admin"))
         let failure = await failure { _ = try await poll() }
         #expect(failure?.reason == .badAnswer)
@@ -295,7 +295,7 @@ import Testing
         #expect(failure?.reason == .timeout)
     }
 
-    @Test func `its memory belongs to instance, user and kind`() async throws {
+    @Test func `a source's memory depends on instance, user and kind`() async throws {
         try await source { source in
             #expect(source.scope.user == "john.doe")
             #expect(source.scope.kind == "tracker")

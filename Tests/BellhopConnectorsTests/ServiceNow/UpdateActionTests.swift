@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: ["", "Störung", "change_request"])
-    func `the class comes from the record, whatever the event called it`(_ name: String) async throws {
+    func `the class comes from the record, whatever the event says`(_ name: String) async throws {
         _ = try await practice.perform(update(["state": 2], class: name), practice.attempt(1))
         #expect(practice.simulation.requests.count("PATCH", path: "/api/now/v2/table/incident/\(task.id)") == 1)
     }
@@ -54,7 +54,7 @@ import Testing
         #expect(try now.assignedTo == instance.user("abel.tuter")?.id)
     }
 
-    @Test func `a time of a rule is written as the database has it`() async throws {
+    @Test func `a time in a rule is written in the database's form`() async throws {
         _ = try await practice.perform(update(["due_date": "2026-01-06T10:00:00+01:00"]), practice.attempt(1))
         #expect(try now["due_date"] == "2026-01-06 09:00:00")
         let again = try await practice.perform(update(["due_date": "2026-01-06T09:00:00Z"]), practice.attempt(1))
@@ -68,7 +68,7 @@ import Testing
     ]
 
     @Test(arguments: states)
-    func `a task that is not as expected is left alone`(_ state: JSON, _ isWritten: Bool) async throws {
+    func `a task that is not in the expected state is not written`(_ state: JSON, _ isWritten: Bool) async throws {
         let delivery = update(["urgency": 1], ["expect": ["state": state]])
         if isWritten {
             _ = try await practice.perform(delivery, practice.attempt(1))
@@ -81,7 +81,7 @@ import Testing
         #expect(try now["urgency"] == (isWritten ? "1" : "3"))
     }
 
-    @Test func `a task that changed since the event is left alone where the rule says so`() async throws {
+    @Test func `with unless_changed, a task that changed since the event is not written`() async throws {
         let seen: JSON = [
             "short_description": "Printer", "priority": 3, "active": true, "due_date": nil, "assigned_to.name": "John Doe",
         ]
@@ -96,7 +96,7 @@ import Testing
         #expect(patches == 1)
     }
 
-    // MARK: What the server makes of it
+    // MARK: The server's reaction
 
     @Test func `a field that the record does not have is named, and nothing is written`() async throws {
         practice.simulation.faults.add(.sloppyQueries, times: nil)
@@ -106,7 +106,7 @@ import Testing
         #expect(patches == 0)
     }
 
-    @Test func `a field that the access rules keep as it is is a failure that names it`() async throws {
+    @Test func `a field that access rules keep unchanged is a failure that names it`() async throws {
         instance.changeUser("john.doe") { $0.readOnlyFields = ["priority"] }
         let failure = await practice.failing(update(["state": 2, "priority": 1]), practice.attempt(1))
         #expect(failure?.reason == .notWritten)
@@ -136,12 +136,12 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `success that wrote nothing is a failure`() async throws {
+    @Test func `success without a write is a failure`() async throws {
         practice.simulation.faults.add(.nothingWritten, "PATCH")
         #expect(await practice.failing(update(["state": 2]), practice.attempt(1))?.reason == .notWritten)
     }
 
-    @Test func `a task that is not there any more is not written to`() async throws {
+    @Test func `a task that no longer exists is not written`() async throws {
         instance.deleteTask(task.id)
         #expect(await practice.failing(update(["state": 2]), practice.attempt(1))?.reason == .goneOrHidden)
         #expect(patches == 0)
@@ -154,10 +154,10 @@ import Testing
         #expect(practice.simulation.requests.total == 0)
     }
 
-    // MARK: Whatever the network does
+    // MARK: Network failures
 
     @Test(arguments: Weather.all)
-    func `it is written, and once`(_ weather: Weather) async throws {
+    func `an update is written exactly once, whatever the network does`(_ weather: Weather) async throws {
         practice.simulation.faults.add(
             FaultRule(weather.fault, method: "PATCH", takesEffect: weather.takesEffect))
         _ = try await practice.persist(update(["state": 2, "urgency": 1]))
@@ -166,7 +166,7 @@ import Testing
         #expect(practice.notebook.all.isEmpty)
     }
 
-    @Test func `when the look is lost too, the next attempt finds it written and sends nothing`() async throws {
+    @Test func `if the look is lost too, the next attempt finds the update and sends nothing`() async throws {
         practice.simulation.faults.add(.resetAfter, "PATCH")
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", skip: 1)
         let delivery = update(["state": 2])
@@ -176,7 +176,7 @@ import Testing
         #expect(patches == 1)
     }
 
-    @Test func `a person's change after a lost attempt stays as it is`() async throws {
+    @Test func `a person's change after a lost attempt is not overwritten`() async throws {
         practice.simulation.faults.add(.resetAfter, "PATCH")
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", skip: 1)
         let delivery = update(["state": 2])
@@ -197,7 +197,7 @@ import Testing
         #expect(try now["state"] == "2")
     }
 
-    @Test func `a last attempt that cannot look is held if an earlier one may have written`() async throws {
+    @Test func `a last attempt without a look is held if an earlier one may have written`() async throws {
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/incident", times: nil)
         var delivery = update(["state": 2])
         delivery.retry.attempts = 2

@@ -6,14 +6,14 @@ import Testing
 @testable import BellhopConnectors
 
 extension Practice {
-    /// When its time begins.
+    /// The start of a practice instance's time.
     static let start = Timestamp(seconds: 1_767_603_600)
 
     func attempt(_ number: Int, uncertain: Timestamp? = nil) -> Attempt {
         Attempt(number: number, now: clock.now, firstStarted: number > 1 ? Self.start : nil, lastUncertain: uncertain)
     }
 
-    /// One attempt in new sessions, as after a restart; never waits between looks.
+    /// One attempt in new sessions, as after a restart; does not wait between looks.
     func perform(_ delivery: Delivery, _ attempt: Attempt) async throws -> Receipt {
         try await open { connection in
             let times = WriteTimes(looks: [])
@@ -32,8 +32,8 @@ extension Practice {
         await failure { _ = try await perform(delivery, attempt) }
     }
 
-    /// Attempts as the dispatcher makes them, until it is done or given up: the next after an uncertain end comes soon, and again past
-    /// the server's time limit.
+    /// Attempts as made by the dispatcher, until the delivery is done or given up: the next after an uncertain end comes soon, and
+    /// again after the server's time limit.
     func persist(_ delivery: Delivery, attempts: Int = 8) async throws -> Receipt {
         var uncertain: Timestamp?
         for number in 1...attempts {
@@ -54,13 +54,13 @@ extension Practice {
     }
 }
 
-/// What happens to a request that writes: each with whether it reaches the server.
+/// A fault of a writing request, and whether the request reaches the server.
 struct Weather: Sendable, CustomTestStringConvertible {
     var fault: Fault
     var takesEffect: Bool
     var testDescription: String { "\(fault)\(takesEffect ? ", written" : "")" }
 
-    /// What stands before a server may refuse what the server has done.
+    /// Answers by something in front of the server, although the server performed the request.
     static let refusals = [403, 404].map {
         Weather(fault: .status($0, body: #"{"error":{"message":"Not here"},"status":"failure"}"#), takesEffect: true)
     }

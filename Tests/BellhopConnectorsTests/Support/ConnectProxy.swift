@@ -2,10 +2,10 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// A proxy on this machine that opens tunnels (RFC 9110, section 9.3.6), and keeps what it was asked.
+/// A proxy on this machine that opens tunnels (RFC 9110, section 9.3.6) and records the requests.
 struct ConnectProxy: Sendable {
     let port: Int
-    /// The heads of the requests for tunnels, whole.
+    /// The complete heads of the requests for tunnels.
     let heads: Heads
 
     final class Heads: Sendable {
@@ -14,8 +14,8 @@ struct ConnectProxy: Sendable {
         func add(_ head: String) { state.withLock { $0.append(head) } }
     }
 
-    /// - Parameter credentials: what a tunnel takes, as in `name:password` in Base 64; nil to open one for everybody.
-    /// - Parameter answer: said in the place of a tunnel, such as `403 Forbidden`.
+    /// - Parameter credentials: required for a tunnel, as `name:password` in Base 64; nil to open one for every client.
+    /// - Parameter answer: sent in place of opening a tunnel, such as `403 Forbidden`.
     static func serve<Value: Sendable>(
         credentials: String? = nil, answer: String? = nil, _ body: (ConnectProxy) async throws -> Value
     ) async throws -> Value {
@@ -32,7 +32,7 @@ struct ConnectProxy: Sendable {
         return try await body(ConnectProxy(port: channel.localAddress?.port ?? 0, heads: heads))
     }
 
-    /// Reads the request for a tunnel, opens it, and then passes on what comes.
+    /// Reads the request for a tunnel, opens it, and then forwards everything.
     private final class Door: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -88,7 +88,7 @@ struct ConnectProxy: Sendable {
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 
-    /// Passes on what comes from beyond.
+    /// Forwards what the target sends.
     private final class Relay: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 

@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension Delivery {
-    /// Something to be done to a task, as a rule owes it.
+    /// A delivery for a task, as made by a rule.
     static func write(
         _ action: String, _ arguments: JSON.Object, on id: String, class className: String = "incident",
         occasion: String = "event/1"
@@ -13,7 +13,7 @@ extension Delivery {
         return delivery
     }
 
-    /// A comment on a task, as a rule owes it.
+    /// A delivery of a comment on a task, as made by a rule.
     static func comment(
         _ text: String, on id: String, number: String = "INC0010001", visibility: String? = nil, occasion: String = "event/1"
     ) -> Delivery {

@@ -11,7 +11,7 @@ final class MemoryNotebook: Notebook {
     private let isBroken = Mutex(false)
     private let written = Mutex(0)
 
-    /// How often a note was written or forgotten.
+    /// The number of writes and deletions of notes.
     var writes: Int { written.withLock { $0 } }
 
     func note(_ key: String) async throws -> JSON? {
@@ -29,7 +29,7 @@ final class MemoryNotebook: Notebook {
     var all: [String: JSON] { notes.withLock { $0 } }
 }
 
-/// Keeps the events it is given.
+/// Records events.
 final class EventLog: EventSink {
     private let kept = Mutex<[Event]>([])
 
@@ -50,7 +50,7 @@ final class EventLog: EventSink {
     }
 }
 
-/// Answers from a list, and keeps what it was asked.
+/// Answers from a list, and records the requests.
 final class ScriptedExchange: HTTPExchange {
     private struct State {
         var answers: [HTTPResponse]
@@ -64,7 +64,7 @@ final class ScriptedExchange: HTTPExchange {
     init(_ answers: [HTTPResponse]) { state = Mutex(State(answers: answers)) }
 
     var requests: [HTTPRequest] { state.withLock { $0.requests } }
-    /// The most requests that ran at one time.
+    /// The most concurrent requests.
     var most: Int { state.withLock { $0.most } }
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {

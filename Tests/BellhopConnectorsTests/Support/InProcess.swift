@@ -4,7 +4,7 @@ import Synchronization
 @testable import BellhopConnectors
 @testable import Simulator
 
-/// The way to a simulated instance without the network: for tests that ask it thousands of times.
+/// A simulated instance without the network, for tests that send thousands of requests.
 final class InProcess: HTTPExchange {
     private let switchboard: Switchboard
     private let simulation: Simulation
@@ -15,7 +15,7 @@ final class InProcess: HTTPExchange {
         switchboard = Switchboard(simulation)
     }
 
-    /// Lets something happen on the instance before each request is answered.
+    /// Runs a closure before each request is answered.
     func interrupt(_ work: @escaping @Sendable (HTTPRequest) -> Void) { before.withLock { $0 = work } }
 
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {

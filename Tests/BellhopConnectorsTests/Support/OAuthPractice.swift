@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import BellhopConnectors
 
-/// Keeps tokens in memory; can be made to refuse writes.
+/// Stores tokens in memory; can be made to refuse writes.
 final class MemoryKeeper: TokenKeeper {
     struct Broken: Error {}
 
@@ -32,7 +32,7 @@ extension Practice {
             output: { _ in }, random: { UInt64.random(in: .min ... .max) })
     }
 
-    /// `oauth` settings of a client of the instance, which is made where it is not there.
+    /// `oauth` settings of a client of the instance, which is added if it does not exist.
     func oauth(_ grant: String, _ more: JSON.Object = [:], edit: (inout SimulatedClient) -> Void = { _ in }) -> JSON.Object {
         instance.addClient("bellhop", secret: Self.clientSecret) { client in
             client.user = "john.doe"

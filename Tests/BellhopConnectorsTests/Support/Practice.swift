@@ -4,7 +4,7 @@ import Simulator
 
 @testable import BellhopConnectors
 
-/// A simulated instance with the user john.doe, on the network, and all that a connection to it needs; time stands still.
+/// A simulated instance with the user john.doe, over the network, and everything for a connection to it; time stands still.
 struct Practice {
     let clock: TestClock
     let simulation: Simulation
@@ -21,7 +21,7 @@ struct Practice {
         simulation.instance.addUser("abel.tuter", password: "x", name: "Abel Tuter")
     }
 
-    /// Settings as they are after checking.
+    /// Settings after checking.
     func settings(_ address: String, password: String = "correct horse", _ more: JSON.Object = [:]) -> Settings {
         var values: JSON.Object = [
             "instance": .string(address),
@@ -65,7 +65,7 @@ extension Simulation {
     }
 }
 
-/// The failure that the work ends in; nil when it does not.
+/// The failure with which the work ends; nil if it succeeds.
 func failure(of work: () async throws -> Void) async -> Failure? {
     do {
         try await work()

@@ -3,8 +3,8 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// A server on this machine with a self-signed certificate for `localhost`; answers 200 to everything. It can require a certificate of
-/// its clients, and accepts its own; to them it answers as an instance does.
+/// A server on this machine with a self-signed certificate for `localhost`; answers 200 to everything. It can require a
+/// certificate from its clients, accepts its own, and then answers like an instance.
 struct TLSServer {
     let port: Int
 
@@ -57,7 +57,7 @@ struct TLSServer {
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) {
-            context.close(promise: nil)  // a client that does not trust us hangs up
+            context.close(promise: nil)  // a client that does not trust the certificate disconnects
         }
     }
 

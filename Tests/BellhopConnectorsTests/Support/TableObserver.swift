@@ -2,7 +2,7 @@ import BellhopCore
 
 @testable import BellhopConnectors
 
-/// A poller's memory: what a source's answers add up to.
+/// The memory of a poller: the tasks known from a source's answers.
 struct TableObserver {
     var standing = Standing()
 
@@ -19,8 +19,8 @@ struct TableObserver {
         return (answer, comparison)
     }
 
-    /// Polls, and says which tasks are new or changed.
-    mutating func told(_ source: some Source) async throws -> [String] {
+    /// Polls, and returns the tasks that are new or changed.
+    mutating func changes(in source: some Source) async throws -> [String] {
         let (answer, comparison) = try await poll(source)
         return (comparison.new + comparison.changed).map { answer.listing.entries[$0].key.text }.sorted()
     }

@@ -4,7 +4,7 @@ import Simulator
 
 @testable import BellhopConnectors
 
-/// A simulated JSON API on the network, and all that a connection to it needs; time stands still.
+/// A simulated JSON API over the network, and everything for a connection to it; time stands still.
 struct WebPractice {
     let clock = TestClock()
     let simulation: Simulation
@@ -56,7 +56,7 @@ struct WebPractice {
         }
     }
 
-    /// The titles that a source of these settings shows, in order.
+    /// The titles listed by a source with these settings, in order.
     func titles(_ settings: JSON.Object, connection: JSON.Object = [:]) async throws -> [String] {
         var settings = settings
         if settings["title"] == nil { settings["title"] = "title" }
@@ -74,6 +74,6 @@ struct WebPractice {
 }
 
 extension Standing {
-    /// Where a source stands after an answer that was kept.
+    /// The position of a source after a committed answer.
     init(_ answer: Answer) { self.init(cursor: answer.cursor, answer: answer.fingerprint) }
 }

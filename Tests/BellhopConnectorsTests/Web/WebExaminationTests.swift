@@ -41,12 +41,12 @@ import Testing
         #expect(practice.api.writes == 0)
     }
 
-    @Test func `an address that is open to everybody proves nothing`() async throws {
+    @Test func `an address that is open to everyone proves no login`() async throws {
         #expect(try await look().contains { $0.hasPrefix("unknown login: the address of source issues is public") })
         #expect(try await look([], [:]).contains("ok login: none: no `auth` in bellhop.yaml"))
     }
 
-    @Test func `a login that is refused is one line, tried once however many sources there are`() async throws {
+    @Test func `a refused login is reported on one line, and tried once for any number of sources`() async throws {
         practice.api.door = .field("Authorization", "Bearer another")
         let lines = try await look([Self.list, Self.source("more", ["path": "list", "id": "id"])])
         #expect(lines.count { $0.hasPrefix("missing") } == 1)
@@ -68,16 +68,16 @@ import Testing
             (["RateLimit-Policy": "\"default\";q=100;w=60", "RateLimit": "\"default\";r=50;t=30"], RateLimit(100, left: 50)),
             (["RateLimit-Policy": "\"burst\";q=9, \"daily\";q=1000"], RateLimit(9)), ([:], nil),
         ] as [([String: String], RateLimit?)])
-    func `a server's words about how many requests it takes are understood`(_ fields: [String: String], _ limit: RateLimit?) {
+    func `the request limit is read from a server's header fields`(_ fields: [String: String], _ limit: RateLimit?) {
         #expect(RateLimit(HeaderFields(fields.map { .init($0.key, $0.value) })) == limit)
     }
 
-    @Test func `a server's request limit is reported`() async throws {
+    @Test func `the request limit of a server is reported`() async throws {
         practice.api.rateLimit = 60
         #expect(try await look().contains { $0.hasPrefix("note rate limit: the server allows 60 requests") })
     }
 
-    @Test func `a login is tried if possible, and its limits are reported`() async throws {
+    @Test func `a login is tried if possible, and the server's limits are reported`() async throws {
         func trial(_ needs: ConnectionNeeds = ConnectionNeeds()) async throws -> LoginTrial {
             try await practice.open(Self.auth) { try await $0.verifyLogin(needs) }
         }
@@ -99,7 +99,7 @@ import Testing
             ("eto", ["auth": ["basic": ["username": "a"]]], false),
             ("mobilefirst", [:], false), ("slack", [:], false), ("webhook", [:], false),
         ] as [(String, JSON.Object, Bool)])
-    func `each kind of connection says whether something must be stored before it works`(
+    func `each kind of connection knows whether it needs a stored login`(
         _ kind: String, _ settings: JSON.Object, _ isStored: Bool
     ) {
         #expect(Catalogue.login(ofKind: kind, Settings(settings)).isStored == isStored)

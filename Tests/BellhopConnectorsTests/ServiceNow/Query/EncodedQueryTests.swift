@@ -19,11 +19,11 @@ import Testing
         "opened_atDATEPARTMonday@x", "opened_atRELATIVEGT@hour@ago@1", "opened_atRELATIVELE@hour@ago@1", "aIN1,2,3", "aNOT IN1",
         "a!=b", "a<=1", "a<1", "a>=1", "a>1", "a=ü∀", "a=b=c", "aLIKE=x", "u_2=1",
     ])
-    func `a query is written as it was read`(_ text: String) throws {
+    func `a query is equal after reading and writing`(_ text: String) throws {
         #expect(try EncodedQuery(parsing: text).text == text)
     }
 
-    @Test func `alternatives bind to the condition before them, groups begin anew`() throws {
+    @Test func `an alternative belongs to the condition before it, and NQ begins a new group`() throws {
         let query = try EncodedQuery(parsing: "a=1^b=2^ORb=3^NQc=4^ORDERBYDESCd")
         #expect(
             query
@@ -34,7 +34,7 @@ import Testing
                     ], order: [.init(field: "d", descending: true)]))
     }
 
-    @Test func `an order between conditions comes last`() throws {
+    @Test func `an order between conditions is moved to the end`() throws {
         #expect(try EncodedQuery(parsing: "ORDERBYa^b=1^ORDERBYDESCc^d=2").text == "b=1^d=2^ORDERBYa^ORDERBYDESCc")
     }
 
@@ -44,7 +44,7 @@ import Testing
         #expect(EncodedQuery(.init("a", .equal, "x^ORb=1")).text == "a=x^^ORb=1")
     }
 
-    @Test func `every field is named once, those compared with too`() throws {
+    @Test func `every field is listed once, those in comparisons included`() throws {
         let query = try EncodedQuery(
             parsing:
                 "a=1^ORcaller_id.name=2^NQdueGT_FIELDopened_at^a=3^xMORETHANy@day@after@3^123TEXTQUERY321=k^RLQUERYt.task,>=1^z=1^ENDRLQUERY^ORDERBYb"
@@ -58,11 +58,11 @@ import Testing
         ("a=1^RLQUERYt.task,>=1^ENDRLQUERY^EQ", "t>x", "a=1^t>x^RLQUERYt.task,>=1^ENDRLQUERY"),
         ("JOINsys_id=t.task!b=1", "t>x", "t>x^JOINsys_id=t.task!b=1"),
     ])
-    func `a condition for every row stands in every group`(_ text: String, _ further: String, _ expected: String) throws {
+    func `a condition added to a query is added to every group`(_ text: String, _ further: String, _ expected: String) throws {
         #expect(try EncodedQuery(parsing: text).and(EncodedQuery(parsing: further)).text == expected)
     }
 
-    @Test func `every row and a condition is the condition`() throws {
+    @Test func `a condition added to the query of all rows is the whole query`() throws {
         let query = try EncodedQuery(parsing: "a=1^ORDERBYb")
         #expect(EncodedQuery.all.and(query).text == "a=1")
         #expect(query.and(.all).text == "a=1")
@@ -101,12 +101,12 @@ import Testing
         #expect(error?.range == range)
     }
 
-    @Test func `a slip in an operator suggests the right one`() {
+    @Test func `a misspelled operator is reported with a suggestion`() {
         let error = #expect(throws: EncodedQueryError.self) { try EncodedQuery(parsing: "aSTARTWITHx") }
         #expect(error?.help == "did you mean `STARTSWITH`?")
     }
 
-    @Test func `no text traps, and what is read is written so that it reads the same`() {
+    @Test func `no text causes a trap, and every accepted text is equal after reading and writing`() {
         var random = SeededRandom(seed: 4)
         let pieces =
             EncodedQuery.Operator.allCases.map(\.rawValue) + [

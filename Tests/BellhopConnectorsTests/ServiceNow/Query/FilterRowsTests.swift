@@ -5,13 +5,12 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Structured filters, compiled and run over HTTP: the rows that come are those the filter means, and what is known of a row's fields
-/// never says otherwise.
+/// Structured filters, run over HTTP: they return the matching rows, and the verdict about a row never contradicts that.
 @Suite struct FilterRowsTests {
     let practice = Practice()
     var instance: SimulatedInstance { practice.instance }
 
-    /// Rows that differ in whatever the examples ask for; it is nine o'clock on a Monday.
+    /// Rows that differ in the fields used by the examples; it is nine o'clock on a Monday.
     private func fill() {
         let desk = instance.group("Service desk")
         let network = instance.group("Network")
@@ -50,7 +49,7 @@ import Testing
             ], priority: 3)
     }
 
-    /// The last digits of the numbers of the rows that a filter brings, in the order of the filter or of the rows.
+    /// The last digits of the numbers of the rows that a filter returns, in the order of the filter or of the rows.
     private func rows(_ where: JSON, by connection: ServiceNowConnection) async throws -> [String] {
         let question = try TableQuestion(Settings(["where": `where`]))
         var query = question.query
@@ -60,7 +59,7 @@ import Testing
         let found = try await ask.page(query, limit: question.limit ?? 1000).list
         let all = try await ask.page(.all, limit: 1000).list
         #expect(all.count == 4)
-        // What the model says of each row: it is certain of none that is not so.
+        // The verdict about each row: it must not be certain and wrong.
         let ids = Set(found.compactMap { $0["sys_id"]?.asString })
         for row in all {
             let verdict = question.query.judge(row)
@@ -70,7 +69,7 @@ import Testing
         return found.compactMap { $0["number"]?.asString.map { $0.hasPrefix("CHG") ? "C42" : String($0.suffix(2)) } }
     }
 
-    /// An example of the article *Filters*, and the rows it means.
+    /// An example in the article *Filters*, and its rows.
     private static let examples: [(String, [String])] = [
         (
             #"""
@@ -99,7 +98,7 @@ import Testing
         (#"{"sys_class_name": {"instance_of": "task"}}"#, ["42", "43", "C42", "44"]),
         (#"{"assignment_group": {"dynamic": "d6435e965f510100a9ad2572f2b47744"}}"#, ["42"]),
         (#"{"assignment_group": {"is_one_of": "my_groups"}}"#, ["42"]),
-        // What the text between the tables shows.
+        // The examples in the text between the tables.
         (#"{"short_description": "mail is broken, a^b"}"#, ["44"]),
         (#"{"due_date": {"after": {"field": "sla_due"}}}"#, ["42", "43", "44"]),
         (#"{"due_date": {"at_or_before": {"field": "opened_at"}}}"#, ["42"]),
@@ -121,10 +120,10 @@ import Testing
         }
     }
 
-    /// The reference's own examples, so that one that is added there is run here.
+    /// The examples of the reference, so that each operator added there is run here.
     @Test(arguments: FilterOperator.allCases)
-    func `every operator of the reference runs`(_ how: FilterOperator) async throws {
-        // Nothing changes in a row that is read, and the simulated tables have neither a tree nor a calendar: TimeFilterTests has those.
+    func `the example of every operator in the reference runs`(_ how: FilterOperator) async throws {
+        // TimeFilterTests has the operators for changing rows, trees and calendars, which the simulated tables do not have.
         if [.changes, .changesFrom, .changesTo, .inHierarchy, .isMoreThan, .isLessThan, .datePart, .relative].contains(how) {
             return
         }
@@ -137,7 +136,7 @@ import Testing
 
     @Test func `times counted from now are those of the user's time zone`() async throws {
         fill()
-        // It is six in the evening there, and 23:59:59 the day before was Monday already.
+        // There it is six in the evening, and at 23:59:59 of the day before it was already Monday here.
         instance.changeUser("john.doe") { $0.utcOffset = 540 }
         try await practice.open { connection in
             let today = try await rows(["opened_at": ["on": "today"]], by: connection)

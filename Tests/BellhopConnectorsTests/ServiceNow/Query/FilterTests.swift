@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    // MARK: What the documentation of FetchConfiguration shows
+    // MARK: Examples from the documentation of FetchConfiguration
 
     @Test func `an encoded query stays as it is`() throws {
         let text = "active=true^short_descriptionLIKEbroken"
@@ -40,17 +40,17 @@ import Testing
                 == "123TEXTQUERY321=iOS 13 | iOS 14^u_a=true^u_b=false^EQ^ORDERBYu_a")
     }
 
-    @Test func `a time since the start of today`() throws {
+    @Test func `a condition on the start of today is compiled`() throws {
         #expect(
             try compiled(["active": true, "sla_due": ["at_or_after": ["days_ago": 0]]])
                 == "active=true^sla_due>=javascript:gs.daysAgoStart(0)")
     }
 
-    @Test func `three criteria are three groups`() throws {
+    @Test func `three criteria are compiled to three groups`() throws {
         #expect(try compiled(["any": [["a": 1], ["b": 2, "c": 3], ["d": [4, 5]]]]) == "a=1^NQb=2^c=3^NQdIN4,5")
     }
 
-    @Test func `a keyword and a change`() throws {
+    @Test func `a keyword and a condition on a change are compiled`() throws {
         #expect(
             try compiled(["keywords": "mail", "state": ["changes_from": "4"]]) == "123TEXTQUERY321=mail^stateCHANGESFROM4^EQ")
     }
@@ -67,7 +67,7 @@ import Testing
 
     @Test(
         arguments: [
-            // A row of the reference for each type of condition that FetchConfiguration has.
+            // A row of the reference for each type of condition in FetchConfiguration.
             (#"{"active": {"is": true}}"#, "active=true"), (#"{"active": {"is_not": true}}"#, "active!=true^ORactiveISEMPTY"),
             (#"{"sla_due": {"on": "today"}}"#, "sla_dueONToday@javascript:gs.daysAgoStart(0)@javascript:gs.daysAgoEnd(0)"),
             (#"{"sla_due": {"at_or_before": {"months_ago": 1}}}"#, "sla_due<=javascript:gs.monthsAgoEnd(1)"),
@@ -137,7 +137,7 @@ import Testing
             (#"{"keywords": "a^NQb"}"#, "123TEXTQUERY321=a^^NQb^EQ"),
             (#"{"any": [{"a": 1}, {"b": 2}], "keywords": "k"}"#, "123TEXTQUERY321=k^a=1^NQ123TEXTQUERY321=k^b=2^EQ"),
         ])
-    func `a condition compiles to`(_ json: String, _ expected: String) throws {
+    func `a condition is compiled to its encoded query`(_ json: String, _ expected: String) throws {
         let text = try compiled(try JSON.parse(json))
         #expect(text == expected)
         #expect(try EncodedQuery(parsing: text).text == text)
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `whatever value is written comes out of the query as it went in`() throws {
+    @Test func `every value is equal after writing it into a query and reading it`() throws {
         var random = SeededRandom(seed: 9)
         let pieces = ["^", "^^", "^OR", "^NQ", "=", ",", "@", "EQ", "ORDERBY", " ", "a", "é", "\n", "ISEMPTY"]
         for _ in 0..<5000 {
@@ -250,12 +250,12 @@ import Testing
         #expect(steps?.joined(separator: "/") == path)
     }
 
-    @Test func `a slip suggests a correction, and all mistakes are reported together`() {
+    @Test func `a misspelling is reported with a suggestion, and all mistakes are reported at once`() {
         let all = complaints(["a": ["startswith": "x"], "B": 1, "c": ["after": ["day_ago": 1]]])
         #expect(all.map(\.help) == ["did you mean `starts_with`?", "did you mean `b`?", "did you mean `days_ago`?"])
     }
 
-    @Test func `alternatives that multiply beyond reason are refused`() {
+    @Test func `alternatives that multiply too much are refused`() {
         let many = JSON.array((0..<3).map { _ in .object(JSON.Object((0..<6).map { ("f\($0)", 1) })) })
         #expect(complaints(["x": 1, "any": many]).map(\.code) == ["too-complex"])
         #expect(complaints(["any": many]).isEmpty)

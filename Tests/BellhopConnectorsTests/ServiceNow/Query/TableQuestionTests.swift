@@ -12,7 +12,7 @@ import Testing
         #expect(try TableQuestion(Settings()).query == .all)
     }
 
-    @Test func `an order and a limit are for people, not for polls`() throws {
+    @Test func `order and limit apply to queries by people, not to polls`() throws {
         let written = try TableQuestion(Settings(["query": "a=1^EQ^ORDERBYDESCb"]))
         #expect(written.query.text == "a=1")
         #expect(written.order == [.init(field: "b", descending: true)])
@@ -35,7 +35,7 @@ import Testing
         #expect(complaint(["query": ""])?.message == "an empty query would match every row")
     }
 
-    @Test func `a source cannot ask how a record is changing`() {
+    @Test func `a source cannot filter by changes of a record`() {
         let complaints = [complaint(["query": "stateCHANGESTO6"]), complaint(["where": ["state": ["changes": true]]])]
         #expect(complaints.map { $0?.path } == [[.key("query")], [.key("where")]])
         #expect(complaints[0]?.help == "let a rule ask: `on: {task_changed: {state: {to: …}}}`")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Conditions that only times have: compiled, and judged again on our side as far as that is certain.
+/// Conditions on times: compiled, and evaluated on our side as far as the result is certain.
 @Suite struct TimeFilterTests {
     @Test(
         arguments: [
@@ -65,11 +65,11 @@ import Testing
             (#"{"relative": {"hours_ago": 3}}"#, "`relative` takes one of"),
             (#"{"relative": {"after": {"day_ago": 3}}}"#, "`day_ago` is not a way to write a value"),
         ])
-    func `a mistake in a time filter is reported`(_ json: String, _ message: String) throws {
+    func `a mistake in a condition on times is reported`(_ json: String, _ message: String) throws {
         let condition = try JSON.parse(json)
         do throws(SettingComplaints) {
             _ = try Filter(["a": condition])
-            Issue.record("\(json) is taken")
+            Issue.record("\(json) was accepted")
         } catch {
             #expect(error.all.first?.message.hasPrefix(message) == true, "\(error.all)")
         }
@@ -77,7 +77,7 @@ import Testing
 
     @Test(
         arguments: [
-            // a is 2026-01-05 09:00, a Monday; b is three days and one hour before, c the same minute.
+            // Field a is 2026-01-05 09:00, a Monday; b is three days and one hour earlier, c the same minute.
             ("aMORETHANb@day@after@2", Verdict.matches), ("aMORETHANb@day@after@4", .fails), ("aMORETHANb@day@after@3", .unknown),
             ("aMORETHANb@hour@after@72", .matches), ("aMORETHANb@hour@after@73", .unknown), ("aMORETHANb@hour@before@1", .fails),
             ("bMORETHANa@day@before@2", .matches), ("aMORETHANb@day@before or after@4", .fails),
@@ -96,7 +96,7 @@ import Testing
             ("aDATEPARTx@javascript:gs.datePart('hour','9','EE')", .unknown), ("aDATEPARTx@y", .unknown),
             ("aRELATIVEGT@hour@ago@1", .unknown),
         ])
-    func `times are judged as far as no time zone makes it otherwise`(_ query: String, _ expected: Verdict) throws {
+    func `a condition on times has a verdict if it is the same in all time zones`(_ query: String, _ expected: Verdict) throws {
         let row: JSON = [
             "a": "2026-01-05 09:00:00", "b": "2026-01-02 08:00:00", "c": "2026-01-05 09:00:00", "d": "", "e": "2026-01-02",
             "f": "2026-01-01 05:00:00",

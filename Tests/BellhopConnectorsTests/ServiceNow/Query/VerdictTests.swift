@@ -39,13 +39,13 @@ import Testing
         ("x", "aONToday@a@b", .unknown),
         ("x", "aRELATIVEGT@hour@ago@1", .unknown), ("x", "aVALCHANGES", .unknown), ("x", "bANYTHING^ORa=x", .matches),
     ])
-    func `a condition is judged as far as it is certain`(_ raw: String, _ query: String, _ expected: Verdict) throws {
-        // `ANYTHING` alone is refused; beside a group that asks for something it is not.
+    func `a condition has a verdict if it is certain`(_ raw: String, _ query: String, _ expected: Verdict) throws {
+        // `ANYTHING` alone is refused; beside another condition it is allowed.
         let text = query.hasPrefix("bANYTHING") ? "zISEMPTY^" + query : query
         #expect(try EncodedQuery(parsing: text).judge(["a": .string(raw), "z": ""]) == expected)
     }
 
-    @Test func `fields are compared with each other where both are known`() throws {
+    @Test func `two fields are compared if both are known`() throws {
         let row: JSON = ["a": "5", "b": "7", "c": "", "d": "5", "t": "2026-01-05 09:00:00", "u": "2026-01-05 10:00:00"]
         for (query, expected) in [
             ("aLT_FIELDb", Verdict.matches), ("aGT_FIELDb", .fails), ("aGT_OR_EQUALS_FIELDd", .matches),
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a field that the row does not have, a keyword and a related list are unknown`() throws {
+    @Test func `a missing field, a keyword and a related list have an unknown verdict`() throws {
         let row: JSON = ["a": "1", "comments": "", "sys_id": .string(Self.ada)]
         for (query, expected) in [
             ("caller_id.name=x", Verdict.unknown), ("a=1^caller_id.name=x", .unknown), ("a=2^caller_id.name=x", .fails),
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a label that the condition may mean keeps it from failing`() throws {
+    @Test func `a condition that may mean a label does not fail by the value alone`() throws {
         let row: JSON = [
             "state": ["value": "2", "display_value": "In Progress"], "who": ["value": .string(Self.ada), "display_value": "Ada"],
         ]
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `every row matches the query of all`() { #expect(EncodedQuery.all.judge([:]) == .matches) }
 
-    @Test func `a verdict matches a naive reading of the text, and a product means both`() throws {
+    @Test func `a verdict agrees with a naive reading of the text, and a combination with both parts`() throws {
         var random = SeededRandom(seed: 11)
         var decided = 0
         for _ in 0..<10_000 {
@@ -107,7 +107,7 @@ import Testing
     }
 }
 
-/// Queries and what they mean, by a reading of their text that shares nothing with the parser.
+/// The meaning of queries, by a reading of their text that is independent of the parser.
 private enum Naive {
     static let fields = ["a", "b", "c"]
     static let values = ["", "1", "2", "10", "x", "xy", "y^z", "2026-01-05 09:00:00", "2026-01-05 10:00:00"]
