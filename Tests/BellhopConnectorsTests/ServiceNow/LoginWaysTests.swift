@@ -119,7 +119,7 @@ import Testing
         #expect(practice.events.summary == ["login_event failed"])
     }
 
-    @Test func `a token refused again after its renewal is not sent until a wait is over`() async throws {
+    @Test func `a refused token that the endpoint returns again is not used until a wait is over`() async throws {
         let settings = practice.oauth("client_credentials")
         let met = try await practice.simulation.serve { address in
             let connection = try connection(address, ["oauth": .object(settings)])

@@ -200,7 +200,7 @@ import Testing
         #expect(exchange.requests.count == 1)
     }
 
-    @Test func `a successful login is reported even if the request after it fails`() async throws {
+    @Test func `a request refused right after a login does not count as a refused login`() async throws {
         let no = HTTPResponse.json(401, ["X-Is-Logged-In": "false"], "{}")
         let (session, _) = try scripted([welcome, no, welcome, no])
         let failure = await failure { _ = try await session.send(.tasks) }

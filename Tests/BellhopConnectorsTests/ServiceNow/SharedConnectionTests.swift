@@ -116,7 +116,7 @@ import Testing
             }
         }
         for _ in 0..<480 {
-            // Apart from its time limit, an attempt sleeps, and so does a poll.
+            // Until the poll, the attempt and its time limit are all asleep.
             var patience = 5_000
             while clock.sleeperCount < (attempts.areUnderWay ? 3 : 2), patience > 0 {
                 patience -= 1

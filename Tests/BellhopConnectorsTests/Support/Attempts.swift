@@ -32,8 +32,8 @@ extension Practice {
         await failure { _ = try await perform(delivery, attempt) }
     }
 
-    /// Attempts as made by the dispatcher, until the delivery is done or given up: the next after an uncertain end comes soon, and
-    /// again after the server's time limit.
+    /// Attempts as made by the dispatcher, until the delivery is done or given up: the next after an uncertain end comes soon,
+    /// and again after the server's time limit.
     func persist(_ delivery: Delivery, attempts: Int = 8) async throws -> Receipt {
         var uncertain: Timestamp?
         for number in 1...attempts {

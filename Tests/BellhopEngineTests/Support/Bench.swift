@@ -36,8 +36,8 @@ struct Bench: Sendable {
     @discardableResult
     func stopFailing() -> Bool { faults.stop().failed }
 
-    /// Lets the loops run until they wait for the clock or for each other: no call of the store is open, and none was made for half a
-    /// millisecond of real time, because the system may have stopped a thread in the middle of a loop's turn.
+    /// Lets the loops run until they wait for the clock or for each other: no call of the store is open, and none was made for
+    /// half a millisecond of real time, because the system may have stopped a thread in the middle of a loop's turn.
     func settle() async {
         var seen = FaultyStore.Traffic(begun: -1)
         var quiet = 0
