@@ -1,4 +1,4 @@
-/// What an expression may use: variables, functions, extension libraries, limits.
+/// The names and limits for expressions: variables, functions, extension libraries, limits.
 ///
 /// A value: copy it and declare more for a narrower scope. Copies share ``slots``, so one ``Activation`` serves all programs.
 public struct Environment: Sendable {

@@ -11,7 +11,7 @@ public struct Expression: Sendable {
     let checked: Checked
     let environment: Environment
 
-    /// What an expression uses, without repetitions, in text order.
+    /// The names used by an expression, without repetitions, in text order.
     public struct References: Sendable {
         public var variables: [String] = []
         /// The slots it reads: the longest paths, such as `task.priority`.

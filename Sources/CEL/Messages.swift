@@ -55,7 +55,7 @@ enum Messages {
 
 // MARK: Parts of sentences
 
-/// What the parser expects instead.
+/// The tokens that the parser expects at this place.
 enum Expected {
     static let member = "the name of a field or a function"
     static let value = "a value"

@@ -2,7 +2,7 @@
 struct Checker {
     let environment: Environment
     let text: String
-    /// False leaves types to run time and reports only what fails then.
+    /// False leaves type checks to run time and reports only errors that are certain.
     let isStrict: Bool
     var inference = Inference()
     var types: [Int: CELType] = [:]
@@ -214,7 +214,7 @@ struct Checker {
         return inference.accepts([first, second], as: [shared, shared]) ? inference.resolve(shared) : nil
     }
 
-    /// The type of a map literal's keys. Types that no map key can have are discarded, for they may be large.
+    /// The type of a map literal's keys. Types that cannot be keys of a map are discarded, because they may be large.
     private mutating func keyType(_ entries: [Node.Entry]) -> CELType {
         let type = inference.resolve(elementType(entries.map { ($0.key, false) }))
         return type.parts.isEmpty ? type : .dyn

@@ -1,4 +1,4 @@
-/// What the checker knows about type parameters, and whether one type is assignable to another.
+/// The type parameters inferred by the checker so far, and whether one type is assignable to another.
 ///
 /// The rules are those of the language's reference checkers: a parameter takes the most general of the types it meets, `dyn`
 /// matches everything, null matches objects, times, optionals and nullable types.
@@ -41,7 +41,7 @@ struct Inference {
         return type.replacingParts { resolve($0, unknownAsDyn: unknownAsDyn) }
     }
 
-    /// Whether all actual types are assignable to the expected ones; what that reveals about parameters is kept only then.
+    /// Whether all actual types are assignable to the expected ones; parameters inferred on the way are kept only in that case.
     mutating func accepts(_ actual: [CELType], as expected: [CELType]) -> Bool {
         let before = known
         for (a, e) in zip(actual, expected) where !assign(a, to: e) {

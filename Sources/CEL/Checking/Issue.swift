@@ -5,7 +5,7 @@ public struct Issue: Error, Sendable, Hashable {
     public let message: String
     /// UTF-8 offsets in the expression's text.
     public let range: Range<Int>
-    /// What to do about it, such as "did you mean `priority`?".
+    /// How to correct it, such as "did you mean `priority`?".
     public let help: String?
 
     public init(code: String, message: String, range: Range<Int>, help: String? = nil) {

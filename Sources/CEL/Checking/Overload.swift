@@ -21,11 +21,11 @@ public struct Overload: Sendable {
         case any(@Sendable (Activation, [Value]) throws(EvaluationError) -> Value)
     }
 
-    /// Checks arguments before anything runs: gets the value of each constant argument, nil for others, and returns what is
-    /// wrong, if anything.
+    /// Checks arguments before anything runs: gets the value of each constant argument, nil for others, and returns the problem,
+    /// if there is one.
     public typealias ArgumentCheck = @Sendable ([Value?]) -> ArgumentProblem?
 
-    /// What is wrong with a constant argument.
+    /// A problem of a constant argument.
     public struct ArgumentProblem: Sendable {
         public let message: String
         public let help: String?

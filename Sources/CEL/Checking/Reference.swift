@@ -1,4 +1,4 @@
-/// What a name in an expression refers to, found by the checker.
+/// The declaration that a name in an expression refers to, found by the checker.
 enum Reference: Sendable {
     /// A variable of the environment; the node may be a whole chain such as `a.b.c`.
     case variable(Environment.Variable)

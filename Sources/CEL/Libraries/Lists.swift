@@ -10,7 +10,7 @@ enum Lists {
                     try activation.spend(elements: list.count)
                     try activation.spend(Int(list.shape.weight))
                     var seen: Set<Value> = []
-                    // What does not equal itself is distinct from all, and would only be in the way of each other.
+                    // A NaN is distinct from all values; in the set it would only slow down the look-ups of the others.
                     return list.elements.filter { $0 != $0 || seen.insert($0).inserted }
                 }
             ]),

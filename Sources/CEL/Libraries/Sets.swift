@@ -13,7 +13,7 @@ enum Sets {
             ]),
     ]
 
-    /// Without what does not equal itself: it is in no set, and would only be in the way of each other.
+    /// Without values that do not equal themselves: they are in no set, and would only slow down the look-ups of others.
     private static func set(_ elements: [Value]) -> Set<Value> { Set(elements.lazy.filter { $0 == $0 }) }
 
     private static func test(_ name: String, _ body: @escaping @Sendable (Set<Value>, [Value]) -> Bool) -> Function {

@@ -24,7 +24,7 @@ extension Standard {
             "string",
             [CELType.string, .int, .uint, .double, .bool, .bytes, .timestamp, .duration].map { type in
                 .pure(type, .string) { activation, value throws(EvaluationError) in
-                    // The shortest text of a double takes a microsecond to find.
+                    // Finding the shortest text of a double takes a microsecond.
                     if case .double = value { try activation.spend(24) }
                     guard let text = value.text else { throw .invalidUTF8 }
                     try activation.spend(bytes: text.utf8.count)

@@ -250,7 +250,7 @@ public final class Activation {
     @inline(__always)
     func affords(_ work: Int) -> Bool { affords(reading: work << 6) }
 
-    /// The work of a failure that is forgotten: its message is made all the same.
+    /// Counts the work for a failure that is then ignored: its message is made all the same.
     static let failureWork = 24
 
     /// Counts memory that a new value takes, and the work of writing it.
@@ -281,7 +281,7 @@ public final class Activation {
     /// A compiled regular expression, kept for the next time.
     func pattern(_ text: String) throws(EvaluationError) -> Pattern {
         if let known = patterns[text] { return known }
-        // One that is refused may have been read to its end, and is made again each time.
+        // A refused pattern may have been read to its end, and is compiled again each time, so it costs the same each time.
         try spend(Pattern.refusedWork)
         let pattern = try Pattern(text)
         try spend(pattern.work - Pattern.refusedWork)

@@ -1,4 +1,4 @@
-/// What all macros over a list or a map share: the range, and the places of their variables.
+/// The common parts of all macros over a list or a map: the range, and the places of their variables.
 struct Loop: Sendable {
     let range: Plan.Evaluate
     /// The place of the first variable; the second follows it.

@@ -25,10 +25,10 @@ final class Pattern: @unchecked Sendable {
     /// The number of capture groups.
     var groups: Int { Int(cre2_groups(regex)) }
 
-    /// What making it has cost, as work: by the size of its program, which says how long that took.
+    /// The cost of compiling it, as work: estimated by the size of its program.
     var work: Int { 128 + Int(cre2_size(regex)) * 16 }
 
-    /// What a pattern costs that is refused, perhaps because its program became too large.
+    /// The cost of a refused pattern, perhaps because its program became too large.
     static let refusedWork = 1 << 16
 
     func isFound(in text: String) -> Bool { text.withBytes(isFound) }

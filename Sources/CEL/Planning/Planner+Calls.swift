@@ -145,10 +145,10 @@ struct Call: Sendable {
         }
     }
 
-    /// What a call costs beside what its function counts: about 150 nanoseconds, as three elements of a loop.
+    /// The cost of a call besides the work counted by its function: about 150 nanoseconds, like three elements of a loop.
     private static var callWork: Int { 3 }
 
-    /// Tries the overloads in turn; none gives the error that says whether a null was in the way.
+    /// Tries the overloads in turn; if none accepts the arguments, the error says whether a null was the reason.
     @inline(__always)
     private func run(
         _ activation: Activation, _ attempt: (Overload) throws(EvaluationError) -> Value?, mismatch: () -> [Value]

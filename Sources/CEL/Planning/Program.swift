@@ -33,7 +33,7 @@ public struct Program: Sendable {
         self.limits = limits
     }
 
-    /// The result of a condition: yes, no, or why there is none.
+    /// The result of a condition: yes, no, or the reason why it has none.
     public enum Verdict: Sendable {
         case yes, no
         /// An operand was null: the condition is neither true nor false.

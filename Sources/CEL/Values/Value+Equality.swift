@@ -55,7 +55,7 @@ extension Value: Hashable {
             hasher.combine(count)
             for i in 0..<count { list[i].hash(into: &hasher) }
         case .map(let map):
-            // The same in whatever order the entries stand.
+            // The hash is the same for any order of the entries.
             var all = 0
             for (key, value) in map.entries {
                 var one = Hasher()
