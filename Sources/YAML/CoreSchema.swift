@@ -1,6 +1,6 @@
-/// What plain scalars mean (YAML 1.2.2, 10.3.2): unlike YAML 1.1, no `yes`, `on`, `0777`, `1:30` or dates.
+/// The types of plain scalars (YAML 1.2.2, 10.3.2): unlike YAML 1.1, no `yes`, `on`, `0777`, `1:30` or dates.
 enum CoreSchema {
-    /// The meaning of a plain scalar without a tag.
+    /// The value of a plain scalar without a tag.
     static func resolve(_ text: String) -> Value {
         guard let first = text.utf8.first else { return .null }
         switch first {

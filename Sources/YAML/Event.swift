@@ -86,7 +86,7 @@ extension Event.ScalarStep {
             default: .plain
             }
         self.text = String(decoding: UnsafeBufferPointer(start: data.value, count: data.length), as: UTF8.self)
-        // This is what remains when libyaml drops the tag `!`.
+        // libyaml drops the tag `!`, and this remains of it.
         let isBareExclamation = data.tag == nil && style == .plain && data.plain_implicit == 0
         properties = Event.Properties(anchor: YAML.text(data.anchor), tag: isBareExclamation ? "!" : YAML.text(data.tag))
     }

@@ -1,5 +1,5 @@
 extension EventParser.Fault {
-    /// The error in words that a YAML user knows.
+    /// The error in terms that a YAML user knows.
     func inPlainWords(_ source: SourceText, _ marks: inout MarkReader) -> YAMLError {
         let place = source.oneCharacter(at: marks.position(problemMark))
         let context = source.oneCharacter(at: marks.position(contextMark))

@@ -16,7 +16,7 @@ struct LineAnatomy {
 
     let excerpt: Excerpt
 
-    /// Bytes of the longest line that is examined; a longer correction would not be readable.
+    /// The longest line examined, in bytes; a longer correction would not be readable.
     private static let longest = 4096
 
     init(_ source: SourceText, _ number: Int) {

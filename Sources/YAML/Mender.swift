@@ -1,6 +1,6 @@
-/// Finds common slips behind an error and shows the corrected line.
+/// Finds the common mistake behind an error and the corrected line.
 ///
-/// A corrected line is shown only if the text with it has been read again without an error there.
+/// A corrected line is used only if the text with it has been read again without an error there.
 struct Mender {
     private let source: SourceText
     private let limits: Limits
@@ -16,24 +16,24 @@ struct Mender {
         attempts = min(100, (4 << 20) / max(1, source.bytes.count))
     }
 
-    /// The error, described as the slip that caused it if one is found.
+    /// The error, described as the mistake that caused it, if one is found.
     mutating func mend(_ error: YAMLError) -> YAMLError {
         guard error.mended == nil, error.code.mayBeSlip else { return error }
         for slip in Slips(source, error, keys).all where attempts > 0 {
             attempts -= 1
-            if isCured(by: slip) { return slip.told(error) }
+            if isCured(by: slip) { return slip.described(in: error) }
         }
         return error
     }
 
-    /// Whether the corrected text has no error in the slip's lines.
+    /// True if the corrected text has no error in the mistake's lines.
     func isCured(by slip: Slip) -> Bool {
         let start = source.lineOffsets(slip.lines.lowerBound).lowerBound
         let end = source.lineOffsets(slip.lines.upperBound).upperBound
         let patched = SourceText(source.bytes[..<start] + Array(slip.mended.utf8) + source.bytes[end...])
         let last = slip.lines.lowerBound + slip.mended.utf8.count { $0 == ASCII.newline }
         let errors = compose(patched, limits: limits).errors
-        // An unclosed bracket is noticed further down, but its context says where it began.
+        // An unclosed bracket is noticed further down, but the context of the error shows where it began.
         return errors.allSatisfy { error in
             error.range.start.line > last && error.context.map { $0.line > last || $0.line < slip.lines.lowerBound } ?? true
                 || error.range.start.line < slip.lines.lowerBound && !error.isFatal
@@ -42,7 +42,7 @@ struct Mender {
 }
 
 extension YAMLError.Code {
-    /// Whether the error may be caused by a slip within a line.
+    /// True if the error may be caused by a mistake within a line.
     var mayBeSlip: Bool {
         switch self {
         case .tooLarge, .notUTF8, .utf16, .controlCharacter, .lineSeparator, .outOfMemory, .tagMismatch, .recursiveAlias,

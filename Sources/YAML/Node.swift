@@ -59,10 +59,10 @@ extension Node {
 
     public var scalar: Scalar? { if case .scalar(let scalar) = content { scalar } else { nil } }
 
-    /// The meaning of a scalar; nil for lists and mappings.
+    /// The typed value of a scalar; nil for lists and mappings.
     public var value: Value? { scalar?.value }
 
-    /// A scalar's text, whatever it means; nil for lists and mappings. A missing value has the text "".
+    /// A scalar's text, whatever its type; nil for lists and mappings. A missing value has the text "".
     public var scalarText: String? { scalar?.text }
 
     /// The elements of a list; nil otherwise.

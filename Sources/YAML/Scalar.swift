@@ -1,4 +1,4 @@
-/// A single value as written, and its meaning in the YAML 1.2 core schema.
+/// A single value as written, with its type in the YAML 1.2 core schema.
 public struct Scalar: Sendable, Hashable {
     /// How a scalar was written.
     public enum Style: Sendable, Hashable {
@@ -19,7 +19,7 @@ public struct Scalar: Sendable, Hashable {
     public let value: Value
 }
 
-/// A scalar's meaning in the core schema (YAML 1.2.2, 10.3).
+/// The typed value of a scalar in the core schema (YAML 1.2.2, 10.3).
 public enum Value: Sendable, Hashable {
     case null
     case bool(Bool)

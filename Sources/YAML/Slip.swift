@@ -1,4 +1,4 @@
-/// A slip that may explain an error, and the corrected lines.
+/// A common mistake that may explain an error, and the corrected lines.
 struct Slip {
     let code: YAMLError.Code
     let message: String
@@ -9,8 +9,8 @@ struct Slip {
     let lines: ClosedRange<Int>
     let mended: String
 
-    /// The error, described as this slip.
-    func told(_ error: YAMLError) -> YAMLError {
+    /// The error, described as this mistake.
+    func described(in error: YAMLError) -> YAMLError {
         YAMLError(code, message, at: range, help: help, mended: mended, note: error.note)
     }
 }

@@ -31,7 +31,7 @@ extension Slips {
         return nested(line, colon) + [quoted(line, .colonInValue, message, at: colon..<colon + 1)]
     }
 
-    /// `do: comment: hi`: what belongs under a key, written on its line.
+    /// `do: comment: hi`: a key that belongs under another key but is written on its line.
     private func nested(_ line: LineAnatomy, _ colon: Int) -> [Slip] {
         let inner = line.value.lowerBound..<colon
         guard let key = line.key, source.bytes[inner].allSatisfy({ ASCII.isWord($0) || $0 == ASCII.dash }) else { return [] }
@@ -135,7 +135,7 @@ extension Slips {
 }
 
 extension Slips {
-    /// What YAML takes a character for at the start of a value.
+    /// The meaning that YAML gives a character at the start of a value.
     fileprivate static func meaning(of first: UInt8) -> String {
         switch first {
         case ASCII.exclamation: "YAML takes `!` at the start of a value for a tag"

@@ -1,10 +1,10 @@
-/// The slips that may have caused an error, likeliest first.
+/// The mistakes that may have caused an error, the most likely first.
 struct Slips {
     let source: SourceText
     let error: YAMLError
     let keys: KnownKeys
 
-    /// How many lines before the error a slip may have begun.
+    /// The number of lines before the error in which its cause may begin.
     static let reach = 200
 
     init(_ source: SourceText, _ error: YAMLError, _ keys: KnownKeys) {
@@ -23,7 +23,7 @@ struct Slips {
         return slips + continuation(line)
     }
 
-    /// A list under a key that already has a value: the list's own key was forgotten.
+    /// A list under a key that already has a value: the key of the list is missing.
     private func ownerless(_ line: LineAnatomy) -> [Slip] {
         guard let list = keys.lists.first, line.excerpt[line.indentEnd] == ASCII.dash,
             line.excerpt[line.indentEnd + 1].isBlankOrEnd, let head = lineWithText(above: line.number),
