@@ -34,7 +34,7 @@ import Testing
             ReceivedRequest(method: "POST", path: "/hooks/ops", query: "", headers: [], body: body, time: 0))
     }
 
-    private func call(_ task: SimulatedTask) { chat("\(task.number) is a P1 nobody owns") }
+    private func call(_ task: SimulatedTask) { chat("\(task.number) is a P1 without an owner") }
 
     private func acknowledge(_ task: SimulatedTask) {
         simulation.instance.addNote("Thanks", .workNotes, on: task.id, by: "john.doe")

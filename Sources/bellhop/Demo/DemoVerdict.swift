@@ -23,8 +23,8 @@ struct DemoVerdict {
         let once = fresh.allSatisfy { task in notes.count { $0.0.id == task.id } == 1 }
         let chat = simulation.receivers.received(by: "ops").filter(\.isTaken).map(\.text)
         let digests = chat.filter { $0.contains("open tasks") }
-        let calls = chat.filter { $0.contains("nobody owns") }
-        let alerts = chat.filter { !$0.contains("open tasks") && !$0.contains("nobody owns") }
+        let calls = chat.filter { $0.contains("without an owner") }
+        let alerts = chat.filter { !$0.contains("open tasks") && !$0.contains("without an owner") }
         let urgent = fresh.filter { $0["priority"] == "1" }
         let called = urgent.allSatisfy { task in calls.count { $0.contains(task.number) } == 1 }
         let told = news.allSatisfy { task in alerts.count { $0.contains(task.number) } == 1 }

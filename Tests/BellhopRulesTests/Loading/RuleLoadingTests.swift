@@ -34,7 +34,7 @@ import Testing
             when: task.priority == 1 && task.assigned_to == ""
             throttle: {every: 1h, by: task.id}
             do:
-              - notify: {to: [ops, pager], severity: critical, title: "${{ task.number }} is a P1 nobody owns", text: "${{ task.title }}"}
+              - notify: {to: [ops, pager], severity: critical, title: "${{ task.number }} is a P1 without an owner", text: "${{ task.title }}"}
               - webhook: {url: https://chat.example.com/hook, json: {text: "${{ task.number }}: ${{ task.title }}"}}
               - log: {text: "paged for ${{ task.number }}", level: warning, file: logs/pages.log}
             """)
