@@ -91,7 +91,7 @@ public struct Bells: Sendable {
     public let router = Bell()
     /// There may be deliveries to make.
     public let dispatcher = Bell()
-    /// The rules, and with them the timers, may have changed.
+    /// The rules or the timers may have changed.
     public let timers = Bell()
 
     public init() {}

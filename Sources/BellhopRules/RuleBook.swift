@@ -7,7 +7,8 @@ public struct RuleBook: Sendable {
     let index: RuleIndex
     let facts: RunFacts
     let slots: SlotTable
-    private let byName: [String: Int]
+    /// The places of the rules by their names.
+    let byName: [String: Int]
 
     /// The rules, in the order of the files.
     public let rules: [RuleSummary]
@@ -49,21 +50,13 @@ public struct RuleBook: Sendable {
         }
     }
 
+    func rule(named name: String) -> Rule? { byName[name].map { compiled[$0] } }
+
+    public func contains(_ rule: String) -> Bool { byName[rule] != nil }
+
     /// The scopes whose tasks a rule reads.
     public func scopesRead(by rule: String) -> [Scope.ID] {
-        guard let rule = byName[rule].map({ compiled[$0] }) else { return [] }
+        guard let rule = self.rule(named: rule) else { return [] }
         return rule.stepsNeedTasks || rule.condition?.needs.contains(.tasks) == true ? rule.scopes : []
-    }
-
-    /// Fires a due timer: the events for the times that passed, as the rule's `missed` says, and the next time.
-    ///
-    /// A timer whose rule no longer exists ends without an event.
-    public func fire(_ timer: RuleTimer, at now: BellhopCore.Timestamp) -> TimerFiring {
-        guard let index = byName[timer.rule], !compiled[index].isOff, let schedule = compiled[index].schedule else {
-            return TimerFiring(timer: timer, next: nil, events: [])
-        }
-        let (occurrences, next) = schedule.fire(due: timer.due, at: now)
-        return TimerFiring(
-            timer: timer, next: next, events: occurrences.map { Event.scheduleDue(rule: timer.rule, $0, at: now) })
     }
 }

@@ -82,13 +82,13 @@ extension SQLiteStore: Store {
         try await read { try $0.nextTimer() }
     }
 
-    public func dueTimers(at now: Timestamp) async throws(StoreError) -> [RuleTimer] {
-        try await read { try $0.dueTimers(at: now) }
+    public func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer] {
+        try await read { try $0.dueTimers(at: now, limit: limit) }
     }
 
-    public func fire(_ firings: [TimerFiring]) async throws(StoreError) {
-        guard !firings.isEmpty else { return }
-        try await write { try $0.fire(firings) }
+    public func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer] {
+        guard !ids.isEmpty else { return [] }
+        return try await read { try $0.timers(ids) }
     }
 
     // Deliveries.

@@ -42,8 +42,12 @@ struct Operation: Sendable, CustomTestStringConvertible {
         Operation(
             testDescription: "fire", prepare: { _ = try await $0.store.register(rules, at: $0.now) },
             run: { bench in
-                let timer = RuleTimer(rule: "a", due: bench.now)
-                try await bench.store.fire([TimerFiring(timer: timer, next: bench.after(60), events: [Sample.event(1)])])
+                let timer = RuleTimer(.init(rule: "a", kind: .schedule), due: bench.now)
+                let other = RuleTimer.ID(rule: "b", kind: .schedule)
+                try await bench.store.route(
+                    Routing(
+                        fired: [timer], timers: [.set(RuleTimer(timer.id, due: bench.after(60))), .cancel(other)],
+                        events: [Sample.event(1)]))
             }),
         Operation(testDescription: "claim", prepare: owing, run: { _ = try await $0.claim() }),
         Operation(

@@ -9,6 +9,7 @@ import Testing
         ("due", SQL.Deliveries.due, "delivery_open"), ("next due", SQL.Deliveries.nextDue, "delivery_open"),
         ("followers", SQL.Waiting.followers, "PRIMARY KEY (after=?)"),
         ("standing", SQL.Waiting.standing, "delivery_wait_delivery"), ("forget", SQL.Waiting.forget, "delivery_wait_delivery"),
+        ("due timers", SQL.Timers.due, "timer_due"), ("next timer", SQL.Timers.nextDue, "timer_due"),
         ("any bars", SQL.Waiting.anyBars, "delivery_bars"), ("lane bars", SQL.Waiting.laneBars, "delivery_bars"),
     ]
 
@@ -24,6 +25,7 @@ import Testing
             return steps
         }
         #expect(plan.contains { $0.contains(statement.index) }, "\(plan)")
-        #expect(!plan.contains { $0.contains("SCAN delivery") && !$0.contains("USING") }, "\(plan)")
+        let scans = ["delivery", "timer", "rule", "decision"].map { "SCAN " + $0 }
+        #expect(!plan.contains { step in scans.contains { step.contains($0) } && !step.contains("USING") }, "\(plan)")
     }
 }

@@ -2,7 +2,7 @@
 public enum Occasion: Sendable, Hashable {
     case event(Event.ID)
     /// A timer of a rule that came due.
-    case timer(rule: String, kind: String, key: String, due: Timestamp)
+    case timer(RuleTimer.ID, due: Timestamp)
     /// One element of a list that a rule runs through because of this event.
     case element(of: Event.ID, key: String)
     /// An event that a person had routed again.
@@ -12,7 +12,7 @@ public enum Occasion: Sendable, Hashable {
     public var id: ID {
         switch self {
         case .event(let id): ID("event/" + id.text)
-        case .timer(let rule, let kind, let key, let due): ID("timer/\(kind)/\(rule)/\(due.microseconds)/\(key)")
+        case .timer(let timer, let due): ID("timer/\(timer.kind.rawValue)/\(timer.rule)/\(due.microseconds)/\(timer.key)")
         case .element(let event, let key): ID("element/\(event.text)/\(key)")
         case .replay(let event, let at): ID("replay/\(event.text)/\(at.microseconds)")
         }

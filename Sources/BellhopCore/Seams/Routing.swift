@@ -1,20 +1,25 @@
-/// The results of one batch of events: stored in one transaction (T2) together with the mark that the events are routed.
+/// The results of one batch of events or due timers: stored in one transaction (T2) together with the mark that these are done.
 public struct Routing: Sendable {
     /// The places on the bus of these events.
     public var routed: [Int64]
+    /// The timers that came due, as they were read. They end, unless `timers` sets them again.
+    public var fired: [RuleTimer]
     public var deliveries: [Delivery]
     public var state: [StateWrite]
-    /// Events caused by routing itself (`delivery_dead` for a delivery that was created dead).
+    public var timers: [TimerChange]
+    /// Events caused by routing itself (`schedule_due`, `delivery_dead` for a delivery that was created dead).
     public var events: [Event]
     public var tallies: [RuleTally]
 
     public init(
-        routed: [Int64] = [], deliveries: [Delivery] = [], state: [StateWrite] = [], events: [Event] = [],
-        tallies: [RuleTally] = []
+        routed: [Int64] = [], fired: [RuleTimer] = [], deliveries: [Delivery] = [], state: [StateWrite] = [],
+        timers: [TimerChange] = [], events: [Event] = [], tallies: [RuleTally] = []
     ) {
         self.routed = routed
+        self.fired = fired
         self.deliveries = deliveries
         self.state = state
+        self.timers = timers
         self.events = events
         self.tallies = tallies
     }
@@ -32,6 +37,8 @@ public enum RouteResult: Sendable, Hashable {
 /// What has changed since a routing was decided.
 public enum RouteConflict: Error, Sendable, Hashable {
     case state(StateKey)
+    /// The timer has moved or is gone.
+    case timer(RuleTimer.ID)
 }
 
 /// How often a rule ran and failed in a batch; the store adds it up.
@@ -76,29 +83,5 @@ public struct RuleRegistration: Sendable, Hashable {
         self.revision = revision
         self.schedule = schedule
         self.isOff = isOff
-    }
-}
-
-/// A rule's timer as a stored row: it survives restarts, so that missed times are noticed.
-public struct RuleTimer: Sendable, Hashable {
-    public var rule: String
-    public var due: Timestamp
-
-    public init(rule: String, due: Timestamp) {
-        self.rule = rule
-        self.due = due
-    }
-}
-
-/// A timer that came due: its events and its next time, in one transaction; rejected if the timer has changed meanwhile.
-public struct TimerFiring: Sendable {
-    public var timer: RuleTimer
-    public var next: Timestamp?
-    public var events: [Event]
-
-    public init(timer: RuleTimer, next: Timestamp?, events: [Event]) {
-        self.timer = timer
-        self.next = next
-        self.events = events
     }
 }

@@ -32,18 +32,21 @@ public protocol Store: Notebook {
     /// The values of these keys, with all elements of each.
     func state(for keys: [StateKey]) async throws(StoreError) -> RuleState
     /// T2. Skips deliveries that exist. One that is `after` others that are not yet done waits for them. Stores nothing if a
-    /// piece of state is not what the routing expects.
+    /// piece of state is not what the routing expects, or a timer has moved. Sets no timer of a rule that is not registered.
     @discardableResult
     func route(_ routing: Routing) async throws(StoreError) -> RouteResult
 
     // Rules.
 
-    /// Replaces the set of rules: timers of others end. Returns for each the place on the bus after which it sees events.
+    /// Replaces the set of rules, in their order: timers of others end. Returns for each the place on the bus after which it sees
+    /// events.
     func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64]
     /// When the next timer is due.
     func nextTimer() async throws(StoreError) -> Timestamp?
-    func dueTimers(at now: Timestamp) async throws(StoreError) -> [RuleTimer]
-    func fire(_ firings: [TimerFiring]) async throws(StoreError)
+    /// The first timers that are due: by their time, then by the place of their rules, then by when they were set.
+    func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer]
+    /// Those of these timers that are set.
+    func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer]
 
     // Deliveries.
 

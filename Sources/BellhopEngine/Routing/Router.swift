@@ -51,20 +51,40 @@ public struct Router: Sendable {
     private func route(_ events: [StoredEvent], by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
         let started = ContinuousClock.now
         let matches = shelved.book.match(events, since: shelved.since)
+        let (routing, result) = try await surroundings.route(matches, by: shelved.book)
+        if result == .stored {
+            if !routing.timers.isEmpty { surroundings.bells.timers.ring() }
+            surroundings.signals.emit(
+                .routed(
+                    events: routing.routed.count, deliveries: routing.deliveries.count, took: ContinuousClock.now - started))
+        }
+        return routing.routed.count
+    }
+}
+
+extension Surroundings {
+    /// How often a batch is decided when the state of its rules changes meanwhile.
+    private static let mostDecisions = 5
+
+    /// Loads what a batch needs, decides it, and stores the result (T2); decides it again if the state of its rules has changed
+    /// meanwhile. Returns the last result: stored, already routed, or refused because a timer has moved.
+    func route(_ matches: Matches, by book: RuleBook) async throws(StoreError) -> (routing: Routing, result: RouteResult) {
         for _ in 1...Self.mostDecisions {
-            let routing = try await decide(matches, by: shelved.book)
-            surroundings.checkpoint(.beforeRoute)
-            let result = try await surroundings.store.route(routing)
-            surroundings.checkpoint(.afterRoute)
+            let state = matches.stateKeys.isEmpty ? [:] : try await store.state(for: matches.stateKeys)
+            let tasks = matches.scopesNeeded.isEmpty ? [:] : try await store.tasks(in: matches.scopesNeeded)
+            let routing = book.decide(matches, state: state, tasks: tasks, at: clock.now)
+            checkpoint(.beforeRoute)
+            let result = try await store.route(routing)
+            checkpoint(.afterRoute)
             switch result {
-            case .conflict: continue
-            case .alreadyRouted: break
+            case .conflict(.state): continue
+            case .conflict(.timer), .alreadyRouted: break
             case .stored:
-                if !routing.deliveries.isEmpty { surroundings.bells.dispatcher.ring() }
-                if !routing.events.isEmpty { surroundings.bells.router.ring() }
-                signal(routing, took: ContinuousClock.now - started)
+                if !routing.deliveries.isEmpty { bells.dispatcher.ring() }
+                if !routing.events.isEmpty { bells.router.ring() }
+                signal(routing)
             }
-            return routing.routed.count
+            return (routing, result)
         }
         throw StoreError(
             .other,
@@ -72,18 +92,7 @@ public struct Router: Sendable {
         )
     }
 
-    /// How often a batch is decided when its state changes meanwhile.
-    private static let mostDecisions = 5
-
-    private func decide(_ matches: Matches, by book: RuleBook) async throws(StoreError) -> Routing {
-        let store = surroundings.store
-        let state = matches.stateKeys.isEmpty ? [:] : try await store.state(for: matches.stateKeys)
-        let tasks = matches.scopesNeeded.isEmpty ? [:] : try await store.tasks(in: matches.scopesNeeded)
-        return book.decide(matches, state: state, tasks: tasks, at: surroundings.clock.now)
-    }
-
-    private func signal(_ routing: Routing, took: Duration) {
-        let signals = surroundings.signals
+    private func signal(_ routing: Routing) {
         for tally in routing.tallies where tally.errors > 0 {
             signals.emit(.ruleFailed(rule: tally.rule, error: tally.lastError ?? "", times: tally.errors))
         }
@@ -94,6 +103,5 @@ public struct Router: Sendable {
             case .dead(let failure): signals.emit(.dead(delivery, failure))
             }
         }
-        signals.emit(.routed(events: routing.routed.count, deliveries: routing.deliveries.count, took: took))
     }
 }

@@ -1,7 +1,7 @@
 public import BellhopCore
 import BellhopRules
 
-/// Fires the schedules of rules when they are due, and after a start those that were missed.
+/// Decides what the timers of rules cause when they are due, and after a start those that were missed.
 public struct TimerLoop: Sendable {
     private let surroundings: Surroundings
     private let shelf: RuleShelf
@@ -42,38 +42,51 @@ public struct TimerLoop: Sendable {
     /// How often to check the clock while sleeping, to notice that it was set.
     private static let stride = Duration.seconds(60)
 
-    /// Moves timers forward that are due later than their schedules say, because the clock was set back.
+    /// Moves schedules forward that are due later than their rules say, because the clock was set back.
     private func bringForward() async throws(StoreError) {
         guard let book = shelf.book else { return }
-        var nexts: [String: Timestamp] = [:]
-        for rule in book.registrations(at: surroundings.clock.now) { nexts[rule.name] = rule.schedule?.next }
-        var firings: [TimerFiring] = []
-        for timer in try await surroundings.store.dueTimers(at: .distantFuture) {
-            guard let next = nexts[timer.rule], next < timer.due else { continue }
-            firings.append(TimerFiring(timer: timer, next: next, events: []))
+        var nexts: [RuleTimer.ID: Timestamp] = [:]
+        for rule in book.registrations(at: surroundings.clock.now) {
+            nexts[RuleTimer.ID(rule: rule.name, kind: .schedule)] = rule.schedule?.next
         }
-        try await surroundings.store.fire(firings)
+        var result = RouteResult.stored
+        repeat {
+            let late = try await surroundings.store.timers(Array(nexts.keys)).filter { $0.due > nexts[$0.id] ?? $0.due }
+            if late.isEmpty { return }
+            let moved = late.map { TimerChange.set(RuleTimer($0.id, due: nexts[$0.id] ?? $0.due, payload: $0.payload)) }
+            result = try await surroundings.store.route(Routing(fired: late, timers: moved))
+        } while result != .stored
     }
 
-    /// Fires everything that is due now; returns the number of timers.
+    /// Decides everything that is due; returns the number of timers.
     @discardableResult
     public func fireDue() async throws(StoreError) -> Int { try await fireDue(keepingBack: false) }
+
+    /// The most timers in one transaction.
+    static let batch = 500
 
     /// - Parameter keepingBack: whether to postpone rules that read tasks of sources not polled yet.
     @discardableResult
     private func fireDue(keepingBack: Bool) async throws(StoreError) -> Int {
-        guard let book = shelf.book else { return 0 }
-        let now = surroundings.clock.now
-        // The timer of a rule that is being installed waits until it is in force.
-        let rules = Set(book.rules.map(\.name))
-        let due = try await surroundings.store.dueTimers(at: now).filter { timer in
-            rules.contains(timer.rule) && !(keepingBack && initialPolls.isMissing(book.scopesRead(by: timer.rule)))
+        var fired = 0
+        var limit = Self.batch
+        while !Task.isCancelled, let book = shelf.book {
+            let due = try await surroundings.store.dueTimers(at: surroundings.clock.now, limit: limit)
+            // The timer of a rule that is being installed waits until it is in force.
+            let ready = due.filter { timer in
+                book.contains(timer.id.rule) && !(keepingBack && initialPolls.isMissing(book.scopesRead(by: timer.id.rule)))
+            }
+            if ready.isEmpty {
+                if due.count < limit { break }
+                // Timers that wait must not hold up those behind them.
+                limit *= 2
+                continue
+            }
+            let (routing, result) = try await surroundings.route(book.match(Array(ready.prefix(Self.batch))), by: book)
+            guard result == .stored else { continue }
+            for event in routing.events where event.type == .scheduleDue { surroundings.signals.emit(.event(event)) }
+            fired += routing.fired.count
         }
-        if due.isEmpty { return 0 }
-        let firings = due.map { book.fire($0, at: now) }
-        try await surroundings.store.fire(firings)
-        for event in firings.flatMap(\.events) { surroundings.signals.emit(.event(event)) }
-        surroundings.bells.router.ring()
-        return due.count
+        return fired
     }
 }

@@ -8,13 +8,14 @@ struct Decision {
     private let now: BellhopCore.Timestamp
     private let frame: RunFrame
     private let activation: Activation
-    /// The bytes that the deliveries of this batch send.
+    /// The bytes that this batch stores.
     private var bytes = 0
     /// The work of this batch's expressions.
     private var work: Int64 = 0
     private let workPerRun: Int64
     private var deliveries: [Delivery] = []
     private var memory: RuleMemory
+    private var timers: [TimerChange] = []
     private var events: [Event] = []
     private var tallies: [Int: RuleTally] = [:]
     /// Whether to record what stopped a run or a step.
@@ -52,33 +53,52 @@ struct Decision {
         activation = Activation(book.slots)
     }
 
-    /// Decides the batch, event by event, until one transaction is full.
+    /// Decides the batch, one event or timer after the other, until one transaction is full.
     mutating func routing() -> Routing {
-        var end = matches.events.count
-        var current: (place: Int, context: Int?)?
-        for run in matches.runs {
-            if let current, run.place != current.place, isFull {
-                end = run.place
+        var end = matches.count
+        var next = 0
+        for place in 0..<matches.count {
+            if place > 0, isFull {
+                end = place
                 break
             }
-            if run.place != current?.place || run.context != current?.context { move(to: run) }
-            current = (run.place, run.context)
-            self.run(run)
+            if !matches.timers.isEmpty { fire(matches.timers[place]) }
+            let first = next
+            while next < matches.runs.count, matches.runs[next].place == place {
+                if next == first || matches.runs[next].context != matches.runs[next - 1].context { move(to: matches.runs[next]) }
+                run(matches.runs[next])
+                next += 1
+            }
         }
         for error in matches.errors where error.place < end {
             count(error: error.message, of: error.rule)
             if isTracing { stops.append(Stop(place: error.place, rule: error.rule, reason: .error(error.message))) }
         }
         return Routing(
-            routed: matches.events[..<end].map(\.sequence), deliveries: deliveries,
-            state: memory.written, events: events, tallies: tallies.sorted { $0.key < $1.key }.map(\.value))
+            routed: matches.events.prefix(end).map(\.sequence), fired: Array(matches.timers.prefix(end)), deliveries: deliveries,
+            state: memory.written, timers: timers, events: events, tallies: tallies.sorted { $0.key < $1.key }.map(\.value))
     }
 
     /// Whether one transaction is full; the rest of the batch comes with the next.
     private var isFull: Bool { bytes >= Self.mostBytes || work >= RuleBook.workPerBatch }
 
-    /// The bytes of deliveries in one transaction; the last event's rules may exceed it.
+    /// The bytes of deliveries and events in one transaction; the last event's rules may exceed it.
     private static let mostBytes = 4 << 20
+    /// About the bytes of a schedule's event.
+    private static let eventBytes = 256
+
+    /// Makes the events of a schedule that is due, as the rule's `missed` says, and sets the next time. The timer of a rule that
+    /// has no schedule any more ends.
+    private mutating func fire(_ timer: RuleTimer) {
+        switch timer.id.kind {
+        case .schedule:
+            guard let rule = book.rule(named: timer.id.rule), !rule.isOff, let schedule = rule.schedule else { return }
+            let (occurrences, next) = schedule.fire(due: timer.due, at: now)
+            for occurrence in occurrences { events.append(.scheduleDue(rule: rule.name, occurrence, at: now)) }
+            bytes += occurrences.count * Self.eventBytes
+            if let next { timers.append(.set(RuleTimer(timer.id, due: next))) }
+        }
+    }
 
     private func move(to run: Matches.Run) {
         if let context = run.context { frame.move(to: matches.contexts[context]) } else { frame.move(to: run.place) }

@@ -1,9 +1,13 @@
 public import BellhopCore
 
-/// Which rules run for which events of a batch, before the rules' state and the snapshots are known.
+/// Which rules run for which events or due timers of a batch, before the rules' state and the snapshots are known.
 public struct Matches: Sendable {
     /// The events of the batch, matched or not: all, or only the first if matching was expensive.
-    public internal(set) var events: [StoredEvent]
+    public internal(set) var events: [StoredEvent] = []
+    /// The timers, if the batch is of timers.
+    public internal(set) var timers: [RuleTimer] = []
+    /// How many events or timers these are.
+    var count = 0
     /// The rules' state that deciding needs.
     public internal(set) var stateKeys: [StateKey] = []
     /// The scopes whose tasks deciding needs.
@@ -14,7 +18,7 @@ public struct Matches: Sendable {
     var errors: [RuleError] = []
 
     /// Whether no rule matches any of the events: deciding then only marks them as routed.
-    public var isEmpty: Bool { runs.isEmpty && errors.isEmpty }
+    public var isEmpty: Bool { runs.isEmpty && errors.isEmpty && timers.isEmpty }
 
     /// A run of a rule, unless the rule's state prevents it.
     struct Run: Sendable {

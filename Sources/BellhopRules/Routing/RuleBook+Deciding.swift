@@ -6,9 +6,10 @@ extension RuleBook {
     /// The work after which the rest of a batch is left for the next one.
     static let workPerBatch: Int64 = 400_000_000
 
-    /// Decides what a batch of events causes: deliveries, the rules' new state, the mark that the events are routed. Pure.
+    /// Decides what a batch of events or due timers causes: deliveries, the rules' new state and timers, the mark that the batch
+    /// is done. Pure.
     ///
-    /// If the deliveries are large, only the first events of the batch are routed; at least one.
+    /// If that is much, only the first events or timers of the batch are done; at least one.
     public func decide(
         _ matches: Matches, state: RuleState, tasks: [Scope.ID: [Snapshot]], at now: Timestamp
     ) -> Routing {

@@ -11,6 +11,13 @@ extension RuleBook {
         return matcher.matches
     }
 
+    /// Prepares deciding what due timers cause. Pure.
+    public func match(_ timers: [RuleTimer]) -> Matches {
+        var matches = Matches()
+        (matches.timers, matches.count) = (timers, timers.count)
+        return matches
+    }
+
     /// Asks the conditions of the rules that these runs are of, and finds the state and snapshots that deciding needs. Pure.
     func match(_ contexts: [RunContext]) -> Matches {
         var matcher = Matcher(self, [], since: [:])
@@ -38,7 +45,7 @@ private struct Matcher {
         self.book = book
         self.events = events
         self.since = since
-        matches = Matches(events: events)
+        matches = Matches(events: events, count: events.count)
         frame = RunFrame(book.facts, events: events)
         activation = Activation(book.slots)
         starts = Array(repeating: nil, count: book.compiled.count)
@@ -52,6 +59,7 @@ private struct Matcher {
         for place in events.indices {
             if work >= RuleBook.workPerBatch {
                 matches.events = Array(events[..<place])
+                matches.count = place
                 break
             }
             if events[place].event.type != type {
@@ -80,7 +88,7 @@ private struct Matcher {
     }
 
     mutating func run(_ contexts: [RunContext]) {
-        matches.contexts = contexts
+        (matches.contexts, matches.count) = (contexts, contexts.count)
         for (place, context) in contexts.enumerated() {
             frame.move(to: context)
             activation.begin(frame)

@@ -52,8 +52,8 @@ struct RuleSchedule: Sendable, Hashable {
     /// The events of a timer that was due at one moment and fires at another, and its next time.
     func fire(due: Timestamp, at now: Timestamp) -> (occurrences: [Occurrence], next: Timestamp?) {
         let passed = passed(from: due, through: now)
-        let next = passed.last.flatMap { following($0.due, after: now) } ?? due
-        guard let last = passed.last else { return ([], next) }
+        guard let last = passed.last else { return ([], due) }
+        let next = following(last.due, after: now)
         let total = passed.reduce(0) { $0 + $1.missed + 1 }
         switch missed {
         case .once: return ([Occurrence(due: last.due, missed: total - 1)], next)

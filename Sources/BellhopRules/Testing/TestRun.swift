@@ -29,7 +29,7 @@ struct TestRun {
         now = start
         for case .tasks(let group) in book.facts.readers { for source in group.sources { tasks[source.scope] = [] } }
         timers = book.registrations(at: start).compactMap { rule in
-            rule.schedule.map { RuleTimer(rule: rule.name, due: $0.next) }
+            rule.schedule.map { RuleTimer(.init(rule: rule.name, kind: .schedule), due: $0.next) }
         }
     }
 
@@ -46,17 +46,34 @@ struct TestRun {
         }
     }
 
-    /// Fires the schedules that become due on the way, each at its own time.
+    /// Fires the timers that become due on the way, each at its own time; those of one time by the place of the rule, then by
+    /// when they were set.
     private mutating func goOn(to moment: Timestamp) {
-        while let next = timers.min(by: { $0.due < $1.due }), next.due <= moment, firings < Self.mostFirings {
+        let places = book.byName
+        while let next = timers.min(by: { ($0.due, places[$0.id.rule] ?? 0) < ($1.due, places[$1.id.rule] ?? 0) }),
+            next.due <= moment, firings < Self.mostFirings
+        {
             firings += 1
             now = max(now, next.due)
-            timers.removeAll { $0 == next }
-            let firing = book.fire(next, at: now)
-            if let due = firing.next, due > next.due { timers.append(RuleTimer(rule: next.rule, due: due)) }
-            route(firing.events)
+            let routing = book.decide(book.match([next]), state: state, tasks: tasks, at: now)
+            keep(routing)
+            route(routing.events)
         }
         now = max(now, moment)
+    }
+
+    private mutating func keep(_ routing: Routing) {
+        state.apply(routing.state)
+        deliveries += routing.deliveries
+        timers.removeAll(where: routing.fired.contains)
+        for change in routing.timers {
+            switch change {
+            case .set(let timer):
+                timers.removeAll { $0.id == timer.id }
+                timers.append(timer)
+            case .cancel(let id): timers.removeAll { $0.id == id }
+            }
+        }
     }
 
     /// - Parameter line: where the test gives the event; nil for any other event.
@@ -74,8 +91,7 @@ struct TestRun {
                 let matches = book.match(stored, since: [:])
                 let (routing, stops) = book.decideTracing(matches, state: state, tasks: tasks, at: now)
                 note(matches, stops, ofFirst: routing.routed.count, from: line)
-                state.apply(routing.state)
-                deliveries += routing.deliveries
+                keep(routing)
                 events += routing.events
                 stored.removeFirst(routing.routed.count)
             }

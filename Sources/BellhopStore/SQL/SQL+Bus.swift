@@ -47,29 +47,27 @@ extension SQL {
     }
 
     enum Rules {
-        static let all = "SELECT name, since, schedule, due FROM rule"
+        /// Each rule with the timer of its schedule.
+        static let all = """
+            SELECT rule.name, rule.since, rule.schedule, timer.due
+            FROM rule LEFT JOIN timer ON timer.rule = rule.name AND timer.kind = 'schedule' AND timer.key = ''
+            """
 
         static let lastPlace = "SELECT coalesce(max(sequence), 0) FROM event"
 
         static let insert = """
-            INSERT INTO rule (name, revision, since, schedule, due, is_off)
-            VALUES (:name, :revision, :since, :schedule, :due, :off)
+            INSERT INTO rule (name, revision, place, since, schedule, is_off)
+            VALUES (:name, :revision, :place, :since, :schedule, :off)
             """
 
         /// The error of a rule's last run says nothing of one that is turned off.
         static let update = """
             UPDATE rule SET
-                revision = :revision, schedule = :schedule, due = :due, is_off = :off, last_error = iif(:off, NULL, last_error)
+                revision = :revision, place = :place, schedule = :schedule, is_off = :off, last_error = iif(:off, NULL, last_error)
             WHERE name = :name
             """
 
         static let remove = "DELETE FROM rule WHERE name = :name"
-
-        static let nextDue = "SELECT min(due) FROM rule"
-
-        static let due = "SELECT name, due FROM rule WHERE due <= :now ORDER BY due, name"
-
-        static let fire = "UPDATE rule SET due = :next WHERE name = :name AND due = :due"
 
         static let tally = """
             UPDATE rule SET
@@ -77,5 +75,33 @@ extension SQL {
                 last_run = max(coalesce(last_run, :at), :at)
             WHERE name = :name
             """
+    }
+
+    enum Timers {
+        static let nextDue = "SELECT min(due) FROM timer"
+
+        static let due = """
+            SELECT timer.rule, timer.kind, timer.key, timer.due, timer.payload
+            FROM timer JOIN rule ON rule.name = timer.rule
+            WHERE timer.due <= :now
+            ORDER BY timer.due, rule.place, timer.id
+            LIMIT :limit
+            """
+
+        static let find = """
+            SELECT rule, kind, key, due, payload FROM timer WHERE rule = :rule AND kind = :kind AND key = :key
+            """
+
+        /// A timer that is set again gets a new id. A rule that was removed meanwhile sets none. (PostgreSQL: DELETE, then INSERT.)
+        static let set = """
+            INSERT OR REPLACE INTO timer (rule, kind, key, due, payload)
+            SELECT :rule, :kind, :key, :due, :payload WHERE EXISTS (SELECT 1 FROM rule WHERE name = :rule)
+            """
+
+        static let cancel = """
+            DELETE FROM timer WHERE rule = :rule AND kind = :kind AND key = :key AND (:due IS NULL OR due = :due)
+            """
+
+        static let removeAll = "DELETE FROM timer WHERE rule = :rule"
     }
 }

@@ -9,7 +9,11 @@ extension SQL {
             ORDER BY source
             """
 
-        static let rules = "SELECT name, runs, errors, last_error, last_run, due, is_off FROM rule ORDER BY name"
+        static let rules = """
+            SELECT name, runs, errors, last_error, last_run, (SELECT min(due) FROM timer WHERE timer.rule = rule.name), is_off
+            FROM rule
+            ORDER BY name
+            """
 
         /// From the index alone.
         static let waiting = """

@@ -134,9 +134,9 @@ enum Schema {
             name TEXT PRIMARY KEY,
             revision TEXT NOT NULL,
             is_off INTEGER NOT NULL,                  -- 1 with `enabled: false`
+            place INTEGER NOT NULL,                   -- among the rules
             since INTEGER NOT NULL,                   -- the last place on the bus that it does not see
-            schedule TEXT,                            -- what its timer was made from
-            due INTEGER,
+            schedule TEXT,                            -- what the timer of its schedule was made from
             runs INTEGER NOT NULL DEFAULT 0,
             errors INTEGER NOT NULL DEFAULT 0,
             last_error TEXT,
@@ -153,6 +153,18 @@ enum Schema {
             PRIMARY KEY (rule, kind, key, element)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX rule_state_expires ON rule_state (expires) WHERE expires IS NOT NULL;
+
+        -- The timers of rules; id is the order in which they were set.
+        CREATE TABLE timer (
+            id INTEGER PRIMARY KEY,
+            rule TEXT NOT NULL,
+            kind TEXT NOT NULL,
+            key TEXT NOT NULL,
+            due INTEGER NOT NULL,
+            payload TEXT NOT NULL,
+            UNIQUE (rule, kind, key)
+        ) STRICT;
+        CREATE INDEX timer_due ON timer (due);
 
         CREATE TABLE note (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
         """

@@ -60,7 +60,9 @@ extension Session {
     /// T2. Events are routed only once: if none of the marks is left, nothing is saved.
     func route(_ routing: Routing) throws -> RouteResult {
         if !routing.routed.isEmpty, try markRouted(routing.routed) == 0 { return .alreadyRouted }
+        try end(routing.fired)
         try write(routing.state)
+        try change(routing.timers)
         try insert(routing.deliveries)
         try append(routing.events)
         try add(routing.tallies)

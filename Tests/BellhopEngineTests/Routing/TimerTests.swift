@@ -150,7 +150,38 @@ import Testing
         #expect(try await bench.store.nextTimer() == bench.now)
     }
 
-    @Test(arguments: [FaultyStore.Call.dueTimers, .fire, .nextTimer], [FaultyStore.Moment.before, .after])
+    @Test func `many timers that are due at once are decided in batches, each once`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(digest("every: 1d"))
+        let timers = (0..<1700).map { number in
+            RuleTimer(.init(rule: "digest", kind: .schedule, key: "\(number)"), due: bench.now - .seconds(number))
+        }
+        try await bench.store.route(Routing(timers: timers.map(TimerChange.set)))
+        // Those in front wait for their rule.
+        _ = try await bench.store.register(
+            [RuleRegistration(name: "digest", revision: "1", schedule: nil), RuleRegistration(name: "soon", revision: "1")],
+            at: bench.now)
+        try await bench.store.route(
+            Routing(
+                timers: (0..<900).map {
+                    .set(RuleTimer(.init(rule: "soon", kind: .schedule, key: "\($0)"), due: bench.now - .seconds(5000)))
+                }))
+        #expect(try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() == 1700)
+        #expect(try await dueTimes(bench).count == 1700)
+        #expect(try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() == 0)
+    }
+
+    @Test func `a timer that moves while it is decided is decided again from fresh state`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(digest("every: 1h"))
+        await bench.clock.advance(by: .seconds(3600))
+        let id = RuleTimer.ID(rule: "digest", kind: .schedule)
+        bench.store.slipIn([Routing(timers: [.set(RuleTimer(id, due: bench.now - .seconds(60)))])])
+        #expect(try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() == 1)
+        #expect(try await dueTimes(bench) == ["2026-01-05T09:59 0"])
+    }
+
+    @Test(arguments: [FaultyStore.Call.dueTimers, .route, .nextTimer], [FaultyStore.Moment.before, .after])
     func `a failing store makes no timer come due twice or not at all`(
         _ call: FaultyStore.Call, _ moment: FaultyStore.Moment
     ) async throws {

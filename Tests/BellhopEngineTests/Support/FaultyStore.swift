@@ -8,8 +8,7 @@ import Synchronization
 final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, nextTimer,
-            dueTimers,
-            fire
+            dueTimers, timers
         case claim, finish, rests, rescue, wake, bringForward, nextDue, decide, status, events, deliveries, prune, note
     }
 
@@ -112,11 +111,11 @@ final class FaultyStore: Store {
     func nextTimer() async throws(StoreError) -> Timestamp? {
         try await through(.nextTimer) { () throws(StoreError) in try await base.nextTimer() }
     }
-    func dueTimers(at now: Timestamp) async throws(StoreError) -> [RuleTimer] {
-        try await through(.dueTimers) { () throws(StoreError) in try await base.dueTimers(at: now) }
+    func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer] {
+        try await through(.dueTimers) { () throws(StoreError) in try await base.dueTimers(at: now, limit: limit) }
     }
-    func fire(_ firings: [TimerFiring]) async throws(StoreError) {
-        try await through(.fire) { () throws(StoreError) in try await base.fire(firings) }
+    func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer] {
+        try await through(.timers) { () throws(StoreError) in try await base.timers(ids) }
     }
     func claim(
         limit: Int, room: [String: Room], others: Int, until: Timestamp, at now: Timestamp

@@ -142,6 +142,11 @@ enum Fixture {
 }
 
 extension RuleBook {
+    /// Decides what the timer of a rule's schedule causes.
+    func fire(_ rule: String, due: Timestamp, at now: Timestamp) -> Routing {
+        decide(match([RuleTimer(.init(rule: rule, kind: .schedule), due: due)]), state: [:], tasks: [:], at: now)
+    }
+
     /// Routes events as the engine does, with this state and these tasks.
     func route(
         _ events: [Event], state: RuleState = [:], tasks: [Scope.ID: [Snapshot]] = [:], at now: Timestamp = Fixture.start,
@@ -156,6 +161,14 @@ extension RuleBook {
         }
         let tasks = tasks.filter { matches.scopesNeeded.contains($0.key) }
         return decide(matches, state: read, tasks: tasks, at: now)
+    }
+}
+
+extension Routing {
+    /// When its only timer is due next.
+    var next: Timestamp? {
+        guard timers.count == 1, case .set(let timer) = timers[0] else { return nil }
+        return timer.due
     }
 }
 

@@ -16,8 +16,7 @@ import Testing
     @Test func `the schedule of a rule that is turned off never comes due`() throws {
         let book = try RoutingTests.log("enabled: false", on: "{every: 1m}", text: "x")
         #expect(book.registrations(at: Fixture.start).map(\.schedule) == [nil])
-        let timer = RuleTimer(rule: "r", due: Fixture.start)
-        let firing = book.fire(timer, at: Fixture.start)
-        #expect(firing.events.isEmpty && firing.next == nil)
+        let firing = book.fire("r", due: Fixture.start, at: Fixture.start)
+        #expect(firing.events.isEmpty && firing.timers.isEmpty)
     }
 }

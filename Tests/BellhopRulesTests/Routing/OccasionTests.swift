@@ -11,7 +11,7 @@ import Testing
     /// A timer of the first rule that came due.
     private static func timer(_ key: String = "k", task: Snapshot? = nil) -> RunContext {
         RunContext(
-            rule: 0, occasion: .timer(rule: "r", kind: "absence", key: key, due: due), source: "my-work",
+            rule: 0, occasion: .timer(RuleTimer.ID(rule: "r", kind: .schedule, key: key), due: due), source: "my-work",
             subject: task.map { "acme/\($0.key.text)" } ?? "my-work", key: key, task: task)
     }
 
@@ -39,7 +39,7 @@ import Testing
                 "r/2 webhook → webhook: {} (dead, unrenderable: division by zero)",
             ])
         for delivery in routing.deliveries {
-            #expect(delivery.id.occasion.text == "timer/absence/r/\(Self.due.microseconds)/k")
+            #expect(delivery.id.occasion.text == "timer/schedule/r/\(Self.due.microseconds)/k")
             #expect(delivery.lane == "r/\(delivery.id.receiver)/my-work")
             #expect(delivery.hop == 0 && delivery.task == nil)
         }
@@ -107,11 +107,12 @@ import Testing
 
     @Test func `no two occasions have one name`() {
         let (event, due) = (Event.ID("e"), Fixture.start)
+        func timer(_ rule: String, _ key: String, after seconds: Int = 0) -> Occasion {
+            .timer(RuleTimer.ID(rule: rule, kind: .schedule, key: key), due: due + .seconds(seconds))
+        }
         let occasions: [Occasion] = [
-            .event(event), .replay(of: event, at: due), .element(of: event, key: "a/b"),
-            .timer(rule: "r", kind: "for", key: "a", due: due), .timer(rule: "r", kind: "for", key: "a/1", due: due),
-            .timer(rule: "r", kind: "group", key: "a", due: due), .timer(rule: "q", kind: "for", key: "a", due: due),
-            .timer(rule: "r", kind: "for", key: "a", due: due + .seconds(1)),
+            .event(event), .replay(of: event, at: due), .element(of: event, key: "a/b"), timer("r", ""), timer("r", "a"),
+            timer("r", "a/1"), timer("q", "a"), timer("r", "a", after: 1),
         ]
         #expect(Set(occasions.map(\.id)).count == occasions.count)
     }

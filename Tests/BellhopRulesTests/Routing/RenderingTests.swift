@@ -156,7 +156,7 @@ import Testing
             "rule: r\non: {schedule: \"30 8 * * *\", timezone: Europe/Berlin}\ndo:\n  - log: ${{ timestamp(\"2026-07-01T10:00:00Z\") }}"
         )
         let due = try #require(book.registrations(at: Fixture.start)[0].schedule?.next)
-        let routing = book.route(book.fire(RuleTimer(rule: "r", due: due), at: due).events, at: due)
+        let routing = book.route(book.fire("r", due: due, at: due).events, at: due)
         #expect(routing.deliveries.map(\.line) == [#"r/0 log → log: {"level":"info","text":"2026-07-01T12:00:00+02:00"}"#])
     }
 

@@ -11,7 +11,7 @@ import Testing
 
     /// The due times that a timer reports, each with the number of missed ones, and the next due time.
     private static func fire(_ on: String, due: String, at now: String) throws -> String {
-        let firing = try book(on).fire(RuleTimer(rule: "r", due: try at(due)), at: try at(now))
+        let firing = try book(on).fire("r", due: try at(due), at: try at(now))
         let events = firing.events.map { "\($0.data["due"]?.asString ?? "") -\($0.data["missed"]?.asInt ?? 0)" }
         return (events + ["then \(firing.next?.rfc3339 ?? "never")"]).map { $0.replacing(":00.000000Z", with: "Z") }.joined(
             separator: ", ")
@@ -71,18 +71,18 @@ import Testing
 
     @Test func `after years, at most a thousand missed times are reported one by one, and the others are counted`() throws {
         let firing = try Self.book("every: 1m, missed: all").fire(
-            RuleTimer(rule: "r", due: try Self.at("2020-01-01T00:00:00Z")), at: Fixture.start)
+            "r", due: try Self.at("2020-01-01T00:00:00Z"), at: Fixture.start)
         #expect(firing.events.count == 1000)
         let minutes = Int((Fixture.start - (try Self.at("2020-01-01T00:00:00Z"))) / .seconds(60))
         #expect(Self.covered(firing) == minutes + 1)
         let due = try Self.at("2025-12-01T00:00:00Z")
-        let cron = try Self.book(#"schedule: "*/5 * * * *", missed: all"#).fire(RuleTimer(rule: "r", due: due), at: Fixture.start)
+        let cron = try Self.book(#"schedule: "*/5 * * * *", missed: all"#).fire("r", due: due, at: Fixture.start)
         #expect(cron.events.count == 1000)
         #expect(Self.covered(cron) == 35 * 288 + 9 * 12 + 1)
     }
 
     /// The number of due times that a firing covers, with the counted ones.
-    private static func covered(_ firing: TimerFiring) -> Int {
+    private static func covered(_ firing: Routing) -> Int {
         var sum = 0
         for event in firing.events { sum += 1 + Int(event.data["missed"]?.asInt ?? 0) }
         return sum
@@ -91,9 +91,9 @@ import Testing
     @Test func `a schedule's event goes to its own rule only, and the same due time is the same event`() throws {
         let book = try Fixture.book(
             "rule: a\non: {every: 1h}\ndo: [{log: \"${{ event.data.due }}\"}]\n---\nrule: b\non: {every: 1h}\ndo: [{log: b}]")
-        let timer = RuleTimer(rule: "a", due: Fixture.start)
-        let firing = book.fire(timer, at: Fixture.start + .seconds(5))
-        #expect(firing.events.map(\.id) == book.fire(timer, at: Fixture.start + .seconds(6)).events.map(\.id))
+        let firing = book.fire("a", due: Fixture.start, at: Fixture.start + .seconds(5))
+        let again = book.fire("a", due: Fixture.start, at: Fixture.start + .seconds(6))
+        #expect(firing.events.map(\.id) == again.events.map(\.id))
         #expect(
             book.route(firing.events).deliveries.map(\.line) == [
                 #"a/0 log → log: {"level":"info","text":"2026-01-05T09:00:00.000000Z"}"#
@@ -101,8 +101,8 @@ import Testing
     }
 
     @Test func `the timer of a removed rule ends`() throws {
-        let firing = try Self.book("every: 1h").fire(RuleTimer(rule: "gone", due: Fixture.start), at: Fixture.start)
-        #expect(firing.next == nil && firing.events.isEmpty)
+        let firing = try Self.book("every: 1h").fire("gone", due: Fixture.start, at: Fixture.start)
+        #expect(firing.fired.count == 1 && firing.timers.isEmpty && firing.events.isEmpty)
     }
 
     @Test func `a timer is identified by its schedule and its zone`() throws {

@@ -7,6 +7,10 @@ import Testing
         RuleRegistration(name: name, revision: "1", schedule: text.map { .init(text: $0, next: next) })
     }
 
+    private func timer(_ rule: String, _ key: String = "", due: Timestamp) -> RuleTimer {
+        RuleTimer(.init(rule: rule, kind: .schedule, key: key), due: due)
+    }
+
     @Test(arguments: StoreUnderTest.allCases)
     func `a new rule gets only events stored after its first loading`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
@@ -35,10 +39,10 @@ import Testing
         let bench = try kind.make()
         _ = try await bench.store.register([rule("a", "0 8 * * *", next: bench.after(10))], at: bench.now)
         _ = try await bench.store.register([rule("a", "0 8 * * *", next: bench.after(500))], at: bench.after(400))
-        #expect(try await bench.store.dueTimers(at: bench.after(9)).isEmpty)
-        #expect(try await bench.store.dueTimers(at: bench.after(400)) == [RuleTimer(rule: "a", due: bench.after(10))])
+        #expect(try await bench.store.dueTimers(at: bench.after(9), limit: 9).isEmpty)
+        #expect(try await bench.store.dueTimers(at: bench.after(400), limit: 9) == [timer("a", due: bench.after(10))])
         _ = try await bench.store.register([rule("a", "0 9 * * *", next: bench.after(500))], at: bench.after(400))
-        #expect(try await bench.store.dueTimers(at: bench.after(499)).isEmpty)
+        #expect(try await bench.store.dueTimers(at: bench.after(499), limit: 9).isEmpty)
         #expect(try await bench.store.nextTimer() == bench.after(500))
         _ = try await bench.store.register([rule("a")], at: bench.after(400))
         #expect(try await bench.store.nextTimer() == nil)
@@ -57,18 +61,85 @@ import Testing
         let bench = try kind.make()
         _ = try await bench.store.register(
             [rule("late", "x", next: bench.after(2)), rule("early", "x", next: bench.after(1))], at: bench.now)
-        let due = try await bench.store.dueTimers(at: bench.after(2))
-        #expect(due.map(\.rule) == ["early", "late"])
-        let firing = TimerFiring(
-            timer: due[0], next: bench.after(60), events: [Sample.event(1, type: .scheduleDue, source: "early")])
-        try await bench.store.fire([firing])
-        // The same due time again, with an event that would be new.
-        try await bench.store.fire([
-            TimerFiring(timer: due[0], next: bench.after(90), events: [Sample.event(2, type: .scheduleDue)])
-        ])
-        #expect(try await bench.store.unrouted(limit: 9).map(\.event) == firing.events)
-        #expect(try await bench.store.dueTimers(at: bench.after(2)).map(\.rule) == ["late"])
-        try await bench.store.fire([TimerFiring(timer: due[1], next: nil, events: [])])
+        let due = try await bench.store.dueTimers(at: bench.after(2), limit: 9)
+        #expect(due == [timer("early", due: bench.after(1)), timer("late", due: bench.after(2))])
+        let event = Sample.event(1, type: .scheduleDue, source: "early")
+        let next = TimerChange.set(timer("early", due: bench.after(60)))
+        #expect(try await bench.store.route(Routing(fired: [due[0]], timers: [next], events: [event])) == .stored)
+        #expect(try await bench.store.dueTimers(at: bench.after(2), limit: 9) == [due[1]])
+        #expect(try await bench.store.route(Routing(fired: [due[1]])) == .stored)
         #expect(try await bench.store.nextTimer() == bench.after(60))
+        #expect(try await bench.store.unrouted(limit: 9).map(\.event) == [event])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `nothing is stored for timers of which one has moved or is gone`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.register(
+            [rule("moved", "x", next: bench.after(1)), rule("gone", "x", next: bench.after(1)), rule("c", "x", next: bench.now)],
+            at: bench.now)
+        let due = try await bench.store.dueTimers(at: bench.after(1), limit: 9)
+        try await bench.store.route(
+            Routing(timers: [.set(timer("moved", due: bench.after(2))), .cancel(timer("gone", due: bench.now).id)]))
+        let before = try await bench.dump()
+        for timer in due[1...] {
+            let routing = Routing(
+                fired: [due[0], timer], deliveries: [Sample.delivery(1)], timers: [.set(self.timer("c", due: bench.after(9)))],
+                events: [Sample.event(1)])
+            #expect(try await bench.store.route(routing) == .conflict(.timer(timer.id)))
+            #expect(try await bench.dump() == before)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `timers of one time come in the order of their rules, then as they were set`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.register([rule("b"), rule("a")], at: bench.now)
+        let keys = [("a", "2"), ("b", "1"), ("a", "1"), ("b", "2"), ("b", "3")]
+        for (rule, key) in keys {
+            try await bench.store.route(Routing(timers: [.set(timer(rule, key, due: bench.after(1)))]))
+        }
+        try await bench.store.route(
+            Routing(timers: [.set(timer("a", "0", due: bench.now)), .set(timer("b", "1", due: bench.after(1)))]))
+        func order(_ limit: Int) async throws -> [String] {
+            try await bench.store.dueTimers(at: bench.after(1), limit: limit).map { $0.id.rule + $0.id.key }
+        }
+        #expect(try await order(9) == ["a0", "b2", "b3", "b1", "a2", "a1"])
+        #expect(try await order(2) == ["a0", "b2"])
+        _ = try await bench.store.register([rule("a"), rule("b")], at: bench.now)
+        #expect(try await order(9) == ["a0", "a2", "a1", "b2", "b3", "b1"])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `all timers of a rule end with it, and none is set afterwards`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.register([rule("a", "x", next: bench.after(5)), rule("b")], at: bench.now)
+        try await bench.store.route(
+            Routing(timers: [.set(timer("a", "k", due: bench.after(1))), .set(timer("b", "k", due: bench.after(3)))]))
+        #expect(try await bench.store.status().rules.map(\.nextDue) == [bench.after(1), bench.after(3)])
+        _ = try await bench.store.register([rule("b")], at: bench.now)
+        let late = timer("a", "k", due: bench.after(1))
+        try await bench.store.route(Routing(timers: [.set(late)]))
+        #expect(try await bench.store.nextTimer() == bench.after(3))
+        let ids = [late.id, timer("b", "k", due: bench.now).id]
+        #expect(try await bench.store.timers(ids) == [timer("b", "k", due: bench.after(3))])
+    }
+
+    @Test func `a hundred thousand timers are read a batch at a time`() async throws {
+        let bench = try StoreUnderTest.inMemory.make()
+        _ = try await bench.store.register([rule("a")], at: bench.now)
+        let count = 100_000
+        try await bench.store.route(
+            Routing(timers: (0..<count).map { .set(timer("a", "\($0)", due: bench.after(count - $0 / 2))) }))
+        var read = 0
+        var latest = bench.now
+        for _ in 1...20 {
+            let due = try await bench.store.dueTimers(at: bench.after(count), limit: 500)
+            #expect(due.count == 500 && due.allSatisfy { $0.due >= latest })
+            latest = try #require(due.last).due
+            #expect(try await bench.store.route(Routing(fired: due)) == .stored)
+            read += due.count
+        }
+        #expect(try await bench.store.nextTimer() == bench.after(count / 2 + 1 + read / 2))
     }
 }

@@ -40,7 +40,7 @@ struct StoreContents: Hashable {
         comments = try await store.comments(on: Self.subjects, since: Sample.now)
         writes = try await store.writes(to: Self.subjects, since: Sample.now)
         state = try await store.state(for: Self.stateKeys)
-        timers = try await store.dueTimers(at: Self.later)
+        timers = try await store.dueTimers(at: Self.later, limit: 99)
         note = try await store.note("note")
         try await store.rescue(everything: true, at: Self.later)
         claims = try await store.claim(limit: 99, excluding: [], until: Self.later, at: Self.later)
@@ -62,6 +62,9 @@ struct StoreContents: Hashable {
                     StateWrite(stateKeys[1], .set(.int(5), expires: later)),
                     StateWrite(stateKeys[2].at("1"), .set(.int(5), expires: later)),
                     StateWrite(stateKeys[2].at("2"), .set(.int(6), expires: later)),
+                ],
+                timers: [
+                    .set(RuleTimer(.init(rule: "rule", kind: .schedule, key: "k"), due: later, payload: ["a": [1, .null]]))
                 ],
                 events: [Sample.event(4, type: .deliveryDead)],
                 tallies: [RuleTally(rule: "rule", runs: 3, errors: 1, lastError: "no such field", at: Sample.now)]))

@@ -1,0 +1,40 @@
+/// A timer of a rule: a stored row, so that it survives restarts and missed times are noticed. It ends with its rule.
+public struct RuleTimer: Sendable, Hashable, Identifiable {
+    /// A rule has at most one timer of a kind and a key.
+    public struct ID: Sendable, Hashable {
+        public var rule: String
+        public var kind: Kind
+        /// Tells the timers of one kind apart; empty where a rule has only one.
+        public var key: String
+
+        public init(rule: String, kind: Kind, key: String = "") {
+            self.rule = rule
+            self.kind = kind
+            self.key = key
+        }
+    }
+
+    /// What a timer is for, by the name in the store.
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        /// The rule's `schedule` or `every`.
+        case schedule
+    }
+
+    public var id: ID
+    public var due: Timestamp
+    /// What deciding needs to know when it comes due.
+    public var payload: JSON.Object
+
+    public init(_ id: ID, due: Timestamp, payload: JSON.Object = [:]) {
+        self.id = id
+        self.due = due
+        self.payload = payload
+    }
+}
+
+/// A change of a rule's timers.
+public enum TimerChange: Sendable, Hashable {
+    /// Sets the timer, or moves the one that has its id.
+    case set(RuleTimer)
+    case cancel(RuleTimer.ID)
+}
