@@ -299,6 +299,8 @@ private final class Stage {
 
     /// The events about tasks and pages.
     func events() async throws -> [Event] {
-        try await store.events(EventQuery(limit: 1000)).map(\.event).filter { $0.type.hasTask || $0.type == .pageChanged }
+        try await store.events(EventQuery(limit: 1000)).map(\.event).filter {
+            [.tasks, .page].contains(EventCatalogue.builtIn[$0.type]?.origin)
+        }
     }
 }

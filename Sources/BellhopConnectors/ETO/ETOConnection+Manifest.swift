@@ -31,7 +31,7 @@ extension ETOConnection {
 
     static let kind = ConnectionKind(
         manifest, login: { usesKeychain($0) ? .asked : .configured },
-        logins: { LoginEvents.type(usesKeychain: usesKeychain($0)) },
+        logins: { EventType.login(usesKeychain: usesKeychain($0)) },
         make: { name, settings, environment throws(ConnectorError) in
             try await ETOConnection(name: name, settings: settings, in: environment)
         })

@@ -13,19 +13,11 @@ struct LoginEvents: Sendable {
     var usesKeychain: Bool
     var sink: any EventSink
 
-    /// The event type for logins.
-    static func type(usesKeychain: Bool) -> EventType { usesKeychain ? .keychainLoginEvent : .loginEvent }
-
-    /// A login ended; `reason` and `code` are empty on success.
     func loginEnded(_ session: String, _ number: Int, failure: Failure? = nil, at now: Timestamp) async {
         // A login that was cancelled, as by a stop, has no outcome.
         if failure?.reason == .interrupted { return }
-        let type = Self.type(usesKeychain: usesKeychain)
-        var data = facts
-        data["ok"] = .bool(failure == nil)
-        data["reason"] = .string(failure?.message ?? "")
-        data["code"] = .string(failure?.reason.rawValue ?? "")
-        await emit(event(type, session, number, data, at: now))
+        await emit(
+            .login(connection: connection, user: user, usesKeychain: usesKeychain, failure: failure), session, number, at: now)
     }
 
     /// The server ended the session; a new login follows.
@@ -34,24 +26,15 @@ struct LoginEvents: Sendable {
     func sessionExpired(
         _ session: String, _ number: Int, reason: String, code: Failure.Reason = .sessionExpired, at now: Timestamp
     ) async {
-        var data = facts
-        data["reason"] = .string(reason)
-        data["code"] = .string(code.rawValue)
-        await emit(event(.sessionExpired, session, number, data, at: now))
+        await emit(
+            .sessionExpired(connection: connection, user: user, reason: reason, code: code), session, number, at: now)
     }
 
     /// A login succeeds even if its event cannot be stored yet.
-    private func emit(_ event: Event) async {
+    private func emit(_ content: EventContent, _ session: String, _ number: Int, at now: Timestamp) async {
+        let event = Event(
+            content, facts: instance, connection, user, session, String(now.microseconds), String(number),
+            source: connection, subject: "\(instance)/\(user)", at: now)
         do throws(StoreError) { try await sink.emit([event]) } catch { sink.retry([event], after: error) }
-    }
-
-    private var facts: JSON.Object { ["connection": .string(connection), "user": .string(user)] }
-
-    private func event(_ type: EventType, _ session: String, _ number: Int, _ data: JSON.Object, at now: Timestamp) -> Event {
-        Event(
-            id: Event.ID(
-                type: type, facts: instance, connection, user, session, String(now.microseconds), String(number)),
-            type: type,
-            source: connection, subject: "\(instance)/\(user)", time: now, data: data)
     }
 }

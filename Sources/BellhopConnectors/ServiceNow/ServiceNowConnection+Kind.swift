@@ -3,7 +3,7 @@ import BellhopCore
 extension ServiceNowConnection {
     static let kind = ConnectionKind(
         manifest, login: { settings in loginWay(settings) },
-        logins: { LoginEvents.type(usesKeychain: $0.record("auth")?.boolean("keychain") == true) },
+        logins: { EventType.login(usesKeychain: $0.record("auth")?.boolean("keychain") == true) },
         make: { name, settings, environment throws(ConnectorError) in try await open(name, settings, in: environment) })
 
     private static func loginWay(_ settings: Settings) -> LoginWay {

@@ -3,22 +3,9 @@ extension Delivery {
     /// reports it by another failing delivery would loop forever.
     public func deathNotice(_ failure: Failure, at now: Timestamp) -> Event? {
         guard hop < Event.lastHop else { return nil }
-        var data: JSON.Object = [
-            "delivery": .object([
-                "id": .string(id.text), "rule": .string(id.rule), "action": .string(action), "receiver": .string(id.receiver),
-                "occasion": .string(id.occasion.text),
-            ]),
-            "error": .object(["reason": .string(failure.reason.rawValue), "message": .string(failure.message)]),
-        ]
-        if let task {
-            data["task"] = Snapshot(
-                key: task.key, number: task.number, title: task.title, className: task.className, url: task.url
-            ).json(source: task.source)
-        }
         return Event(
-            id: Event.ID(type: .deliveryDead, facts: id.text, String(now.microseconds)), type: .deliveryDead,
-            source: task?.source ?? "bellhop", subject: task?.subject ?? "delivery/\(id.text)", time: now, data: data,
-            hop: hop + 1)
+            .deliveryDead(self, failure), facts: id.text, String(now.microseconds), source: task?.source ?? "bellhop",
+            subject: task?.subject ?? "delivery/\(id.text)", at: now, hop: hop + 1)
     }
 }
 

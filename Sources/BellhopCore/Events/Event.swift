@@ -5,9 +5,9 @@ public struct Event: Sendable, Hashable, Identifiable {
         public init(_ text: String) { self.text = text }
 
         /// The identity of a fact: its kind, and what it is about.
-        public init(type: EventType, facts: String...) {
-            text = Identity.of([type.name] + facts)
-        }
+        public init(type: EventType, facts: String...) { self.init(type: type, facts: facts) }
+
+        init(type: EventType, facts: [String]) { text = Identity.of([type.name] + facts) }
     }
 
     public var id: ID
@@ -34,6 +34,15 @@ public struct Event: Sendable, Hashable, Identifiable {
         self.hop = hop
     }
 
+    /// - Parameter facts: what distinguishes it from all other events of its type, and is the same whenever the same fact is seen again.
+    public init(
+        _ content: EventContent, facts: String..., source: String, subject: String, at time: Timestamp, hop: Int = 0
+    ) {
+        self.init(
+            id: ID(type: content.type, facts: facts), type: content.type, source: source, subject: subject, time: time,
+            data: content.data, hop: hop)
+    }
+
     /// The event as a CloudEvent (CloudEvents 1.0, JSON format), as `bellhop events --json` prints it and rules see it as
     /// `event`.
     public var cloudEvent: JSON {
@@ -43,8 +52,29 @@ public struct Event: Sendable, Hashable, Identifiable {
         ])
     }
 
+    /// Reads what ``cloudEvent`` wrote, ignoring other attributes. Nil for anything else.
+    public init?(cloudEvent json: JSON) {
+        guard let id = json["id"]?.asString, let type = json["type"]?.asString, let source = json["source"]?.asString,
+            let subject = json["subject"]?.asString, let data = json["data"]?.asObject,
+            let time = json["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
+        else { return nil }
+        self.init(id: ID(id), type: EventType(type), source: source, subject: subject, time: time, data: data)
+    }
+}
+
+// MARK: What it says
+
+extension Event {
     /// The event's task, if it has one.
-    public var task: Snapshot? { data["task"].flatMap(Snapshot.init(json:)) }
+    public var task: Snapshot? { data[.task].flatMap(Snapshot.init(json:)) }
+
+    /// Each changed field with its two values, under ``EventKey/from`` and ``EventKey/to``.
+    public var changes: JSON.Object? {
+        if case .object(let changes)? = data[.changes] { changes } else { nil }
+    }
+
+    /// Whether a login succeeded.
+    public var isSuccessfulLogin: Bool { (type == .loginEvent || type == .keychainLoginEvent) && data[.ok] == true }
 }
 
 /// An event with its place on the bus.

@@ -1,4 +1,4 @@
-/// The name of a kind of event.
+/// The name of a type of event.
 public struct EventType: Sendable, Hashable {
     public var name: String
     public init(_ name: String) { self.name = name }
@@ -18,18 +18,6 @@ public struct EventType: Sendable, Hashable {
     public static let sourceHeld = EventType("source_held")
     public static let deliveryDead = EventType("delivery_dead")
 
-    /// Every kind that the agent itself emits, in the order of the reference page.
-    public static let builtIn: [EventType] = [
-        .loginEvent, .keychainLoginEvent, .sessionExpired, .taskCreated, .taskReturned, .taskChanged, .taskRemoved,
-        .taskCommented, .pageChanged,
-        .scheduleDue, .sourceFailing, .sourceRecovered, .sourceHeld, .deliveryDead,
-    ]
-
-    /// True for events whose `from:` names a connection rather than a source.
-    public var isLogin: Bool { self == .loginEvent || self == .keychainLoginEvent || self == .sessionExpired }
-
-    /// True for events that carry a task.
-    public var hasTask: Bool {
-        self == .taskCreated || self == .taskReturned || self == .taskChanged || self == .taskRemoved || self == .taskCommented
-    }
+    /// The type that reports a connection's logins.
+    public static func login(usesKeychain: Bool) -> EventType { usesKeychain ? .keychainLoginEvent : .loginEvent }
 }

@@ -14,7 +14,7 @@ public struct AlikeChanges: Sendable, Hashable {
     public init?(_ events: [Event]) {
         var counts: [[String]: Int] = [:]
         for event in events where event.type == .taskChanged {
-            guard let changes = event.data["changes"]?.asObject else { continue }
+            guard let changes = event.changes else { continue }
             counts[changes.map(\.key).sorted(), default: 0] += 1
         }
         guard let most = counts.max(by: { ($0.value, $1.key.count) < ($1.value, $0.key.count) }) else { return nil }

@@ -55,6 +55,8 @@ public struct RuleSurroundings: Sendable {
     public var taskSources: [SourceFacts] { sources.filter { $0.shows == .tasks } }
     public var connections: [ConnectionFacts]
     public var actions: [ActionManifest]
+    /// The types of events.
+    public var events: EventCatalogue
     /// The zone for schedules and rendered times.
     public var timeZone: TimeZoneTable
     public var timeZoneName: String
@@ -74,11 +76,12 @@ public struct RuleSurroundings: Sendable {
         sources: [SourceFacts], connections: [ConnectionFacts], actions: [ActionManifest], timeZone: TimeZoneTable,
         timeZoneName: String, zone: @escaping @Sendable (String) -> TimeZoneTable?,
         fileRefusal: @escaping @Sendable (String) -> String? = { _ in nil }, isOpen: Bool = false,
-        largestDelivery: Int = RuleSurroundings.largestDelivery
+        events: EventCatalogue = .builtIn, largestDelivery: Int = RuleSurroundings.largestDelivery
     ) {
         self.sources = sources
         self.connections = connections
         self.actions = actions
+        self.events = events
         self.timeZone = timeZone
         self.timeZoneName = timeZoneName
         self.zone = zone

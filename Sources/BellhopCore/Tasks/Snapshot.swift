@@ -46,11 +46,6 @@ public struct Snapshot: Sendable, Hashable {
     /// The text of a page; empty for anything else.
     public var pageText: String { fields["text"]?.asString ?? "" }
 
-    /// The page in the form of `event.data.page`.
-    public func pageJSON(source: String) -> JSON {
-        ["url": .string(url), "title": .string(title), "source": .string(source)]
-    }
-
     /// Reads the form of `json(source:)` or a ``SnapshotText``. Nil without an id.
     public init?(json: JSON) {
         guard case .object(let object) = json, case .string(let id)? = object["id"], !id.isEmpty else { return nil }

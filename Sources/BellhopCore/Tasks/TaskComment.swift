@@ -35,15 +35,6 @@ public struct TaskComment: Sendable, Hashable {
         self.authorship = authorship
         self.isProved = isProved
     }
-
-    /// The entry in the form of `event.data.comment` and of expressions.
-    /// - Parameter own: whether one of our deliveries wrote it.
-    public func json(own: Bool) -> JSON {
-        [
-            "text": .string(text), "author": .string(author), "kind": .string(kind), "time": .string(time.rfc3339),
-            "own": .bool(own), "proved": .bool(isProved),
-        ]
-    }
 }
 
 /// A comment that one of our deliveries wrote on a task, or may have written.

@@ -18,7 +18,8 @@ extension Poller {
         let isHopeless = failure.remedy == .pauseConnection || failure.remedy == .giveUp
         if !health.announced, health.failures >= plan.failuresToAnnounce || isHopeless {
             health.announced = true
-            events.append(failing(failure, since: health.failingSince ?? now, at: now))
+            let since = health.failingSince ?? now
+            events.append(event(.sourceFailing(source.name, failure, since: since), fact: since, at: now))
         }
         memory.health = health
         let next = nextPoll(after: failure, failures: health.failures, started: now)
@@ -79,18 +80,7 @@ extension Poller {
         let before = memory.health.held
         var events: [Event] = []
         if before == nil || !held.fields.isEmpty && before?.fields.isEmpty == true {
-            events.append(
-                Event(
-                    id: Event.ID(type: .sourceHeld, facts: source.name, source.scope.id.text, String(now.microseconds)),
-                    type: .sourceHeld, source: source.name, subject: "source/\(source.name)", time: now,
-                    data: [
-                        "source": .string(source.name),
-                        "counts": [
-                            "known": .int(Int64(held.known)), "new": .int(Int64(held.new)), "gone": .int(Int64(held.gone)),
-                            "changed": .int(Int64(held.changed)),
-                        ],
-                        "fields": .array(held.fields.map(JSON.string)),
-                    ]))
+            events.append(event(.sourceHeld(source.name, held), fact: now, at: now))
         }
         if memory.health.announced { events.append(recovered(memory.health, at: now)) }
         let kept = events
@@ -105,22 +95,15 @@ extension Poller {
 
     func recovered(_ health: SourceHealth, at now: Timestamp) -> Event {
         let since = health.failingSince ?? now
-        return Event(
-            id: Event.ID(type: .sourceRecovered, facts: source.name, source.scope.id.text, String(since.microseconds)),
-            type: .sourceRecovered, source: source.name, subject: "source/\(source.name)", time: now,
-            data: [
-                "source": .string(source.name), "error": .string(health.lastError ?? ""), "since": .string(since.rfc3339),
-            ])
+        return event(
+            .sourceRecovered(source.name, error: health.lastError ?? "", since: since), fact: since, at: now)
     }
 
-    private func failing(_ failure: Failure, since: Timestamp, at now: Timestamp) -> Event {
+    /// - Parameter fact: the time that distinguishes it from earlier events of its type.
+    private func event(_ content: EventContent, fact: Timestamp, at now: Timestamp) -> Event {
         Event(
-            id: Event.ID(type: .sourceFailing, facts: source.name, source.scope.id.text, String(since.microseconds)),
-            type: .sourceFailing, source: source.name, subject: "source/\(source.name)", time: now,
-            data: [
-                "source": .string(source.name), "error": .string(failure.message), "reason": .string(failure.reason.rawValue),
-                "since": .string(since.rfc3339),
-            ])
+            content, facts: source.name, source.scope.id.text, String(fact.microseconds), source: source.name,
+            subject: "source/\(source.name)", at: now)
     }
 
     /// Emits a notice about details, once while it stays the same apart from its numbers.

@@ -51,19 +51,14 @@ struct Reconciliation {
             generation = before.generation
             if let removed = before.removed {
                 generation += 1
-                emit(
-                    .taskReturned, key, generation, evidence,
-                    ["task": json(after, evidence), "removed": .string(removed.rfc3339)])
+                emit(.taskReturned(after, removed: removed, in: evidence.source), key, generation, evidence)
             } else if case .changed(let changes)? = Change(from: before.snapshot, to: after) {
                 generation += 1
-                var changed: JSON.Object = [:]
-                for change in changes { changed[change.field] = .object(["from": change.from, "to": change.to]) }
                 emit(
-                    .taskChanged, key, generation, evidence,
-                    ["task": json(after, evidence), "before": json(before.snapshot, evidence), "changes": .object(changed)])
+                    .taskChanged(after, before: before.snapshot, changes, in: evidence.source), key, generation, evidence)
             }
         } else if evidence.hasBaseline && !evidence.hidden.contains(key) || evidence.emitsInitial {
-            emit(.taskCreated, key, generation, evidence, ["task": json(reading.text.snapshot, evidence)])
+            emit(.taskCreated(reading.text.snapshot, in: evidence.source), key, generation, evidence)
         }
         keep(reading, generation, evidence)
     }
@@ -81,15 +76,10 @@ struct Reconciliation {
         var generation: Int64 = 1
         if let before = evidence.remembered[reading.key] {
             generation = before.generation
-            let (was, now) = (before.snapshot.pageText, after.pageText)
-            if was != now {
+            let was = before.snapshot.pageText
+            if was != after.pageText {
                 generation += 1
-                emit(
-                    .pageChanged, reading.key, generation, evidence,
-                    [
-                        "page": after.pageJSON(source: evidence.source), "before": .string(was), "after": .string(now),
-                        "diff": .string(LineDiff(from: was, to: now).unified()),
-                    ])
+                emit(.pageChanged(after, before: was, in: evidence.source), reading.key, generation, evidence)
             }
         }
         keep(reading, generation, evidence)
@@ -102,7 +92,7 @@ struct Reconciliation {
         // The latest known state, from the details if they still have it.
         let last = evidence.details.snapshots[key] ?? before.snapshot
         removed.append(PollCommit.RemovedTask(key: key, snapshot: last, generation: generation, reason: reason))
-        emit(.taskRemoved, key, generation, evidence, ["task": json(last, evidence), "reason": .string(reason.rawValue)])
+        emit(.taskRemoved(last, reason, in: evidence.source), key, generation, evidence)
     }
 
     /// Emits comments, with their tasks as of this poll.
@@ -114,26 +104,23 @@ struct Reconciliation {
             let ours = evidence.written[subject, default: []]
                 .compactMap { written in written.match(comment).map { (match: $0, hop: written.hop) } }
                 .max { ($0.match, $0.hop) < ($1.match, $1.hop) }
+            let content = EventContent.taskCommented(
+                task, comment.text, author: comment.author, kind: comment.kind, time: comment.time, own: ours != nil,
+                proved: comment.isProved, in: evidence.source)
             events.append(
                 Event(
-                    id: Event.ID(
-                        type: .taskCommented, facts: evidence.source, evidence.scope.id.text, comment.task.text, comment.id),
-                    type: .taskCommented, source: evidence.source, subject: subject, time: evidence.now,
-                    data: ["task": json(task, evidence), "comment": comment.json(own: ours != nil)],
+                    content, facts: evidence.source, evidence.scope.id.text, comment.task.text, comment.id,
+                    source: evidence.source, subject: subject, at: evidence.now,
                     hop: (ours?.hop ?? evidence.writes[subject]).map { $0 + 1 } ?? 0))
         }
     }
 
-    private func json(_ snapshot: Snapshot, _ evidence: Evidence) -> JSON { snapshot.json(source: evidence.source) }
-
-    private mutating func emit(
-        _ type: EventType, _ key: TaskKey, _ generation: Int64, _ evidence: Evidence, _ data: JSON.Object
-    ) {
+    private mutating func emit(_ content: EventContent, _ key: TaskKey, _ generation: Int64, _ evidence: Evidence) {
         let subject = evidence.scope.subject(of: key)
         events.append(
             Event(
-                id: Event.ID(type: type, facts: evidence.source, evidence.scope.id.text, key.text, String(generation)),
-                type: type, source: evidence.source, subject: subject, time: evidence.now, data: data,
+                content, facts: evidence.source, evidence.scope.id.text, key.text, String(generation),
+                source: evidence.source, subject: subject, at: evidence.now,
                 hop: evidence.writes[subject].map { $0 + 1 } ?? 0))
     }
 }

@@ -49,7 +49,7 @@ extension Surroundings {
         }
         for event in events { signals.emit(.event(event)) }
         bells.router.ring()
-        for event in events where event.type.isLogin && event.data["ok"] == .bool(true) {
+        for event in events where event.isSuccessfulLogin {
             do throws(StoreError) {
                 try await store.wake(receiver: event.source, at: clock.now)
             } catch {

@@ -162,9 +162,9 @@ extension Event {
             metadata["title"] = "\(task.title)"
         }
         if let changes = changesInWords { metadata["changes"] = "\(changes)" }
-        if let comment = data["comment"] {
-            metadata["author"] = "\(comment["author"]?.asString ?? "")"
-            metadata["text"] = "\(comment["text"]?.asString ?? "")"
+        if let comment = data[.comment] {
+            metadata["author"] = "\(comment[.author]?.asString ?? "")"
+            metadata["text"] = "\(comment[.text]?.asString ?? "")"
         }
         return metadata
     }
@@ -174,7 +174,7 @@ extension Event {
 
     /// `priority: 3 → 2, state: 1 → 2`; nil if nothing changed.
     public var changesInWords: String? {
-        guard case .object(let changes)? = data["changes"], !changes.isEmpty else { return nil }
+        guard let changes, !changes.isEmpty else { return nil }
         func words(_ value: JSON?) -> String {
             switch value {
             case .string(let text)?: text.isEmpty ? "\"\"" : text
@@ -184,7 +184,7 @@ extension Event {
         }
         // The title appears once, by the name that every task has for it.
         return changes.filter { !($0.key == "short_description" && changes["title"] != nil) }
-            .map { "\($0.key): \(words($0.value["from"])) → \(words($0.value["to"]))" }.joined(separator: ", ")
+            .map { "\($0.key): \(words($0.value[.from])) → \(words($0.value[.to]))" }.joined(separator: ", ")
     }
 }
 

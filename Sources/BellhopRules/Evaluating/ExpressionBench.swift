@@ -26,7 +26,9 @@ public struct ExpressionBench: Sendable {
         self.subject = subject
         var cache = SharedNameCache(isOpen: surroundings.isOpen, hasEvent: subject != .nothing)
         let shared = cache.names(for: Self.sources(of: subject, in: surroundings))
-        names = RuleNames(shared, events: subject.type.map { [$0] } ?? [], zone: surroundings.timeZoneName)
+        let events =
+            subject.type.map { [surroundings.events[$0] ?? EventDefinition($0, "", from: .outside, [], isOpen: true)] } ?? []
+        names = RuleNames(shared, events: events, zone: surroundings.timeZoneName)
         groups = cache.groups
     }
 
@@ -85,7 +87,7 @@ public struct ExpressionBench: Sendable {
         case .task(let task, let source):
             Event(
                 id: Event.ID(""), type: .taskChanged, source: source, subject: "", time: Timestamp(seconds: 0),
-                data: ["task": task.json(source: source)])
+                data: EventContent.taskCreated(task, in: source).data)
         case .nothing:
             Event(id: Event.ID(""), type: EventType(""), source: "", subject: "", time: Timestamp(seconds: 0), data: [:])
         }

@@ -16,6 +16,6 @@ final class ChangedFields: HostMap {
 
     func value(for key: Value) -> Value? {
         guard case .string(let name) = key, let change = changes[name] else { return nil }
-        return .map(["from": typed(change["from"], name), "to": typed(change["to"], name)])
+        return .map([EventKey.from.rawValue: typed(change[.from], name), EventKey.to.rawValue: typed(change[.to], name)])
     }
 }

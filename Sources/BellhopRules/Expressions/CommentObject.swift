@@ -7,23 +7,22 @@ final class CommentObject: HostObject {
 
     init(_ comment: JSON.Object) { self.comment = comment }
 
-    static let type = ObjectType(
-        "a comment",
-        fields: [
-            .init("text", .string), .init("author", .string), .init("kind", .string), .init("time", .nullable(.timestamp)),
-            .init("own", .bool), .init("proved", .bool),
-        ])
+    static let type = ObjectType("a comment", fields: EventCatalogue.comment.map { .init($0.name, type(of: $0)) })
+
+    private static func type(of member: Setting) -> CELType {
+        if member.name == EventKey.time.rawValue { return .nullable(.timestamp) }
+        return member.type == .boolean ? .bool : .string
+    }
 
     var celType: CELType { .object(Self.type) }
     var fieldNames: [String] { Self.type.fields.map(\.name) }
 
     func value(named name: String) -> Value? {
-        switch name {
-        case "text", "author", "kind": .string(comment[name]?.asString ?? "")
-        case "time": Value(comment[name], as: .timestamp)
-        case "own": .bool(comment[name] == .bool(true))
-        case "proved": .bool(comment[name] != .bool(false))
-        default: nil
+        switch Self.type.type(of: name) {
+        case .string?: .string(comment[name]?.asString ?? "")
+        case .bool?: .bool(comment[name] == true)
+        case .some: Value(comment[name], as: .timestamp)
+        case nil: nil
         }
     }
 

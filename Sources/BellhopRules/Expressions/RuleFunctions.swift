@@ -35,12 +35,12 @@ enum RuleFunctions {
 
     @Sendable private static func changedFromTo(_ run: Activation, _ arguments: [Value]) throws(EvaluationError) -> Value {
         guard let (change, frame, name) = try change(run, arguments[0]) else { return .bool(false) }
-        func holds(_ wanted: Value, _ end: String, labels: String) -> Bool {
+        func holds(_ wanted: Value, _ end: EventKey, labels: EventKey) -> Bool {
             if frame.typed(change[end], field: name) == wanted { return true }
             guard case .string(let text) = wanted else { return false }
             return frame.data(labels)?.at("labels", name) == .string(text)
         }
-        return .bool(holds(arguments[1], "from", labels: "before") && holds(arguments[2], "to", labels: "task"))
+        return .bool(holds(arguments[1], .from, labels: .before) && holds(arguments[2], .to, labels: .task))
     }
 
     @Sendable private static func label(_ run: Activation, _ field: Value) throws(EvaluationError) -> Value {
@@ -56,7 +56,7 @@ enum RuleFunctions {
     ) throws(EvaluationError) -> (change: JSON.Object, frame: RunFrame, field: String)? {
         guard case .string(let name) = field else { throw EvaluationError(.nullOperand, "changed() needs a field's name") }
         let frame = try frame(run)
-        guard case .object(let change)? = frame.data("changes")?[name] else { return nil }
+        guard case .object(let change)? = frame.data(.changes)?[name] else { return nil }
         return (change, frame, name)
     }
 

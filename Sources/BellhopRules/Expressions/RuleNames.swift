@@ -7,35 +7,35 @@ struct RuleNames {
     let types: TaskTypes
     let sources: [RuleSurroundings.SourceFacts]
     /// The types of events the rule is for.
-    let events: [EventType]
+    let events: [EventDefinition]
     /// The name of the rule's time zone: `zone` in expressions.
     let zone: String
     /// What the rule's own values need.
     private(set) var needs: [String: RuleExpression.Needs] = ["tasks": .tasks, "now": .now]
 
     /// - Parameter base: an environment with the names that all rules of these sources share.
-    init(_ base: SharedNames, rule: String, events: [EventType], zone: String) {
+    init(_ base: SharedNames, rule: String, events: [EventDefinition], zone: String) {
         self.init(base, events: events, zone: zone)
         environment.declare(.init("rule", .string, scope: rule))
     }
 
     /// The names available without a rule.
-    init(_ base: SharedNames, events: [EventType], zone: String) {
+    init(_ base: SharedNames, events: [EventDefinition], zone: String) {
         environment = base.environment
         types = base.types
         sources = base.sources
         self.events = events
         self.zone = zone
         environment.declare(.init("zone", .string, scope: zone))
-        if events.contains(where: { $0.hasTask || $0 == .deliveryDead }) {
+        if events.contains(where: { $0[.task] != nil }) {
             let task = CELType.object(types.task)
             environment.declare("task", events.allSatisfy(\.hasTask) ? task : .nullable(task))
             environment.declare("before", .nullable(task))
             environment.declare("changes", types.changes)
         }
-        if events.contains(.taskCommented) {
+        if events.contains(where: { $0[.comment] != nil }) {
             let comment = CELType.object(CommentObject.type)
-            environment.declare("comment", events.allSatisfy { $0 == .taskCommented } ? comment : .nullable(comment))
+            environment.declare("comment", events.allSatisfy { $0[.comment] != nil } ? comment : .nullable(comment))
         }
     }
 

@@ -25,6 +25,7 @@ final class RunFrame: Resolver {
     private var taskMember = 0
     private var fieldsMember = 0
     private var members: [Int]
+    private let taskKey = EventKey.task.rawValue
 
     init(
         _ facts: RunFacts, events: [StoredEvent], now: BellhopCore.Timestamp? = nil, snapshots: [Scope.ID: [Snapshot]] = [:]
@@ -130,22 +131,22 @@ final class RunFrame: Resolver {
             guard let task else { return nil }
             return task["labels"]?[name].map { Value($0) } ?? .null
         case .task: return object(snapshot)
-        case .before: return object(data("before").flatMap(Snapshot.init(json:)))
+        case .before: return object(data(.before).flatMap(Snapshot.init(json:)))
         case .changes:
             let (types, source) = (facts.types, source)
-            let changes = ChangedFields(data("changes")?.asObject ?? [:]) { types.value($0, of: $1, in: source) }
+            let changes = ChangedFields(data(.changes)?.asObject ?? [:]) { types.value($0, of: $1, in: source) }
             return .map(Value.Map(changes))
         case .change(let field):
-            guard data("changes")?[field] != nil else { return .null }
+            guard data(.changes)?[field] != nil else { return .null }
             return nil
         case .changeEnd(let field, let end):
-            return data("changes")?[field].map { typed($0[end], field: field) } ?? .null
+            return data(.changes)?[field].map { typed($0[end], field: field) } ?? .null
         case .comment:
-            if case .object(let comment)? = data("comment") { return .object(CommentObject(comment)) }
+            if case .object(let comment)? = data(.comment) { return .object(CommentObject(comment)) }
             return .null
         case .event: return event.map { .object(EventObject($0)) } ?? .null
         case .source: return .string(source)
-        case .user(let first): return .string(data("user")?.asString ?? facts.users[source] ?? first)
+        case .user(let first): return .string(data(.user)?.asString ?? facts.users[source] ?? first)
         case .now: return now.map { Value($0) }
         case .rule(let name), .zone(let name): return .string(name)
         case .tasks(let group): return taskList(group).map { .list(Value.List($0)) }
@@ -155,10 +156,10 @@ final class RunFrame: Resolver {
     }
 
     /// A member of the event's data; nil for a run without an event.
-    func data(_ name: String) -> JSON? { place < 0 ? nil : events[place].event.data[name] }
+    func data(_ key: EventKey) -> JSON? { place < 0 ? nil : events[place].event.data[key] }
 
     /// The run's task: its own, or the event's.
-    private var snapshot: Snapshot? { context?.task ?? data("task").flatMap(Snapshot.init(json:)) }
+    private var snapshot: Snapshot? { context?.task ?? data(.task).flatMap(Snapshot.init(json:)) }
 
     /// The members of the run's task; nil when it has none.
     private var task: JSON.Object? {
@@ -172,7 +173,7 @@ final class RunFrame: Resolver {
         let json = context?.task?.json(source: source)
         guard
             case .object(let task)? = json
-                ?? (place < 0 ? nil : events[place].event.data.value(of: "task", near: &taskMember))
+                ?? (place < 0 ? nil : events[place].event.data.value(of: taskKey, near: &taskMember))
         else { return }
         taskMembers = task
         if case .object(let fields)? = task.value(of: "fields", near: &fieldsMember) { taskFields = fields }
@@ -200,6 +201,7 @@ final class RunFrame: Resolver {
 struct RunFacts: Sendable {
     var readers: [SlotReader]
     var types: FieldTypes
+    var events: EventCatalogue
     /// The user whose tasks each source shows.
     var users: [String: String]
     /// The connection that each source reads from; writes to its tasks go there.
@@ -217,6 +219,7 @@ struct RunFacts: Sendable {
     init(_ surroundings: RuleSurroundings, slots: SlotTable, groups: [String: TaskGroup]) {
         let types = FieldTypes(surroundings.sources, isOpen: surroundings.isOpen)
         self.types = types
+        events = surroundings.events
         readers = slots.all.map { SlotReader($0, types: types, groups: groups) }
         users = Dictionary(surroundings.sources.map { ($0.name, $0.user) }) { first, _ in first }
         connections = Dictionary(surroundings.sources.map { ($0.name, $0.connection) }) { first, _ in first }

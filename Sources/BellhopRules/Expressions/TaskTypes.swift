@@ -26,7 +26,7 @@ struct TaskTypes: Sendable {
         let own = Self.ownFields(labels: labels, fields: fields)
         let rest = declared.filter { !Snapshot.ownNames.contains($0.name) }
         task = ObjectType(name, fields: own + rest, otherFields: isOpen ? .dyn : nil)
-        let change = ObjectType("change", fields: [.init("from", .dyn), .init("to", .dyn)])
+        let change = ObjectType("change", fields: [EventKey.from, .to].map { .init($0.rawValue, .dyn) })
         changes = .map(.string, .nullable(.object(change)))
         changeable = ["number", "title", "class"] + rest.map(\.name).filter { !Change.bookkeeping.contains($0) }
         self.isOpen = isOpen

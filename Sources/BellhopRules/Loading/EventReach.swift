@@ -49,22 +49,26 @@ struct EventReach {
     ///
     /// - Parameter types: all types the rule waits for: a rule with both kinds of login accepts whichever exists.
     func obstacle(to type: EventType, among types: [EventType]) -> Obstacle? {
-        guard !surroundings.isOpen else { return nil }
-        if type.isLogin { return connections.isEmpty && from.isEmpty ? nil : obstacle(toLogin: type, among: types) }
-        guard type.hasTask || type == .pageChanged, !surroundings.sources.isEmpty else { return nil }
+        guard !surroundings.isOpen, let event = surroundings.events[type] else { return nil }
+        switch event.origin {
+        case .connection: return connections.isEmpty && from.isEmpty ? nil : obstacle(toLogin: type, among: types)
+        case .tasks, .page: break
+        case .source, .rule, .delivery, .outside: return nil
+        }
+        guard !surroundings.sources.isEmpty else { return nil }
         guard let first = sources.first else {
             return Obstacle(
                 code: "no-source", reason: "`from` names no source",
                 help: "add \(Self.listed(surroundings.sources.map(\.name))) to it")
         }
-        if type == .pageChanged { return sources.contains { $0.shows == .page } ? nil : noPage(first) }
+        if event.origin == .page { return sources.contains { $0.shows == .page } ? nil : noPage(first) }
         let tasks = sources.filter { $0.shows == .tasks }
         guard !tasks.isEmpty else {
             return Obstacle(
                 code: "no-tasks", reason: "\(Self.sources(sources)) \(sources.count == 1 ? "is a page" : "are pages")",
                 help: "write `\(EventType.pageChanged.name)`", instead: .pageChanged)
         }
-        return type == .taskCommented && !tasks.contains { $0.journal == .yes } ? noJournal(tasks) : nil
+        return event[.comment] != nil && !tasks.contains { $0.journal == .yes } ? noJournal(tasks) : nil
     }
 
     // MARK: Sources

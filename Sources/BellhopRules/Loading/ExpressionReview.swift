@@ -41,14 +41,14 @@ struct ExpressionReview {
     private mutating func visit(_ node: CEL.Node) {
         switch node.kind {
         case .call("_==_", target: nil, let sides) where sides.count == 2:
-            lookAtLabels(sides[0], [sides[1]], node)
-            lookAtLabels(sides[1], [sides[0]], node)
+            lookAtConstants(sides[0], [sides[1]], node)
+            lookAtConstants(sides[1], [sides[0]], node)
         case .call("_!=_", target: nil, let sides) where sides.count == 2:
-            lookAtLabels(sides[0], [sides[1]], node)
-            lookAtLabels(sides[1], [sides[0]], node)
+            lookAtConstants(sides[0], [sides[1]], node)
+            lookAtConstants(sides[1], [sides[0]], node)
             lookAtNulls(sides, node)
         case .call("@in", target: nil, let sides) where sides.count == 2:
-            if case .list(let elements) = sides[1].kind { lookAtLabels(sides[0], elements.map(\.value), node) }
+            if case .list(let elements) = sides[1].kind { lookAtConstants(sides[0], elements.map(\.value), node) }
         case .call("!_", target: nil, let operands) where operands.count == 1:
             switch operands[0].kind {
             case .call("_==_", target: nil, let sides) where sides.count == 2: lookAtNulls(sides, node)
@@ -67,6 +67,11 @@ struct ExpressionReview {
         }
         if case .call = node.kind, expression.type(of: node) == .bool { lookAtCalls(node) }
         for child in node.kind.children { visit(child) }
+    }
+
+    private mutating func lookAtConstants(_ part: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
+        lookAtLabels(part, others, comparison)
+        lookAtData(part, others, comparison)
     }
 
     /// In a condition, a `label()` that returns only the value is a mistake; in a text it is intended.
@@ -129,8 +134,10 @@ struct ExpressionReview {
 
     /// Only `task_changed` has the earlier values.
     private mutating func lookAtChanges(_ name: String, _ value: String, _ range: Range<Int>) {
-        guard !names.events.isEmpty, !names.events.contains(.taskChanged), names.events.contains(where: \.hasTask) else { return }
-        let types = names.events.map { "`\($0.name)`" }.joined(separator: ", ")
+        guard !names.events.isEmpty, !names.events.contains(where: { $0[.changes] != nil }),
+            names.events.contains(where: \.hasTask)
+        else { return }
+        let types = names.events.map { "`\($0.type.name)`" }.joined(separator: ", ")
         report(
             "never-changed", "`\(name)` is always \(value) on \(types)", at: range,
             help: "only `task_changed` has earlier values: write `on: task_changed`")

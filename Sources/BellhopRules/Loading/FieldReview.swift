@@ -1,13 +1,13 @@
 import BellhopCore
 import CEL
 
-/// Finds wrong fields that the checker cannot refuse: those in `changes`, and, without a configuration, probable typos.
+/// Finds wrong fields that the checker cannot refuse: those in `changes` and `event.data`, and, without a configuration, probable typos.
 struct FieldReview {
     let names: RuleNames
 
     func issues(in expression: CEL.Expression) -> [Issue] {
         let used = expression.references.variables
-        guard used.contains("changes") || names.types.isOpen else { return [] }
+        guard used.contains("changes") || used.contains("event") || names.types.isOpen else { return [] }
         var found: [Issue] = []
         visit(expression.root, &found)
         return found
@@ -17,6 +17,8 @@ struct FieldReview {
         switch node.kind {
         case .select(let operand, let field, _), .has(let operand, let field, _):
             if case .identifier(let name, _) = operand.kind, let issue = review(field, of: name, at: node.point) {
+                found.append(issue)
+            } else if let data = EventMembers(of: operand, names.events), let issue = data.issue(field, at: node.point) {
                 found.append(issue)
             }
         default: break

@@ -110,12 +110,12 @@ struct IssueWording {
                 help: "give a connection there what it needs, and name the connection in `to`")
         case "task", "before", "changes", "event", "source":
             guard !names.events.isEmpty else { return nothing(name, at: place) }
-            let types = names.events.map { "`\($0.name)`" }.joined(separator: ", ")
+            let types = names.events.map { "`\($0.type.name)`" }.joined(separator: ", ")
             return Diagnostic(
                 code: "no-task", "\(types) has no task", at: place, help: "`tasks` holds the tasks of the rule's sources")
         case "comment":
             guard !names.events.isEmpty else { return nothing(name, at: place) }
-            let types = names.events.map { "`\($0.name)`" }.joined(separator: ", ")
+            let types = names.events.map { "`\($0.type.name)`" }.joined(separator: ", ")
             return Diagnostic(code: "no-comment", "\(types) has no comment", at: place, help: "`task_commented` has one")
         case _ where RuleKeys.laterNames.contains(name):
             return Diagnostic(code: "not-built-yet", "`\(name)` is not built yet", at: place, help: RuleKeys.today[name])

@@ -48,7 +48,7 @@ extension RuleReader {
     }
 
     /// Reports a key that is the same for every event.
-    private func constantKey(_ node: YAML.Node, _ what: String, isSwitch: Bool, _ events: [EventType]) -> Diagnostic {
+    private func constantKey(_ node: YAML.Node, _ what: String, isSwitch: Bool, _ events: [EventDefinition]) -> Diagnostic {
         let isOnce = what == "`once`"
         let message =
             isSwitch

@@ -62,7 +62,8 @@ struct RuleReader {
         }
         problems.report(trigger.problems)
         let types = trigger.triggers.map(\.type)
-        let from = self.from(mapping["from"]?.value, types)
+        let events = types.compactMap { surroundings.events[$0] }
+        let from = self.from(mapping["from"]?.value, events)
         // If the rule's events or sources are unknown, its expressions are checked with every field allowed, so that the other
         // errors are still reported.
         let isVague = types.isEmpty || from == nil
@@ -70,7 +71,7 @@ struct RuleReader {
         if let from { problems.all += EventReach(surroundings, from: from).warnings(trigger.places, file: file) }
         let shared = isVague ? SharedNames(sources, isOpen: true, on: cache.base) : cache.names(for: sources)
         let names = RuleNames(
-            shared, rule: name, events: types.isEmpty ? [.taskChanged] : types,
+            shared, rule: name, events: events.isEmpty ? [Self.anyEvent] : events,
             zone: trigger.schedule?.zoneName ?? surroundings.timeZoneName)
         check(trigger.fields, names.types)
         if !isVague { check(trigger.ends, LabelFacts(sources, isOpen: surroundings.isOpen)) }
@@ -81,7 +82,7 @@ struct RuleReader {
         let once = mapping["once"].flatMap { key($0.value, "`once`", &compiler) }
         let throttle = mapping["throttle"].flatMap { passed.contains("throttle") ? nil : self.throttle($0.value, &compiler) }
         problems.all += compiler.takeProblems()
-        let writable = types.contains(where: \.hasTask) && !isVague ? sources : []
+        let writable = events.contains(where: \.hasTask) && !isVague ? sources : []
         var steps = StepReader(surroundings: surroundings, rule: name, sources: writable, compiler: compiler)
         let actions = mapping["do"].map { steps.read($0.value) } ?? []
         if mapping["do"] == nil, !meant.contains("do") {
@@ -111,6 +112,10 @@ struct RuleReader {
             condition: condition, once: once, throttle: throttle, limit: Self.budget(settings), steps: actions,
             zone: trigger.schedule?.zone ?? surroundings.timeZone)
     }
+
+    /// Stands for the events of a rule whose `on` has mistakes.
+    private static let anyEvent = EventDefinition(
+        .taskChanged, "", from: .tasks, EventCatalogue.builtIn[.taskChanged]?.members ?? [], isOpen: true)
 
     // MARK: Keys
 
@@ -150,7 +155,7 @@ struct RuleReader {
         }
     }
 
-    private mutating func from(_ node: YAML.Node?, _ types: [EventType]) -> [String]? {
+    private mutating func from(_ node: YAML.Node?, _ events: [EventDefinition]) -> [String]? {
         guard let node else { return [] }
         if node.items?.isEmpty == true {
             report("wrong-type", "`from` names no source", at: node, help: "name some, or leave `from` out for all")
@@ -162,14 +167,14 @@ struct RuleReader {
         guard reader.diagnostics.all.isEmpty, let json = value?.json else { return nil }
         let names = Settings(["from": json]).texts("from")
         guard !surroundings.isOpen else { return names }
-        let logins = types.contains(where: \.isLogin)
-        let wantsSource = types.contains { !$0.isLogin } || types.isEmpty
+        let logins = events.contains(where: \.isLogin)
+        let wantsSource = events.contains { !$0.isLogin } || events.isEmpty
         let sources = wantsSource ? surroundings.sources.map(\.name) : []
         let connections = logins ? surroundings.connections.map(\.name) : []
         var isFine = true
         for (index, name) in names.enumerated() where !sources.contains(name) && !connections.contains(name) {
             report(
-                unknown: name, at: node.items.map { $0[index] } ?? node, wantsSource: wantsSource, types,
+                unknown: name, at: node.items.map { $0[index] } ?? node, wantsSource: wantsSource, events.map(\.type),
                 among: sources + connections)
             isFine = false
         }

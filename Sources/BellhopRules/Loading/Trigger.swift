@@ -19,9 +19,9 @@ struct ChangeFilter: Sendable, Hashable {
     var to: [String]?
 
     func accepts(_ data: JSON.Object) -> Bool {
-        guard case .object(let changes)? = data["changes"], case .object(let change)? = changes[field] else { return false }
-        return Self.matches(from, change["from"] ?? .null, label: data["before"]?.at("labels", field))
-            && Self.matches(to, change["to"] ?? .null, label: data["task"]?.at("labels", field))
+        guard case .object(let changes)? = data[.changes], case .object(let change)? = changes[field] else { return false }
+        return Self.matches(from, change[.from] ?? .null, label: data[.before]?.at("labels", field))
+            && Self.matches(to, change[.to] ?? .null, label: data[.task]?.at("labels", field))
     }
 
     private static func matches(_ wanted: [String]?, _ raw: JSON, label: JSON?) -> Bool {

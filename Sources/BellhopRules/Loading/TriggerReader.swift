@@ -39,11 +39,12 @@ struct TriggerReader {
 
     private mutating func readType(_ text: String, _ node: Node) {
         let type = EventType(text)
-        if type == .scheduleDue {
+        let definition = surroundings.events[type]
+        if definition?.canBeNamed == false {
             report(
                 "wrong-value", "`schedule_due` needs a schedule in the rule", at: node,
                 help: "write `on: {schedule: \"30 8 * * MON-FRI\"}`")
-        } else if EventType.builtIn.contains(type) {
+        } else if definition != nil {
             if triggers.contains(where: { $0.type == type && $0.changes.isEmpty }) {
                 report("duplicate-event", "`\(text)` is named twice", at: node)
             } else {
@@ -51,24 +52,25 @@ struct TriggerReader {
                 places.append(EventReach.Place(type: type, node: node))
             }
         } else if text.isEmpty {
-            report("wrong-type", "`on` names no event", at: node, help: Self.listing)
+            report("wrong-type", "`on` names no event", at: node, help: listing)
         } else {
-            let names = EventType.builtIn.map(\.name)
+            let names = surroundings.events.types.map(\.name)
             let times =
                 RuleKeys.schedulesInWords[Self.plainWord(text)]
                 ?? (["schedule", "cron"].contains(text) ? "30 8 * * MON-FRI" : nil)
             report(
                 "unknown-event", "there is no event `\(text)`", at: node,
                 help: times.map { "write `on: {schedule: \"\($0)\"}`" } ?? (text == "every" ? "write `on: {every: 15m}`" : nil)
-                    ?? MeantEvent.help(for: text, among: names) ?? Self.listing)
+                    ?? MeantEvent.help(for: text, among: names) ?? listing)
         }
     }
 
     /// `@daily` and `Daily` as `daily`.
     private static func plainWord(_ text: String) -> String { text.lowercased().replacing("@", with: "") }
 
-    private static let listing =
-        "there is " + EventType.builtIn.filter { $0 != .scheduleDue }.map { "`\($0.name)`" }.joined(separator: ", ")
+    private var listing: String {
+        "there is " + surroundings.events.nameable.map { "`\($0.type.name)`" }.joined(separator: ", ")
+    }
 
     private mutating func read(_ mapping: Mapping, _ node: Node) {
         for pair in mapping where RuleKeys.laterInTriggers.contains(pair.name) {
@@ -92,7 +94,7 @@ struct TriggerReader {
 
     private mutating func readChanges(_ pair: Mapping.Pair, _ node: Node) {
         guard pair.name == EventType.taskChanged.name else {
-            if EventType.builtIn.contains(EventType(pair.name)) {
+            if surroundings.events[EventType(pair.name)] != nil {
                 report(
                     "wrong-type", "only `task_changed` takes conditions here", at: pair.key,
                     help: "write `on: \(pair.name)` and `when: …`")

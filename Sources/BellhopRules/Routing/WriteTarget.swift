@@ -18,11 +18,11 @@ struct WriteTargets {
     /// page. Nil for events that no such request can cause.
     func unseen(by step: Step) -> WriteTarget? {
         guard step.mayWriteUnseen(to: frame.facts.readConnections) else { return nil }
-        let type = frame.event?.type
+        let origin = frame.event.map { frame.facts.events[$0.type]?.origin } ?? .tasks
         let own: TaskReference
-        if type?.hasTask ?? true, let reference = frame.reference {
+        if origin == .tasks, let reference = frame.reference {
             own = reference
-        } else if type == .pageChanged {
+        } else if origin == .page {
             own = TaskReference(
                 source: frame.source, key: TaskKey(frame.subject), number: "", title: "", className: "", url: "",
                 subject: frame.subject)

@@ -105,8 +105,7 @@ extension Event {
     /// A rule's schedule is due.
     static func scheduleDue(rule: String, _ occurrence: RuleSchedule.Occurrence, at now: Timestamp) -> Event {
         Event(
-            id: ID(type: .scheduleDue, facts: rule, String(occurrence.due.microseconds)), type: .scheduleDue, source: rule,
-            subject: rule, time: now,
-            data: ["due": .string(occurrence.due.rfc3339), "missed": .int(Int64(occurrence.missed))])
+            .scheduleDue(occurrence.due, missed: occurrence.missed), facts: rule, String(occurrence.due.microseconds),
+            source: rule, subject: rule, at: now)
     }
 }

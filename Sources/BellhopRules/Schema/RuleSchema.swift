@@ -3,7 +3,7 @@ public import BellhopCore
 /// JSON Schemas (draft 2020-12) of rule files and their tests for editors, made from the declarations used for checking.
 public enum RuleSchema {
     /// The schema of a rule file: one rule, or a list under `rules`.
-    public static func rules(actions: [ActionManifest]) -> JSON {
+    public static func rules(actions: [ActionManifest], events: EventCatalogue = .builtIn) -> JSON {
         var rule = SettingSchema.record(RuleKeys.rule)
         rule["properties"]?["on"] = on
         rule["properties"]?["do"] = [
@@ -18,14 +18,16 @@ public enum RuleSchema {
                     "properties": ["rules": ["type": "array", "items": ["$ref": "#/$defs/rule"]]],
                 ],
             ],
-            "$defs": ["rule": rule, "event": event, "expression": expression],
+            "$defs": [
+                "rule": rule, "event": ["enum": .array(events.nameable.map { .string($0.type.name) })], "expression": expression,
+            ],
         ]
     }
 
     /// The schema of a file of tests.
-    public static func tests(actions: [ActionManifest]) -> JSON {
+    public static func tests(actions: [ActionManifest], events: EventCatalogue = .builtIn) -> JSON {
         var test = SettingSchema.record(TestKeys.test)
-        test["properties"]?["given"] = ["type": "array", "items": given]
+        test["properties"]?["given"] = ["type": "array", "items": given(events)]
         test["properties"]?["expect"] = ["type": "array", "items": expectation(actions)]
         var file = SettingSchema.record(TestKeys.file)
         file["properties"]?["tests"] = ["type": "array", "items": test]
@@ -42,10 +44,6 @@ public enum RuleSchema {
     ]
 
     // MARK: Triggers
-
-    private static let event: JSON = [
-        "enum": .array(EventType.builtIn.filter { $0 != .scheduleDue }.map { .string($0.name) })
-    ]
 
     private static var on: JSON {
         let changes: JSON = [
@@ -88,11 +86,9 @@ public enum RuleSchema {
 
     // MARK: Tests
 
-    private static var given: JSON {
+    private static func given(_ events: EventCatalogue) -> JSON {
         var properties = JSON.Object(
-            EventType.builtIn.filter { $0 != .scheduleDue }.map { type in
-                (type.name, type.isLogin ? SettingSchema.record(TestKeys.login) : ["type": "object"])
-            })
+            events.nameable.map { ($0.type.name, SettingSchema.record(TestKeys.members(of: $0))) })
         for setting in [TestKeys.wait, TestKeys.at, TestKeys.source] { properties[setting.name] = SettingSchema.schema(setting) }
         properties["tasks"] = ["type": "array", "items": ["type": "object"], "description": .string(TestKeys.tasks.summary)]
         return ["type": "object", "additionalProperties": false, "properties": .object(properties)]

@@ -81,8 +81,8 @@ struct TestCaseReader {
 
     private mutating func event(_ pair: Mapping.Pair, source node: Node?) -> TestCase.Step? {
         let type = EventType(pair.name)
-        guard EventType.builtIn.contains(type), type != .scheduleDue else {
-            let names = EventType.builtIn.filter { $0 != .scheduleDue }.map(\.name) + ["wait", "at", "tasks"]
+        guard let definition = surroundings.events[type], definition.canBeNamed else {
+            let names = surroundings.events.nameable.map(\.type.name) + ["wait", "at", "tasks"]
             let help =
                 type == .scheduleDue
                 ? "schedules fire by themselves as time passes" : MeantEvent.help(for: pair.name, among: names)
@@ -91,17 +91,18 @@ struct TestCaseReader {
         }
         var facts = TestFacts(file: file, surroundings: surroundings)
         defer { problems.report(facts.problems) }
-        var data = facts.json(pair.value)?.asObject ?? [:]
-        if type.isLogin { data["code"] = facts.code(type, pair.value, data) }
+        var data = facts.data(definition, pair.value)
         let rule = book.compiled.first { $0.summary.types.contains(type) } ?? book.compiled.first
         let fallback =
-            type.isLogin ? data["connection"]?.asString ?? rule?.sources.first ?? "" : rule?.firstSource(surroundings) ?? ""
+            definition.isLogin
+            ? data[.connection]?.asString ?? rule?.sources.first ?? "" : rule?.firstSource(surroundings) ?? ""
         let source = node?.scalarText ?? fallback
-        let place = Diagnostic.Place(pair.key, file: file)
-        if type == .pageChanged { facts.checkPage(pair.value, data) }
-        guard type.hasTask else { return .event(type, source: source, subject: source, data: data, place: place) }
-        guard let (subject, data) = facts.task(type, pair.value, data, source: source) else { return nil }
-        return .event(type, source: source, subject: subject, data: data, place: place)
+        var subject = source
+        if definition.hasTask {
+            guard let task = facts.task(type, pair.value, &data, source: source) else { return nil }
+            subject = "test/\(task.key.text)"
+        }
+        return .event(type, source: source, subject: subject, data: data, place: Diagnostic.Place(pair.key, file: file))
     }
 
     private mutating func tasks(_ node: Node) -> [Scope.ID: [Snapshot]]? {

@@ -88,77 +88,80 @@ struct TestFacts {
         return .null
     }
 
-    /// The subject and data of an event about a task, with derived values filled in.
-    mutating func task(_ type: EventType, _ node: Node, _ data: JSON.Object, source: String) -> (String, JSON.Object)? {
-        guard let place = node["task"] else {
+    /// The members of an event as the test gives them, and the `code` of a login.
+    mutating func data(_ event: EventDefinition, _ node: Node) -> JSON.Object {
+        var reader = SettingsReader<Never>(file: file)
+        var data = reader.settings(node, as: TestKeys.members(of: event), of: "`\(event.type.name)`").values
+        problems.report(reader.diagnostics)
+        if event.isLogin, data[.code]?.asString?.nonEmpty == nil {
+            // The most frequent reason.
+            let code = event[.ok] == nil ? Failure.Reason.sessionExpired : data[.ok] == false ? .unauthenticated : nil
+            data[.code] = .string(code?.rawValue ?? "")
+        }
+        return data
+    }
+
+    /// The task of an event, which goes into `data` with what is derived from it.
+    mutating func task(_ type: EventType, _ node: Node, _ data: inout JSON.Object, source: String) -> Snapshot? {
+        guard let place = node[.task] else {
             report("missing-key", "`\(type.name)` is about a task", at: node, help: "add `task: {id: …}`")
             return nil
         }
         guard let task = snapshot(place, source: source) else { return nil }
-        var data = data
-        data["task"] = task.json(source: source)
-        if type == .taskRemoved, data["reason"] == nil { data["reason"] = .string(RemovalReason.closed.rawValue) }
-        if type == .taskCommented {
-            guard let comment = comment(node) else { return nil }
-            data["comment"] = comment
-        }
-        if type == .taskChanged {
+        var content = EventContent.taskCreated(task, in: source)
+        switch type {
+        case .taskRemoved:
+            let reason = data[.reason]?.asString.flatMap(RemovalReason.init) ?? .closed
+            content = .taskRemoved(task, reason, in: source)
+        case .taskCommented:
+            guard let comment = comment(node, on: task, source: source) else { return nil }
+            content = comment
+        case .taskChanged:
             guard let before = before(task, node, source: source) else { return nil }
             guard case .changed(let changes)? = Change(from: before, to: task) else {
-                report("wrong-value", "`before` and `task` are equal", at: node["before"] ?? node)
+                report("wrong-value", "`before` and `task` are equal", at: node[.before] ?? node)
                 return nil
             }
-            data["before"] = before.json(source: source)
-            data["changes"] = .object(JSON.Object(changes.map { ($0.field, ["from": $0.from, "to": $0.to]) }))
+            content = .taskChanged(task, before: before, changes, in: source)
+        default: break
         }
-        return ("test/\(task.key.text)", data)
+        for (name, value) in content.data { data[name] = value }
+        return task
     }
 
-    /// The added comment: by default one by somebody else, visible to the customer.
-    private mutating func comment(_ node: Node) -> JSON? {
-        guard let place = node["comment"] else {
+    /// An added comment: by default one by somebody else, visible to the customer.
+    private mutating func comment(_ node: Node, on task: Snapshot, source: String) -> EventContent? {
+        guard let place = node[.comment] else {
             report("missing-key", "`task_commented` needs a comment", at: node, help: "add `comment: {text: …}`")
             return nil
         }
         var reader = SettingsReader<Never>(file: file)
-        let settings = reader.settings(place, as: TestKeys.comment, of: "`comment`")
-        problems.report(reader.diagnostics)
-        var time: JSON = .null
-        if let text = settings.text("time") {
-            guard let moment = Timestamp(rfc3339: text) ?? Timestamp(serviceNow: text) else {
-                report("wrong-type", "`time` is a time such as 2026-01-05T09:00:00Z", at: place["time"] ?? place)
+        let values = reader.settings(place, as: TestKeys.comment, of: "`comment`").values
+        // Its problems were reported with those of the event.
+        var time: Timestamp?
+        if let text = values[.time]?.asString {
+            time = Timestamp(rfc3339: text) ?? Timestamp(serviceNow: text)
+            if time == nil {
+                report("wrong-type", "`time` is a time such as 2026-01-05T09:00:00Z", at: place[.time] ?? place)
                 return nil
             }
-            time = .string(moment.rfc3339)
         }
-        return [
-            "text": .string(settings.text("text") ?? ""), "author": .string(settings.text("author") ?? ""),
-            "kind": .string(settings.text("kind") ?? "comments"), "time": time, "own": .bool(settings.boolean("own") ?? false),
-            "proved": .bool(settings.boolean("proved") ?? true),
-        ]
-    }
-
-    /// Checks that a changed page has its text before and after.
-    mutating func checkPage(_ node: Node, _ data: JSON.Object) {
-        for name in ["page", "before", "after", "diff"] where data[name] == nil {
-            report(
-                "missing-key", "`page_changed` needs `\(name)`", at: node, help: "such as `page: {url: …, title: …}`, `diff: …`")
-        }
-        for pair in node.mapping?.pairs ?? [] where !["page", "before", "after", "diff"].contains(pair.name) {
-            report("unknown-key", "`page_changed` has no `\(pair.name)`", at: pair.key)
-        }
+        func text(_ key: EventKey) -> String { values[key]?.asString ?? "" }
+        return .taskCommented(
+            task, text(.text), author: text(.author), kind: text(.kind).nonEmpty ?? "comments", time: time,
+            own: values[.own] == true, proved: values[.proved] != false, in: source)
     }
 
     /// The task before the change: the same except for `before` or `changes`.
     private mutating func before(_ task: Snapshot, _ node: Node, source: String) -> Snapshot? {
-        if let place = node["before"] { return snapshot(place, source: source, on: task) }
-        guard let changes = node["changes"]?.mapping else {
+        if let place = node[.before] { return snapshot(place, source: source, on: task) }
+        guard let changes = node[.changes]?.mapping else {
             report("missing-key", "`task_changed` needs the earlier state", at: node, help: "add `before: {state: 1}`, say")
             return nil
         }
         var before = task
         for pair in changes {
-            guard let from = pair.value["from"] else { continue }
+            guard let from = pair.value[.from] else { continue }
             let text = from.isNull ? "" : from.scalarText ?? ""
             switch pair.name {
             case "number": before.number = text
@@ -173,4 +176,9 @@ struct TestFacts {
     mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
         problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }
+}
+
+extension Node {
+    /// The value that a test gives for a member of an event.
+    subscript(key: EventKey) -> Node? { self[key.rawValue] }
 }

@@ -21,26 +21,41 @@ enum TestKeys {
     static let tasks = Setting("tasks", .json, "The tasks that the sources show from here on.")
     static let source = Setting("source", .name, "The source of the event; the rule's first `from`, unless it is said.")
 
-    /// The `comment` of a given `task_commented`.
-    static let comment: [Setting] = [
-        Setting("text", .text, required: true, "The text of the line."),
-        Setting("author", .text, "The author's user name."),
-        Setting("kind", .oneOf(["comments", "work_notes"]), default: "comments", "The journal it is in."),
-        Setting("time", .text, "When it was written."),
-        Setting("own", .boolean, "Whether a rule's own comment is meant."),
-        Setting("proved", .boolean, default: "true", "Whether it is certain that it is an entry of its own."),
-    ]
+    /// The members of a given event. A test may leave out most, and writes a task and its changes in its own way.
+    static func members(of event: EventDefinition) -> [Setting] {
+        event.members.map { member in
+            var member = member
+            switch (EventKey(rawValue: member.name), event.hasTask) {
+            case (.task, true), (.before, true), (.changes, true): member.type = .json
+            case (.comment, true): member.type = .record(comment)
+            default: member = partial(member)
+            }
+            member.required = member.required && event.origin == .page
+            return member
+        }
+    }
 
-    /// A given login, or the end of a session.
-    static let login: [Setting] = [
-        Setting("connection", .name, "The connection that logged in."),
-        Setting("user", .text, "The user name."),
-        Setting("ok", .boolean, "Whether the login went well."),
-        Setting("reason", .text, "What went wrong, in a sentence."),
-        Setting(
-            "code", .oneOf([""] + Failure.Reason.allCases.map(\.rawValue)), default: "unauthenticated",
-            "The name of what went wrong; empty where the login went well."),
-    ]
+    private static func partial(_ member: Setting) -> Setting {
+        var member = member
+        if case .record(let members) = member.type {
+            member.type = .record(
+                members.map { member in
+                    var member = partial(member)
+                    member.required = false
+                    return member
+                })
+        }
+        return member
+    }
+
+    /// The `comment` of a given `task_commented`.
+    static let comment = EventCatalogue.comment.map { member in
+        var member = member
+        let key = EventKey(rawValue: member.name)
+        member.required = key == .text
+        member.fallback = key == .kind ? "comments" : key == .proved ? "true" : nil
+        return member
+    }
 
     /// Settings beside an expected action.
     static let expectation: [Setting] = [

@@ -128,7 +128,7 @@ struct TestRun {
 
     /// Updates the source's snapshot from the event.
     private mutating func remember(_ event: Event) {
-        guard event.type.hasTask, let task = event.task else { return }
+        guard book.facts.events[event.type]?.hasTask == true, let task = event.task else { return }
         for scope in book.scopes(of: event.source) {
             var list = tasks[scope] ?? []
             let place = list.firstIndex { $0.key == task.key }

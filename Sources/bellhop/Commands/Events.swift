@@ -36,7 +36,7 @@ struct Events: AsyncParsableCommand {
         if let since {
             do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
         }
-        let types = EventType.builtIn.map(\.name)
+        let types = EventCatalogue.builtIn.types.map(\.name)
         for name in type where !types.contains(name) {
             let meant = MeantEvent.type(for: name).map { "did you mean `\($0.name)`?" }
             let help = meant ?? Suggestion.didYouMean(name, among: types) ?? "there is \(types.joined(separator: ", "))"
@@ -106,58 +106,52 @@ struct Events: AsyncParsableCommand {
             "\(Paint.dim(String(event["time"].words(in: zone).dropFirst(5))))  \(Paint.dim(String(id)))  "
             + "\(Paint.cyan(type.padded(to: 14)))  "
         let source = event["source"]?.asString ?? ""
-        Console.data("\(head)\(source.singleLine): \(Self.summary(event, in: zone))".wrapped(to: Screen.dataWidth, indent: 4))
+        Console.data(
+            "\(head)\(source.singleLine): \(Event(cloudEvent: event).map { Self.summary($0, in: zone) } ?? "")".wrapped(
+                to: Screen.dataWidth, indent: 4))
     }
 
     /// An event in a few words.
-    static func summary(_ event: JSON, in zone: TimeZoneTable) -> String {
-        let data = event["data"]
-        let since = data?["since"].words(in: zone) ?? "-"
-        switch event["type"]?.asString {
-        case EventType.sourceRecovered.name:
-            let error = data?["error"]?.asString ?? ""
-            return "works again; it failed since \(since)\(error.isEmpty ? "" : " (\(error))")".singleLine
-        case EventType.sourceFailing.name:
-            return "failing since \(since): \(data?["error"]?.asString ?? "")".singleLine
-        case EventType.sessionExpired.name:
-            let reason = data?["reason"]?.asString ?? ""
-            return
-                "the server ended the session of \(data?["user"]?.asString ?? "")\(reason.isEmpty ? "" : " (\(reason))"); a new login follows"
-                .singleLine
-        default: break
-        }
-        if let task = data?["task"] {
-            let number = task["number"]?.asString ?? task["id"]?.asString ?? ""
-            let title = task["title"]?.asString ?? ""
-            if let comment = data?["comment"] {
-                let author = comment["author"]?.asString ?? ""
-                return "\(number) \(author.isEmpty ? "somebody" : author): \(comment["text"]?.asString ?? "")".singleLine.cut(
-                    to: 200)
+    static func summary(_ event: Event, in zone: TimeZoneTable) -> String {
+        let data = event.data
+        func text(_ key: EventKey) -> String { data[key]?.asString ?? "" }
+        /// A text in brackets, if there is one.
+        func note(_ text: String) -> String { text.isEmpty ? "" : " (\(text))" }
+        let since = data[.since].words(in: zone)
+        let words: String
+        switch event.type {
+        case .sourceRecovered: words = "works again; it failed since \(since)\(note(text(.error)))"
+        case .sourceFailing: words = "failing since \(since): \(text(.error))"
+        case .sourceHeld:
+            let counts = data[.counts]
+            func count(_ key: EventKey) -> Int64 { counts?[key]?.asInt ?? 0 }
+            let fields = (data[.fields]?.asArray ?? []).compactMap(\.asString).joined(separator: ", ")
+            words =
+                count(.changed) > 0
+                ? "held back: \(count(.changed)) of \(count(.known)) tasks changed alike (\(fields))"
+                : "held back: \(count(.new)) new and \(count(.gone)) gone of \(count(.known)) tasks"
+        case .sessionExpired:
+            words = "the server ended the session of \(text(.user))\(note(text(.reason))); a new login follows"
+        case .loginEvent, .keychainLoginEvent:
+            let isRefused = [Failure.Reason.unauthenticated, .mfaRequired, .loginRequired].map(\.rawValue).contains(text(.code))
+            let outcome = event.isSuccessfulLogin ? "logged in" : isRefused ? "was refused" : "could not log in"
+            words = "\(text(.user)) \(outcome)\(text(.reason).isEmpty ? "" : ": \(text(.reason))")"
+        case .scheduleDue:
+            let missed = data[.missed]?.asInt ?? 0
+            words = "due \(data[.due].words(in: zone))\(missed > 0 ? ", \(missed) missed before" : "")"
+        default:
+            guard let task = event.task else {
+                if let error = data[.error]?[.message]?.asString { return error.singleLine }
+                return JSON.object(data).text.singleLine.cut(to: 120)
             }
-            if let changes = Event(cloudEvent: event)?.changesInWords { return "\(number) \(changes)".singleLine }
-            let reason = data?["reason"]?.asString.map { " (\($0))" } ?? ""
-            return "\(number) \(title)\(reason)".singleLine
-        }
-        if let ok = data?["ok"]?.asBool {
-            let user = data?["user"]?.asString ?? ""
-            let reason = data?["reason"]?.asString ?? ""
-            let isRefused = ["unauthenticated", "mfa_required", "login_required"].contains(data?["code"]?.asString ?? "")
-            let outcome = ok ? "logged in" : isRefused ? "was refused" : "could not log in"
-            return "\(user) \(outcome)\(reason.isEmpty ? "" : ": \(reason)")".singleLine
-        }
-        if let error = data?["error"] { return (error["message"]?.asString ?? error.asString ?? "").singleLine }
-        if data?["due"]?.asString != nil {
-            let missed = data?["missed"]?.asInt ?? 0
-            return "due \(data?["due"].words(in: zone) ?? "")\(missed > 0 ? ", \(missed) missed before" : "")"
-        }
-        if let counts = data?["counts"] {
-            let known = counts["known"]?.asInt ?? 0
-            if let changed = counts["changed"]?.asInt, changed > 0 {
-                let fields = (data?["fields"]?.asArray ?? []).compactMap(\.asString).joined(separator: ", ")
-                return "held back: \(changed) of \(known) tasks changed alike (\(fields))".singleLine
+            let number = task.number.isEmpty ? task.key.text : task.number
+            if let comment = data[.comment] {
+                let author = comment[.author]?.asString ?? ""
+                words = "\(number) \(author.isEmpty ? "somebody" : author): \(comment[.text]?.asString ?? "")"
+                return words.singleLine.cut(to: 200)
             }
-            return "held back: \(counts["new"]?.asInt ?? 0) new and \(counts["gone"]?.asInt ?? 0) gone of \(known) tasks"
+            words = "\(number) \(event.changesInWords ?? task.title + note(text(.reason)))"
         }
-        return (data?.text ?? "").singleLine.cut(to: 120)
+        return words.singleLine
     }
 }

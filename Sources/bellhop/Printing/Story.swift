@@ -49,7 +49,7 @@ final class Story: Sendable {
                 "\(source): \(tasks) existing task\(tasks == 1 ? "" : "s") recorded; no events for \(tasks == 1 ? "it" : "them")")
         case .event(let event):
             say(
-                "event", .cyan, "\(event.type.name)  \(event.source): \(Events.summary(event.cloudEvent, in: zone))",
+                "event", .cyan, "\(event.type.name)  \(event.source): \(Events.summary(event, in: zone))",
                 id: event.shortID)
         case .eventDropped(let event):
             say("dead", .red, "\(event.type.name)  \(event.source): \(signal.message)", id: event.shortID)

@@ -21,10 +21,32 @@ enum ReferenceText {
         case "filter settings": table(FilterReference.settings)
         case "filter operators": filterOperators
         case "not built": notBuilt
+        case "events": events
         case "signals": SignalText.signals
         case "metrics": SignalText.metrics
         default: nil
         }
+    }
+
+    // MARK: Events
+
+    private static var events: String {
+        "| type | when | `data` |\n|---|---|---|\n"
+            + EventCatalogue.builtIn.definitions.map { event in
+                "| `\(event.type.name)` | \(event.summary) | \(event.members.map(member).joined(separator: ", ")) |\n"
+            }.joined()
+    }
+
+    /// A member of an event's data with what is not obvious about it.
+    private static func member(_ member: Setting) -> String {
+        var notes = member.summary.isEmpty ? [] : [member.summary]
+        switch member.type {
+        case .record(let members) where members.map(\.name) != Snapshot.ownNames:
+            notes.append(members.map(Self.member).joined(separator: ", "))
+        case .oneOf(let names) where names.count <= 4: notes.append(names.map { "`\($0)`" }.joined(separator: ", "))
+        default: break
+        }
+        return "`\(member.name)`" + (notes.isEmpty ? "" : " (\(notes.joined(separator: ": ")))")
     }
 
     // MARK: Kinds

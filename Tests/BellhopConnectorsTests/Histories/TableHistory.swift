@@ -170,7 +170,7 @@ struct TableHistory {
         for stored in try await store.events(EventQuery(after: sequence, limit: 100_000)) {
             sequence = stored.sequence
             let event = stored.event
-            guard event.type.hasTask, let task = event.task else { continue }
+            guard EventCatalogue.builtIn[event.type]?.hasTask == true, let task = event.task else { continue }
             let key = task.key.text
             let known = reported[key] ?? nil
             switch event.type {

@@ -139,7 +139,9 @@ struct History {
                 differences.append("\(what) of \(key): \(found[key] ?? []), not \(world.reported[key] ?? [])")
             }
         }
-        let events = try await bench.store.events(EventQuery(limit: 100_000)).map(\.event).filter { $0.type.hasTask }
+        let events = try await bench.store.events(EventQuery(limit: 100_000)).map(\.event).filter {
+            EventCatalogue.builtIn[$0.type]?.hasTask == true
+        }
         compare(
             "events",
             Dictionary(grouping: events) { $0.task?.key.text ?? "" }.mapValues {

@@ -109,7 +109,6 @@ import Testing
         #expect(written.match(piece) != nil)
         piece.text = "Please open it."
         #expect(written.match(piece) == nil)
-        #expect(piece.json(own: false)["proved"] == false)
     }
 
     @Test func `a comment by another author is never ours, whatever its text`() async throws {

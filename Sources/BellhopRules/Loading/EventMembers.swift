@@ -1,0 +1,84 @@
+import BellhopCore
+import CEL
+
+/// The declared members of `event.data`, or of an object in it, that a part of an expression stands for.
+struct EventMembers {
+    private let path: [String]
+    private let events: [EventDefinition]
+    private var members: [Setting]
+
+    /// Nil for any other part, and where any member may follow.
+    init?(of node: CEL.Node, _ events: [EventDefinition]) {
+        guard !events.isEmpty, !events.contains(where: \.isOpen), let path = Self.path(of: node),
+            path.starts(with: ["event", "data"])
+        else { return nil }
+        self.path = path
+        self.events = events
+        members = events.flatMap(\.members)
+        for name in path.dropFirst(2) {
+            var inner: [Setting] = []
+            for member in members where member.name == name {
+                guard case .record(let its) = member.type else { return nil }
+                inner += its
+            }
+            members = inner
+        }
+        if members.isEmpty { return nil }
+    }
+
+    private static func path(of node: CEL.Node) -> [String]? {
+        switch node.kind {
+        case .identifier(let name, _): [name]
+        case .select(let operand, let field, _): path(of: operand).map { $0 + [field] }
+        default: nil
+        }
+    }
+
+    /// The problem of a member that no event of the rule has.
+    func issue(_ name: String, at range: Range<Int>) -> Issue? {
+        if members.contains(where: { $0.name == name }) { return nil }
+        var seen: Set<String> = []
+        let known = members.map(\.name).filter { seen.insert($0).inserted }
+        let types = Set(events.map { "`\($0.type.name)`" }).sorted().joined(separator: ", ")
+        return Issue(
+            code: "unknown-field", message: "`\(path.joined(separator: "."))` of \(types) has no `\(name)`", range: range,
+            help: Suggestion.didYouMean(name, among: known)
+                ?? "there is " + known.map { "`\($0)`" }.joined(separator: ", "))
+    }
+
+    /// The type of a member, such as `event.data.ok`; nil if it is not declared, or not the same in all events of the rule.
+    static func type(of node: CEL.Node, _ events: [EventDefinition]) -> SettingType? {
+        guard case .select(let owner, let name, _) = node.kind, let data = EventMembers(of: owner, events) else { return nil }
+        let types = Set(data.members.filter { $0.name == name }.map(\.type))
+        return types.count == 1 ? types.first : nil
+    }
+}
+
+extension ExpressionReview {
+    /// Warns if a member of `event.data` is compared with a constant that it never is.
+    mutating func lookAtData(_ member: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
+        guard let type = EventMembers.type(of: member, names.events) else { return }
+        for other in others {
+            guard case .literal(let constant) = other.kind, let help = type.exclusion(of: constant) else { continue }
+            return report("never-equal", "`\(text(member))` is never \(text(other))", at: comparison.range, help: help)
+        }
+    }
+}
+
+extension SettingType {
+    /// What a value of this type is instead of this constant; nil if it may be the constant.
+    fileprivate func exclusion(of constant: Value) -> String? {
+        switch (self, constant) {
+        case (_, .null), (.text, .string), (.boolean, .bool), (.integer, .int), (.integer, .uint), (.integer, .double): nil
+        case (.oneOf(let names), .string(let text)):
+            names.contains(text)
+                ? nil
+                : Suggestion.didYouMean(text, among: names)
+                    ?? "it is one of " + names.filter { !$0.isEmpty }.map { "`\($0)`" }.joined(separator: ", ")
+        case (.text, _), (.oneOf, _): "it is a text"
+        case (.boolean, _): "it is `true` or `false`"
+        case (.integer, _): "it is a number"
+        default: nil
+        }
+    }
+}
