@@ -1,39 +1,39 @@
-public import BellhopCore
+import BellhopCore
 import Synchronization
 
 extension SQLiteStore: Store {
     // Sources.
 
-    public func open(_ scope: Scope, source: String, at now: Timestamp) async throws(StoreError) -> SourceMemory {
+    func open(_ scope: Scope, source: String, at now: Timestamp) async throws(StoreError) -> SourceMemory {
         opened.withLock { _ = $0.insert(scope.id) }
         return try await write { try $0.open(scope, source: source, at: now) }
     }
 
-    public func remembered(_ keys: [TaskKey], in scope: Scope.ID) async throws(StoreError) -> [TaskKey: RememberedTask] {
+    func remembered(_ keys: [TaskKey], in scope: Scope.ID) async throws(StoreError) -> [TaskKey: RememberedTask] {
         try await read { try $0.remembered(keys, in: scope) }
     }
 
-    public func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
+    func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
         try await read { try $0.tasks(in: scopes) }
     }
 
-    public func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: Int] {
+    func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: Int] {
         guard !subjects.isEmpty else { return [:] }
         return try await read { try $0.writes(to: subjects, since: since) }
     }
 
-    public func comments(
+    func comments(
         on subjects: [String], since: Timestamp
     ) async throws(StoreError) -> [String: [WrittenComment]] {
         guard !subjects.isEmpty else { return [:] }
         return try await read { try $0.comments(on: subjects, since: since) }
     }
 
-    public func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult {
+    func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult {
         try await write { try $0.commit(poll) }
     }
 
-    public func setHealth(
+    func setHealth(
         _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverRest?
     ) async throws(StoreError) {
         try await write { try $0.setHealth(health, of: scope, events: events, rest: rest) }
@@ -41,30 +41,28 @@ extension SQLiteStore: Store {
 
     // The bus.
 
-    @discardableResult
-    public func append(_ events: [Event]) async throws(StoreError) -> Int {
+    func append(_ events: [Event]) async throws(StoreError) -> Int {
         guard !events.isEmpty else { return 0 }
         return try await write { try $0.append(events) }
     }
 
     /// Limits the bytes too, so fewer than `limit` events does not mean these are the last. An unreadable event is skipped, and
     /// counted in the status.
-    public func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] {
+    func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] {
         while true {
             let (events, damaged) = try await read { try $0.unrouted(limit: limit) }
             if damaged.isEmpty { return events }
-            try await write { try $0.passOver(damaged) }
+            try await write { try $0.skipUnreadable(damaged) }
             if !events.isEmpty { return events }
         }
     }
 
-    public func state(for keys: [StateKey]) async throws(StoreError) -> RuleState {
+    func state(for keys: [StateKey]) async throws(StoreError) -> RuleState {
         guard !keys.isEmpty else { return [:] }
         return try await read { try $0.state(for: keys) }
     }
 
-    @discardableResult
-    public func route(_ routing: Routing) async throws(StoreError) -> RouteResult {
+    func route(_ routing: Routing) async throws(StoreError) -> RouteResult {
         let result = try await attempt { try $0.route(routing) }
         if case .failure(let conflict as RouteConflict) = result { return .conflict(conflict) }
         return try get(result)
@@ -74,19 +72,19 @@ extension SQLiteStore: Store {
 
     /// A rule sees the events after the sequence returned here: the last one when the rule was first loaded, 0 if there was none.
     /// A rule that is missing is forgotten, except for its `once` state; if it comes back, it starts anew.
-    public func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
+    func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
         try await write { try $0.register(rules, at: now) }
     }
 
-    public func nextTimer() async throws(StoreError) -> Timestamp? {
+    func nextTimer() async throws(StoreError) -> Timestamp? {
         try await read { try $0.nextTimer() }
     }
 
-    public func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer] {
+    func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer] {
         try await read { try $0.dueTimers(at: now, limit: limit) }
     }
 
-    public func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer] {
+    func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer] {
         guard !ids.isEmpty else { return [] }
         return try await read { try $0.timers(ids) }
     }
@@ -96,75 +94,72 @@ extension SQLiteStore: Store {
     /// Takes at most one delivery per lane, and only after all earlier ones of its lane are done, dead, dropped or held. A held
     /// delivery waits for a person, perhaps for days, and so blocks no others; if it is retried, it comes late. A delivery whose
     /// content this program cannot read becomes dead.
-    public func claim(
+    func claim(
         limit: Int, room: [String: Room], others: Int, until: Timestamp, at now: Timestamp
     ) async throws(StoreError) -> Claimed {
         try await write { try $0.claim(limit: limit, room: room, others: others, until: until, at: now) }
     }
 
-    public func rests() async throws(StoreError) -> [ReceiverRest] {
+    func rests() async throws(StoreError) -> [ReceiverRest] {
         try await read { try $0.rests() }
     }
 
-    public func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool] {
+    func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool] {
         guard !finishes.isEmpty else { return [] }
         return try await write { try $0.finish(finishes) }
     }
 
-    @discardableResult
-    public func rescue(everything: Bool, at now: Timestamp) async throws(StoreError) -> Int {
+    func rescue(everything: Bool, at now: Timestamp) async throws(StoreError) -> Int {
         try await write { try $0.rescue(everything: everything, at: now) }
     }
 
-    public func wake(receiver: String, at now: Timestamp) async throws(StoreError) {
+    func wake(receiver: String, at now: Timestamp) async throws(StoreError) {
         try await write { try $0.wake(receiver: receiver, at: now) }
     }
 
-    public func bringForward(at now: Timestamp) async throws(StoreError) {
+    func bringForward(at now: Timestamp) async throws(StoreError) {
         try await write { try $0.bringForward(at: now) }
     }
 
-    public func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp? {
+    func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp? {
         try await read { try $0.nextDue(excluding: receivers) }
     }
 
     /// A retry makes dead or held deliveries available again with all their attempts, and sends waiting ones at once; it ignores
     /// the expiry. Running ones are left alone.
-    @discardableResult
-    public func decide(
-        _ decision: Decision, on deliveries: [Delivery.ID], at now: Timestamp
+    func apply(
+        _ command: DeliveryCommand, to deliveries: [Delivery.ID], at now: Timestamp
     ) async throws(StoreError) -> Int {
         guard !deliveries.isEmpty else { return 0 }
-        return try await write { try $0.decide(decision, on: deliveries, at: now) }
+        return try await write { try $0.apply(command, to: deliveries, at: now) }
     }
 
     // Looking.
 
-    public func status() async throws(StoreError) -> StoreStatus {
+    func status() async throws(StoreError) -> StoreStatus {
         try await read { try $0.status() }
     }
 
-    public func events(_ query: EventQuery) async throws(StoreError) -> EventPage {
+    func events(_ query: EventQuery) async throws(StoreError) -> EventPage {
         try await read { try $0.events(query) }
     }
 
-    public func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
+    func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
         try await read { try $0.span(of: query) }
     }
 
-    public func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan? {
+    func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan? {
         try await read { try $0.span(of: query) }
     }
 
-    public func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord] {
+    func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord] {
         try await read { try $0.deliveries(query) }
     }
 
     /// Deletes in steps of a thousand rows, each its own independent transaction, so that others do not wait long. Unrouted
     /// events, held deliveries, and scopes that this process has opened stay; removed tasks are remembered at least as long as
     /// events are kept.
-    @discardableResult
-    public func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
+    func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
         var count = 0
         var step: Session.PruningStep? = .events(after: 0)
         let scopes = opened.withLock { $0 }
@@ -178,11 +173,11 @@ extension SQLiteStore: Store {
 
     // Notes.
 
-    public func note(_ key: String) async throws(StoreError) -> JSON? {
+    func note(_ key: String) async throws(StoreError) -> JSON? {
         try await read { try $0.note(key) }
     }
 
-    public func setNote(_ key: String, to value: JSON?) async throws(StoreError) {
+    func setNote(_ key: String, to value: JSON?) async throws(StoreError) {
         try await write { try $0.setNote(key, to: value) }
     }
 }

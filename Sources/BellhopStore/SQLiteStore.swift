@@ -1,11 +1,11 @@
-public import BellhopCore
+import BellhopCore
 import Synchronization
 
 /// The store in a SQLite file, in write-ahead mode with every commit on disk before it is answered.
 ///
 /// A class, because it owns unique things: the connections, the queue of writers and the lock on the file. One connection writes,
 /// in transactions that callers share; a few others read beside it.
-public final class SQLiteStore: Sendable {
+final class SQLiteStore: Sendable {
     let path: String
     let connections: Connections
     let writing: GroupCommit
@@ -31,15 +31,9 @@ public final class SQLiteStore: Sendable {
         writing = GroupCommit(connections, log: log, faults: faults)
     }
 
-    /// Opens the store at `path` for the agent. Creates it if there is none. Upgrades an older version's store after copying it
-    /// to `PATH.schema-N`. Waits for the disk.
-    ///
-    /// - Throws: `.busy` when another process has it, `.newer`, `.damaged`, `.cannotOpen`, `.full`.
-    public static func open(path: String) throws(StoreError) -> SQLiteStore {
-        try open(path: path, migrator: Migrator(), faults: nil)
-    }
-
-    static func open(path: String, migrator: Migrator, faults: StatementFaults?) throws(StoreError) -> SQLiteStore {
+    static func open(
+        path: String, migrator: Migrator = Migrator(), faults: StatementFaults? = nil
+    ) throws(StoreError) -> SQLiteStore {
         let lock = try StoreLock(path: path)
         try StoreFile.prepare(path)
         try lock.take(path)
@@ -66,9 +60,7 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// Opens the store at `path` for reading, whether an agent runs or not. Only the queries under *Looking* in ``Store``, notes
-    /// and other reads work.
-    public static func openForReading(path: String) throws(StoreError) -> SQLiteStore {
+    static func openForReading(path: String) throws(StoreError) -> SQLiteStore {
         try StoreFile.require(path)
         return try translating(path) {
             let database = try Database(path: path, .reading)
@@ -81,10 +73,7 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// A store in memory, for tests and trials.
-    public static func inMemory() throws(StoreError) -> SQLiteStore { try inMemory(faults: nil) }
-
-    static func inMemory(faults: StatementFaults?) throws(StoreError) -> SQLiteStore {
+    static func inMemory(faults: StatementFaults? = nil) throws(StoreError) -> SQLiteStore {
         try translating("in memory") {
             let database = try Database(path: ":memory:", .writing)
             try Migrator().migrate(Session(database), from: 0)
@@ -93,8 +82,7 @@ public final class SQLiteStore: Sendable {
         }
     }
 
-    /// Finishes pending writes and releases the file and its lock. The store cannot be used afterwards.
-    public func close() async throws(StoreError) {
+    func close() async throws(StoreError) {
         if !isReadOnly { await writing.close() }
         connections.close()
         lock?.release()

@@ -83,11 +83,11 @@ struct StoreLink {
         }
     }
 
-    private func open(_ inquiry: Inquiry) throws(InquiryError) -> SQLiteStore {
+    private func open(_ inquiry: Inquiry) throws(InquiryError) -> any Store {
         do throws(StoreError) {
             // Report a missing store instead of creating it.
-            guard inquiry.changes, Files.exist(store) else { return try SQLiteStore.openForReading(path: store) }
-            return try SQLiteStore.open(path: store)
+            guard inquiry.changes, Files.exist(store) else { return try Stores.openForReading(store) }
+            return try Stores.open(store)
         } catch {
             throw InquiryError(error)
         }
@@ -98,7 +98,7 @@ extension Inquiry {
     /// Whether it writes to the store.
     var changes: Bool {
         switch self {
-        case .decide, .keepRefusal: true
+        case .apply, .keepRefusal: true
         case .status, .events, .deliveries, .tasks, .keychainChanged: false
         }
     }

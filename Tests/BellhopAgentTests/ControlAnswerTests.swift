@@ -38,10 +38,10 @@ private final class Rows: Sendable {
     /// A store with so many events, and one who answers for it on a socket.
     private func withAgent(
         events: Int, bytes: Int = 1000, bell: Bell = Bell(), clock: TestClock = TestClock(),
-        _ body: (SQLiteStore, String) async throws -> Void
+        _ body: (any Store, String) async throws -> Void
     ) async throws {
         let folder = try TemporaryFolder()
-        let store = try SQLiteStore.open(path: folder.path + "/bellhop.db")
+        let store = try Stores.open(folder.path + "/bellhop.db")
         for start in stride(from: 0, to: events, by: 1000) {
             try await store.append((start..<min(events, start + 1000)).map { Self.event($0, bytes: bytes) })
         }
@@ -198,7 +198,7 @@ private final class Rows: Sendable {
 
     @Test func `an answer is read from the store in pages, which are smaller where rows are large`() async throws {
         let folder = try TemporaryFolder()
-        let store = try SQLiteStore.open(path: folder.path + "/bellhop.db")
+        let store = try Stores.open(folder.path + "/bellhop.db")
         try await store.append((0..<1100).map { Self.event($0, bytes: 10) })
         try await store.append((2000..<2060).map { Self.event($0, bytes: 200_000) })
         var answer = Inquirer(store: store, clock: TestClock()).answer(.events(EventQuery(limit: .max)))

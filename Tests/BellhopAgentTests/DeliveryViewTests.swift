@@ -14,7 +14,7 @@ import Testing
 
     /// A delivery of a message to `ops`, as answered for its id or in the list.
     private func shown(whole: Bool, kind: String?) async throws -> JSON {
-        let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
+        let (store, clock) = (try Stores.inMemory(), TestClock())
         let occasion = Occasion.event(Event.ID("1"))
         let delivery = Delivery(
             id: Delivery.ID(occasion: occasion.id, rule: "tell", step: StepPath("0"), receiver: "ops"), revision: "1",

@@ -11,7 +11,7 @@ import Testing
 
     /// The status of a source in this activity.
     private func source(
-        _ activity: SourceActivity?, in store: SQLiteStore, clock: TestClock
+        _ activity: SourceActivity?, in store: any Store, clock: TestClock
     ) async throws -> JSON {
         let agent = Inquirer.Agent(
             facts: { [:] }, sources: { [("incidents", Self.scope)] }, underway: { activity.map { ["incidents": $0] } ?? [:] },
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test func `a source that is preparing is shown with its start time, and is new afterwards`() async throws {
-        let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
+        let (store, clock) = (try Stores.inMemory(), TestClock())
         let began = clock.now
         await clock.advance(by: .seconds(1))
         let preparing = try await source(SourceActivity(kind: .preparing, since: began), in: store, clock: clock)
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `a long poll is shown with its start time, and a failing source as failing`() async throws {
-        let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
+        let (store, clock) = (try Stores.inMemory(), TestClock())
         _ = try await store.open(Self.scope, source: "incidents", at: clock.now)
         let commit = PollCommit(
             scope: Self.scope.id, source: "incidents", expectedTurn: 0, at: clock.now, cursor: nil, answer: nil, present: [],
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test func `resting receivers are shown with their reason and waiting deliveries until the rest ends`() async throws {
-        let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
+        let (store, clock) = (try Stores.inMemory(), TestClock())
         let occasion = Occasion.event(Event.ID("1"))
         let deliveries = ["0", "1", "2"].map { step in
             Delivery(
@@ -86,7 +86,7 @@ import Testing
     private static func rule(_ status: JSON) -> JSON? { status["rules"]?.asArray?.first }
 
     @Test func `a rule that is turned off is shown as off, without the error of its last run`() async throws {
-        let (store, clock) = (try SQLiteStore.inMemory(), TestClock())
+        let (store, clock) = (try Stores.inMemory(), TestClock())
         _ = try await store.register([RuleRegistration(name: "tell", revision: "1")], at: clock.now)
         try await store.route(
             Routing(tallies: [RuleTally(rule: "tell", runs: 0, errors: 1, lastError: "no such field", at: clock.now)]))

@@ -12,11 +12,11 @@ import Testing
 @Suite struct `A falsely empty page in the middle of a list` {
     /// A poller of a source, and the events it stores.
     private struct Watch {
-        let store: SQLiteStore
+        let store: any Store
         var poller: Poller
 
         init(_ source: any Source, clock: TestClock) throws {
-            store = try SQLiteStore.inMemory()
+            store = try Stores.inMemory()
             let signals = Signals()
             poller = Poller(
                 source, plan: PollPlan(cadence: .every(.seconds(60))),

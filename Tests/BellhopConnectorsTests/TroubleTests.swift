@@ -199,14 +199,14 @@ extension JSON {
 private final class Stage {
     let practice = Practice()
     let kind: TroubleTests.Kind
-    private let store: SQLiteStore
+    private let store: any Store
     private var poller: Poller?
     private var scope: Scope.ID?
     private var task = ""
 
     init(_ kind: TroubleTests.Kind) throws {
         self.kind = kind
-        store = try SQLiteStore.inMemory()
+        store = try Stores.inMemory()
     }
 
     /// The path that the source requests.

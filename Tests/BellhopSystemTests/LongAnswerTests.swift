@@ -20,7 +20,7 @@ import Testing
 
     /// A store with this many deliveries, which are never due.
     private static func fill(_ path: String) async throws {
-        let store = try SQLiteStore.open(path: path)
+        let store = try Stores.open(path)
         // Recent enough to be kept.
         let time = Timestamp(seconds: Int64(Date.now.timeIntervalSince1970))
         let occasion = Occasion.event(Event.ID("1")).id

@@ -16,7 +16,7 @@ public struct Assembly: Sendable {
     /// The fingerprint of the rule files in force at the start.
     let rulesAtStart: Fingerprint
     let news: AgentNews
-    private let store: SQLiteStore
+    private let store: any Store
     let storeWatch: StoreWatch
     /// Warnings about the rule files.
     public let warnings: [Diagnostic]
@@ -47,7 +47,7 @@ public struct Assembly: Sendable {
     public init(_ configuration: Configuration, options: Options) async throws(AssemblyError) {
         self.configuration = configuration
         do throws(StoreError) {
-            store = try SQLiteStore.open(path: configuration.store)
+            store = try Stores.open(configuration.store)
         } catch {
             throw .store(error)
         }

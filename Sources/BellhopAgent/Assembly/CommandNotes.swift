@@ -45,16 +45,16 @@ public struct CommandNotes: Notebook {
 
     /// The store to write; nil if there can be none: then no agent can run either and try the password again. Waits while
     /// another connection of this command, or another command, writes it.
-    private func openStore() async throws -> SQLiteStore? {
+    private func openStore() async throws -> (any Store)? {
         for _ in 0..<250 {
             do throws(StoreError) {
-                return try SQLiteStore.open(path: store)
+                return try Stores.open(store)
             } catch {
                 if error.kind == .cannotOpen { return nil }
                 guard error.kind == .busy else { throw error }
             }
             try await Task.sleep(for: .milliseconds(20))
         }
-        return try SQLiteStore.open(path: store)
+        return try Stores.open(store)
     }
 }

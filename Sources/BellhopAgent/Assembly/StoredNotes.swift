@@ -3,12 +3,12 @@ import BellhopStore
 
 /// The notes in a configuration's store, for commands that send no requests: read if possible, never written.
 public struct StoredNotes: Notebook {
-    private let store: SQLiteStore?
+    private let store: (any Store)?
 
     /// - Parameter path: of a store, which may be missing.
     public init(path: String) {
         do {
-            store = try SQLiteStore.openForReading(path: path)
+            store = try Stores.openForReading(path)
         } catch {
             store = nil  // no notes yet, or none that this program can read
         }

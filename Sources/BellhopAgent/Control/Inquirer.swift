@@ -88,7 +88,7 @@ public struct Inquirer: Sendable {
     }
 
     /// Nothing is changed unless every id matches exactly one delivery.
-    func decide(_ decision: Decision, _ ids: [String]) async throws(StoreError) -> JSON {
+    func apply(_ command: DeliveryCommand, to ids: [String]) async throws(StoreError) -> JSON {
         var records: [DeliveryRecord] = []
         if ids.isEmpty { records = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max)) }
         for id in ids {
@@ -101,8 +101,8 @@ public struct Inquirer: Sendable {
             }
             records.append(record)
         }
-        let changed = try await store.decide(decision, on: records.map(\.delivery.id), at: clock.now)
-        if decision == .retry, changed > 0 { agent?.wake() }
+        let changed = try await store.apply(command, to: records.map(\.delivery.id), at: clock.now)
+        if command == .retry, changed > 0 { agent?.wake() }
         return ["changed": .int(Int64(changed)), "deliveries": .array(records.map { .string($0.delivery.id.text) })]
     }
 }

@@ -7,8 +7,8 @@ extension Inquiry {
         switch self {
         case .status: ["inquiry": "status"]
         case .tasks(let task): ["inquiry": "tasks", "task": task.map(JSON.string) ?? .null]
-        case .decide(let decision, let ids):
-            ["inquiry": "decide", "decision": .string(decision.rawValue), "deliveries": .array(ids.map(JSON.string))]
+        case .apply(let command, let ids):
+            ["inquiry": "apply", "command": .string(command.rawValue), "deliveries": .array(ids.map(JSON.string))]
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
         case .keychainChanged(let change, let project):
             ["inquiry": "keychain_changed", change.kind: .string(change.name), "project": project.map(JSON.string) ?? .null]
@@ -36,9 +36,9 @@ extension Inquiry {
         switch json["inquiry"]?.asString {
         case "status": self = .status
         case "tasks": self = .tasks(json["task"]?.asString)
-        case "decide":
-            guard let decision = json["decision"]?.asString.flatMap(Decision.init(rawValue:)) else { return nil }
-            self = .decide(decision, deliveries: texts("deliveries"))
+        case "apply":
+            guard let command = json["command"]?.asString.flatMap(DeliveryCommand.init(rawValue:)) else { return nil }
+            self = .apply(command, deliveries: texts("deliveries"))
         case "refusal":
             guard let key = json["key"]?.asString, RefusedLogins.isKey(key) else { return nil }
             self = .keepRefusal(key, json["value"].flatMap { $0.isNull ? nil : $0 })

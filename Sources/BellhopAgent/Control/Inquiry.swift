@@ -9,7 +9,7 @@ public enum Inquiry: Sendable, Hashable {
     /// The tasks that the sources show now; only those with this number or sys_id, if given.
     case tasks(String?)
     /// A person's decision on deliveries, by id or the start of one; empty for all that are dead or held.
-    case decide(Decision, deliveries: [String])
+    case apply(DeliveryCommand, deliveries: [String])
     /// Notes that a command's login was refused; nil forgets it. See ``CommandNotes``.
     case keepRefusal(String, JSON?)
     /// What a command changed in the keychain for a project, by its id: a running agent takes it over.

@@ -33,7 +33,7 @@ public struct InquiryAnswer: Sendable {
         do throws(StoreError) {
             switch inquiry {
             case .status: return .end(try await inquirer.status())
-            case .decide(let decision, let ids): return .end(try await inquirer.decide(decision, ids))
+            case .apply(let command, let ids): return .end(try await inquirer.apply(command, to: ids))
             case .keychainChanged(let change, let project):
                 return .end(await inquirer.agent?.takeOver(change, project) ?? .null)
             case .keepRefusal(let key, let value): return .end(try await inquirer.keepRefusal(key, value))

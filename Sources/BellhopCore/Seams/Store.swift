@@ -70,10 +70,10 @@ public protocol Store: Notebook {
     func bringForward(at now: Timestamp) async throws(StoreError)
     /// The next moment at which a delivery for other receivers than these, or a lease, needs attention.
     func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp?
-    /// Applies a person's decision to deliveries; returns how many changed. Deliveries after a dropped one are dropped with it;
+    /// Carries out a person's command; returns how many deliveries changed. Deliveries after a dropped one are dropped with it;
     /// those dropped because one died wait again when that one is retried.
     @discardableResult
-    func decide(_ decision: Decision, on deliveries: [Delivery.ID], at now: Timestamp) async throws(StoreError) -> Int
+    func apply(_ command: DeliveryCommand, to deliveries: [Delivery.ID], at now: Timestamp) async throws(StoreError) -> Int
 
     // Queries.
 
@@ -90,9 +90,13 @@ public protocol Store: Notebook {
     /// Deletes what is older than the retention; returns how many rows were deleted.
     @discardableResult
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int
+
+    /// Finishes pending writes and lets go of the store, which cannot be used afterwards.
+    func close() async throws(StoreError)
 }
 
-public enum Decision: String, Sendable, Hashable { case retry, drop }
+/// What a person wants done with deliveries.
+public enum DeliveryCommand: String, Sendable, Hashable { case retry, drop }
 
 /// How long things are kept.
 public struct Retention: Sendable, Hashable {
@@ -110,205 +114,4 @@ public struct Retention: Sendable, Hashable {
 
 extension Duration {
     public static func days(_ days: Int) -> Duration { .seconds(days * 86_400) }
-}
-
-/// Selects events, newest last.
-public struct EventQuery: Sendable, Hashable {
-    /// Only those stored after this place, oldest first.
-    public var after: Int64?
-    /// With `after`: only those stored up to this place.
-    public var through: Int64?
-    public var types: [EventType]
-    public var sources: [String]
-    /// A subject, or the end of one (a sys_id), or a task's number.
-    public var task: String?
-    /// An id or its beginning.
-    public var id: String?
-    public var since: Timestamp?
-    public var limit: Int
-
-    public init(
-        after: Int64? = nil, through: Int64? = nil, types: [EventType] = [], sources: [String] = [], task: String? = nil,
-        id: String? = nil,
-        since: Timestamp? = nil, limit: Int = 50
-    ) {
-        self.after = after
-        self.through = through
-        self.types = types
-        self.sources = sources
-        self.task = task
-        self.id = id
-        self.since = since
-        self.limit = limit
-    }
-}
-
-/// The events that a query found, newest last, without unreadable ones.
-public struct EventPage: Sendable, Hashable, RandomAccessCollection {
-    public var events: [StoredEvent]
-    /// How many were skipped because they are unreadable.
-    public var unreadable: Int
-    /// The place on the bus of the last one found, readable or not.
-    public var end: Int64?
-
-    public init(events: [StoredEvent], unreadable: Int = 0, end: Int64? = nil) {
-        self.events = events
-        self.unreadable = unreadable
-        self.end = end
-    }
-
-    public var startIndex: Int { events.startIndex }
-    public var endIndex: Int { events.endIndex }
-    public subscript(position: Int) -> StoredEvent { events[position] }
-}
-
-/// A range of stored rows.
-public struct RowSpan: Sendable, Hashable {
-    /// The place before the first of them.
-    public var after: Int64
-    /// The place of the last of them.
-    public var through: Int64
-
-    public init(after: Int64, through: Int64) {
-        self.after = after
-        self.through = through
-    }
-}
-
-/// Selects deliveries, newest last.
-public struct DeliveryQuery: Sendable, Hashable {
-    /// Only those stored after this place, oldest first.
-    public var after: Int64?
-    /// With `after`: only those stored up to this place.
-    public var through: Int64?
-    public var states: [DeliveryState]
-    public var rule: String?
-    /// An id's text or its beginning.
-    public var id: String?
-    public var event: Event.ID?
-    public var limit: Int
-
-    public init(
-        after: Int64? = nil, through: Int64? = nil, states: [DeliveryState] = [], rule: String? = nil, id: String? = nil,
-        event: Event.ID? = nil, limit: Int = 50
-    ) {
-        self.after = after
-        self.through = through
-        self.states = states
-        self.rule = rule
-        self.id = id
-        self.event = event
-        self.limit = limit
-    }
-}
-
-/// An overview of the store.
-public struct StoreStatus: Sendable, Hashable {
-    public struct SourceStatus: Sendable, Hashable {
-        public var source: String
-        public var scope: Scope
-        public var hasBaseline: Bool
-        public var tasks: Int
-        public var lastCommit: Timestamp?
-        public var health: SourceHealth
-
-        public init(
-            source: String, scope: Scope, hasBaseline: Bool, tasks: Int, lastCommit: Timestamp?, health: SourceHealth
-        ) {
-            self.source = source
-            self.scope = scope
-            self.hasBaseline = hasBaseline
-            self.tasks = tasks
-            self.lastCommit = lastCommit
-            self.health = health
-        }
-    }
-
-    public struct RuleStatus: Sendable, Hashable {
-        public var rule: String
-        public var runs: Int
-        public var errors: Int
-        public var lastError: String?
-        public var lastRun: Timestamp?
-        public var nextDue: Timestamp?
-        /// True for a rule that is turned off (`enabled: false`).
-        public var isOff: Bool
-
-        public init(
-            rule: String, runs: Int, errors: Int, lastError: String?, lastRun: Timestamp?, nextDue: Timestamp?, isOff: Bool
-        ) {
-            self.rule = rule
-            self.runs = runs
-            self.errors = errors
-            self.lastError = lastError
-            self.lastRun = lastRun
-            self.nextDue = nextDue
-            self.isOff = isOff
-        }
-    }
-
-    /// A receiver that was asked to be left alone for a while.
-    public struct RestStatus: Sendable, Hashable {
-        public var rest: ReceiverRest
-        /// How many deliveries wait for it.
-        public var waiting: Int
-
-        public init(rest: ReceiverRest, waiting: Int) {
-            self.rest = rest
-            self.waiting = waiting
-        }
-    }
-
-    public var sources: [SourceStatus]
-    public var rules: [RuleStatus]
-    /// The latest rest of each receiver that was asked for one, those that are over too.
-    public var rests: [RestStatus]
-    public var deliveries: [DeliveryState: Int]
-    public var events: Int
-    public var unrouted: Int
-    /// Events that no rule saw because they are unreadable.
-    public var damaged: Int
-
-    public init(
-        sources: [SourceStatus], rules: [RuleStatus], rests: [RestStatus], deliveries: [DeliveryState: Int], events: Int,
-        unrouted: Int,
-        damaged: Int = 0
-    ) {
-        self.sources = sources
-        self.rules = rules
-        self.rests = rests
-        self.deliveries = deliveries
-        self.events = events
-        self.unrouted = unrouted
-        self.damaged = damaged
-    }
-}
-
-/// Why the store failed. The transaction had no effect.
-public struct StoreError: Error, Sendable, Hashable {
-    public enum Kind: Sendable, Hashable {
-        /// The disk is full or cannot be written (exit 74).
-        case full
-        /// Another process holds it (exit 75).
-        case busy
-        /// It is damaged, or not a store (exit 73).
-        case damaged
-        /// A newer Bellhop made it (exit 73).
-        case newer
-        /// It cannot be created or opened at its path (exit 73).
-        case cannotOpen
-        /// Its file was deleted or replaced while it was open: what was written is lost (exit 73).
-        case lost
-        /// Any other database error.
-        case other
-    }
-
-    public var kind: Kind
-    /// One sentence: what happened, where, what to do.
-    public var message: String
-
-    public init(_ kind: Kind, _ message: String) {
-        self.kind = kind
-        self.message = message
-    }
 }

@@ -47,7 +47,7 @@ extension Session {
     static let mostUnrouted = 8 << 20
 
     /// Marks unreadable events as routed, and counts them.
-    func passOver(_ sequences: [Int64]) throws {
+    func skipUnreadable(_ sequences: [Int64]) throws {
         let count = try markRouted(sequences)
         try setNote(Self.damagedNote, to: .int(Int64(try damagedEvents() + count)))
     }

@@ -9,12 +9,12 @@ extension Session {
         return answers
     }
 
-    /// A person's decision.
-    func decide(_ decision: Decision, on deliveries: [Delivery.ID], at now: Timestamp) throws -> Int {
+    /// A person's command.
+    func apply(_ command: DeliveryCommand, to deliveries: [Delivery.ID], at now: Timestamp) throws -> Int {
         var count = 0
         for id in deliveries {
             guard let row = try decidable(id) else { continue }
-            switch decision {
+            switch command {
             case .retry:
                 // A waiting delivery must not overtake the ones it waits for.
                 if row.state == .waiting { continue }

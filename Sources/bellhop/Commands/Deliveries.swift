@@ -126,18 +126,18 @@ struct Deliveries: AsyncParsableCommand {
 
     struct Retry: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Try dead or held deliveries again.")
-        @OptionGroup var decision: DecisionOptions
-        func run() async throws { try await decision.decide(.retry, done: "will be tried again") }
+        @OptionGroup var command: DeliveryCommandOptions
+        func run() async throws { try await command.run(.retry, done: "will be tried again") }
     }
 
     struct Drop: AsyncParsableCommand {
         static let configuration = CommandConfiguration(abstract: "Drop deliveries for good: they are not done any more.")
-        @OptionGroup var decision: DecisionOptions
-        func run() async throws { try await decision.decide(.drop, done: "dropped") }
+        @OptionGroup var command: DeliveryCommandOptions
+        func run() async throws { try await command.run(.drop, done: "dropped") }
     }
 }
 
-struct DecisionOptions: ParsableArguments {
+struct DeliveryCommandOptions: ParsableArguments {
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions
 
@@ -151,15 +151,15 @@ struct DecisionOptions: ParsableArguments {
         if all != ids.isEmpty { throw ValidationError("Name deliveries, or say --all.") }
     }
 
-    func decide(_ decision: Decision, done: String) async throws {
-        let answer = try await config.answer(.decide(decision, deliveries: ids))
+    func run(_ command: DeliveryCommand, done: String) async throws {
+        let answer = try await config.answer(.apply(command, deliveries: ids))
         if output.json { return Console.json(answer) }
         let changed = answer["changed"]?.asInt ?? 0
         Console.data("\(changed) deliver\(changed == 1 ? "y" : "ies") \(done).")
         if changed == 0, !all {
             throw Trouble(
                 .problem,
-                decision == .retry
+                command == .retry
                     ? "None of these is available, dead or held." : "None of these is available, waiting, dead or held.")
         }
     }

@@ -97,10 +97,10 @@ struct LogIn: AsyncParsableCommand {
             let way = isStorable ? "write `auth: {keychain: true}` to store one here" : "none of its kind is stored here"
             throw Trouble(.usage, "The connection `\(connection)` has its login in bellhop.yaml; \(way).")
         }
-        var store: SQLiteStore?
+        var store: (any Store)?
         var agentRuns = false
         do throws(StoreError) {
-            if Files.exist(configuration.store) { store = try SQLiteStore.open(path: configuration.store) }
+            if Files.exist(configuration.store) { store = try Stores.open(configuration.store) }
         } catch {
             guard error.kind == .busy else { throw Trouble(error) }
             agentRuns = true
@@ -120,7 +120,7 @@ struct LogIn: AsyncParsableCommand {
         if agentRuns { try config.tellAgent(.login(connection), options) }
     }
 
-    private func close(_ store: SQLiteStore?) async throws(Trouble) {
+    private func close(_ store: (any Store)?) async throws(Trouble) {
         do throws(StoreError) {
             try await store?.close()
         } catch {

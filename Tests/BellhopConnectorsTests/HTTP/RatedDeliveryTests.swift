@@ -9,9 +9,9 @@ import Testing
 /// Deliveries to a receiver with a `rate`.
 @Suite(.timeLimit(.minutes(5))) struct `Deliveries at a rate` {
     private let clock = TestClock(settlingYields: 10)
-    private let store: SQLiteStore
+    private let store: any Store
 
-    init() throws { store = try SQLiteStore.inMemory() }
+    init() throws { store = try Stores.inMemory() }
 
     /// Waits for its turn like a request.
     private struct Post: Action {

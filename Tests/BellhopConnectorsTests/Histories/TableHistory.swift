@@ -14,7 +14,7 @@ struct TableHistory {
     private let practice = Practice()
     private let world: Shared
     private let exchange: InProcess
-    private let store: SQLiteStore
+    private let store: any Store
     private let clock = TestClock(settlingYields: 1)
     private let settings: TableSettings
     private var source: Spy
@@ -64,7 +64,7 @@ struct TableHistory {
         simulation.instance.addUser("john.doe", password: "correct horse", name: "John Doe")
         world = Shared(TableWorld(simulation.instance, seed: seed &+ 1, times: Self.times))
         exchange = InProcess(simulation)
-        store = try SQLiteStore.inMemory()
+        store = try Stores.inMemory()
         var settings = try TableSettings(
             Settings(["table": "incident", "query": .string(TableWorld.query), "fields": ["priority", "state"]]),
             source: "incidents")
@@ -78,7 +78,7 @@ struct TableHistory {
     private let simulation: Simulation
 
     private static func start(
-        _ settings: TableSettings, _ exchange: InProcess, _ store: SQLiteStore, _ clock: TestClock, _ practice: Practice
+        _ settings: TableSettings, _ exchange: InProcess, _ store: any Store, _ clock: TestClock, _ practice: Practice
     ) throws -> (Spy, Poller) {
         var environment = practice.environment()
         environment.clock = clock

@@ -44,7 +44,7 @@ import Testing
         let (count, latency, seconds) = burst
         practice.instance.changeUser("john.doe") { $0.journal = journal }
         let tasks = (0..<count).map { practice.instance.addTask(title: "Printer \($0)", assignedTo: "john.doe") }
-        let store = try SQLiteStore.inMemory()
+        let store = try Stores.inMemory()
         let deliveries = tasks.map { task in
             var delivery = Delivery.comment("Thanks", on: task.id, occasion: "event/\(task.id)")
             delivery.effect = .writes

@@ -11,9 +11,9 @@ import Testing
 /// Polls and deliveries share their connection's rate, and the rests that the instance asks for.
 @Suite(.timeLimit(.minutes(5))) struct `Polls and deliveries of one connection` {
     private let practice = Practice()
-    private let store: SQLiteStore
+    private let store: any Store
 
-    init() throws { store = try SQLiteStore.inMemory() }
+    init() throws { store = try Stores.inMemory() }
 
     /// The instance behind a connection's rate.
     private final class Rated: HTTPExchange {

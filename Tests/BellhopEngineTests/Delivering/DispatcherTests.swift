@@ -82,7 +82,7 @@ import Testing
         #expect(bench.recorder.count("delivery.held") == 1)
         // A person orders a retry: the attempt knows that an earlier one may have been received.
         action.script { _, _ in Receipt("done") }
-        try await bench.store.decide(.retry, on: [Owed("a", lane: "l").delivery(at: bench.now).id], at: bench.now)
+        try await bench.store.apply(.retry, to: [Owed("a", lane: "l").delivery(at: bench.now).id], at: bench.now)
         _ = try await run(bench, [], action)
         #expect(action.performed.last?.attempt.lastUncertain == TestClock().now)
         #expect(try await bench.deliveries(.done).count == 2)
@@ -164,7 +164,7 @@ import Testing
         #expect(try await run(bench, [], action) == [])
         let record = try #require(try await bench.deliveries(.held).first)
         #expect(record.failure?.message.hasPrefix("It was started 6 times") == true)
-        try await bench.store.decide(.retry, on: [record.delivery.id], at: bench.now)
+        try await bench.store.apply(.retry, to: [record.delivery.id], at: bench.now)
         #expect(try await run(bench, [], action, for: .seconds(1)).count == 1)
     }
 

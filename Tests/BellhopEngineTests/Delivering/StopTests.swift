@@ -64,7 +64,7 @@ import Testing
         #expect(try await bench.happened().last?.hasPrefix("delivery_dead") == true)
         isBroken.withLock { $0 = false }
         let dead = try await bench.deliveries(.dead).map(\.delivery.id)
-        #expect(try await bench.store.decide(.retry, on: dead, at: bench.now) == 1)
+        #expect(try await bench.store.apply(.retry, to: dead, at: bench.now) == 1)
         #expect(try await dispatcher.dispatchPending() == 4)
         #expect(try await states(bench) == [.done, .done, .done, .done, .done])
         #expect(action.count == 6)

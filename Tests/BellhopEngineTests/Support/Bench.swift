@@ -19,7 +19,7 @@ struct Bench: Sendable {
     ///   - random: the value of every random draw.
     init(clock: TestClock = TestClock(), wall: (any AgentClock)? = nil, random: Double = 0.5) throws {
         faults = StatementFaults()
-        store = FaultyStore(try SQLiteStore.inMemory(faults: faults))
+        store = FaultyStore(try Stores.inMemory(faults: faults))
         self.clock = clock
         surroundings = Surroundings(store: store, clock: wall ?? clock, signals: recorder.signals, random: { random })
     }

@@ -9,7 +9,7 @@ final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, nextTimer,
             dueTimers, timers
-        case claim, finish, rests, rescue, wake, bringForward, nextDue, decide, status, events, deliveries, prune, note
+        case claim, finish, rests, rescue, wake, bringForward, nextDue, apply, status, events, deliveries, prune, note
     }
 
     enum Moment: Sendable {
@@ -144,8 +144,8 @@ final class FaultyStore: Store {
         try await through(.nextDue) { () throws(StoreError) in try await base.nextDue(excluding: receivers) }
     }
     @discardableResult
-    func decide(_ decision: Decision, on deliveries: [Delivery.ID], at now: Timestamp) async throws(StoreError) -> Int {
-        try await through(.decide) { () throws(StoreError) in try await base.decide(decision, on: deliveries, at: now) }
+    func apply(_ command: DeliveryCommand, to deliveries: [Delivery.ID], at now: Timestamp) async throws(StoreError) -> Int {
+        try await through(.apply) { () throws(StoreError) in try await base.apply(command, to: deliveries, at: now) }
     }
     func status() async throws(StoreError) -> StoreStatus {
         try await through(.status) { () throws(StoreError) in try await base.status() }
@@ -165,6 +165,7 @@ final class FaultyStore: Store {
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
         try await through(.prune) { () throws(StoreError) in try await base.prune(retention, at: now) }
     }
+    func close() async throws(StoreError) { try await base.close() }
     func note(_ key: String) async throws -> JSON? { try await counted { try await base.note(key) } }
     func setNote(_ key: String, to value: JSON?) async throws { try await counted { try await base.setNote(key, to: value) } }
 

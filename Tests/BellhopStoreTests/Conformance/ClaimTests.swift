@@ -1,5 +1,4 @@
 import BellhopCore
-import BellhopStore
 import Testing
 
 @Suite struct `Claiming deliveries` {

@@ -1,5 +1,4 @@
 import BellhopCore
-import BellhopStore
 import Testing
 
 /// The comments that our deliveries wrote, or may have written: they distinguish our journal entries from those of others.

@@ -1,5 +1,4 @@
 import BellhopCore
-import BellhopStore
 import Testing
 
 /// The period that an attempt must search, because the store has no record of it: as after restoring a backup.

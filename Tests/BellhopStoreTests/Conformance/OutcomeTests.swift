@@ -1,5 +1,4 @@
 import BellhopCore
-import BellhopStore
 import BellhopTesting
 import Testing
 
@@ -131,7 +130,7 @@ import Testing
         try await bench.finish(claims[1], .held(Sample.failure), uncertain: true)
         try await bench.finish(claims[2], .done(Sample.receipt))
         await bench.clock.pass(5)
-        #expect(try await bench.store.decide(.retry, on: claims.map(\.delivery.id), at: bench.now) == 2)
+        #expect(try await bench.store.apply(.retry, to: claims.map(\.delivery.id), at: bench.now) == 2)
         let again = try await bench.claim()
         #expect(again.map(\.delivery.id) == [expiring.id, Sample.delivery(2).id])
         #expect(again.map(\.delivery.expires) == [nil, nil])
@@ -146,7 +145,7 @@ import Testing
         try await bench.store.route(Routing(deliveries: deliveries))
         try await bench.finish(try await bench.claim()[0], .dead(Sample.failure))
         let second = try await bench.claim()[0]
-        _ = try await bench.store.decide(.retry, on: [deliveries[0].id], at: bench.now)
+        _ = try await bench.store.apply(.retry, to: [deliveries[0].id], at: bench.now)
         #expect(try await bench.claim().isEmpty)
         try await bench.finish(second, .retry(at: bench.now, Sample.failure))
         // The second has begun and continues; the first is next, as the oldest unfinished one.
@@ -162,7 +161,7 @@ import Testing
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
         try await bench.finish(bench.claim()[0], .retry(at: bench.after(600), Sample.failure))
         #expect(try await bench.claim().isEmpty)
-        #expect(try await bench.store.decide(.retry, on: [Sample.delivery(1).id], at: bench.now) == 1)
+        #expect(try await bench.store.apply(.retry, to: [Sample.delivery(1).id], at: bench.now) == 1)
         #expect(try await bench.claim().map(\.attempt.number) == [1])
     }
 
@@ -186,11 +185,11 @@ import Testing
         let deliveries = (1...3).map { Sample.delivery($0, lane: "a") } + [Sample.delivery(4)]
         try await bench.store.route(Routing(deliveries: deliveries))
         let running = try await bench.claim(1)[0]
-        #expect(try await bench.store.decide(.drop, on: deliveries[0...1].map(\.id), at: bench.now) == 1)
+        #expect(try await bench.store.apply(.drop, to: deliveries[0...1].map(\.id), at: bench.now) == 1)
         try await bench.finish(running, .retry(at: bench.after(600), Sample.failure))
-        #expect(try await bench.store.decide(.drop, on: [deliveries[0].id], at: bench.now) == 1)
+        #expect(try await bench.store.apply(.drop, to: [deliveries[0].id], at: bench.now) == 1)
         #expect(try await bench.states() == [.dropped, .dropped, .available, .available])
         #expect(try await bench.claim().map(\.delivery.id) == [deliveries[2].id, deliveries[3].id])
-        #expect(try await bench.store.decide(.drop, on: [deliveries[0].id], at: bench.now) == 0)
+        #expect(try await bench.store.apply(.drop, to: [deliveries[0].id], at: bench.now) == 0)
     }
 }

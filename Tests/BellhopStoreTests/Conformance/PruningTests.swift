@@ -1,8 +1,5 @@
 import BellhopCore
-import Synchronization
 import Testing
-
-@testable import BellhopStore
 
 @Suite struct `Pruning` {
     private let retention = Retention(events: .seconds(100), deliveries: .seconds(100), forgotten: .seconds(1000))
@@ -72,7 +69,7 @@ import Testing
         // This process has opened the scope: a jump of the clock deletes nothing of a source that is polled.
         #expect(try await bench.store.prune(retention, at: bench.after(999_999)) == 0)
         #expect(try await bench.store.commit(Sample.poll([3], turn: 2)) != .superseded)
-        bench.store.opened.withLock { $0 = [] }  // as in the next process
+        bench.tested.forgetOpenScopes()
         #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 3)  // the scope and its tasks
         #expect(try await bench.store.status().sources.isEmpty)
     }

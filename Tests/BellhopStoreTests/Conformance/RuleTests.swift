@@ -1,5 +1,4 @@
 import BellhopCore
-import BellhopStore
 import Testing
 
 @Suite struct `Rules and their timers` {

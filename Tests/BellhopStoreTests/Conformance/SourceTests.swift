@@ -1,5 +1,4 @@
 import BellhopCore
-import BellhopStore
 import Testing
 
 @Suite struct `Sources and their tasks` {
@@ -46,9 +45,9 @@ import Testing
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         _ = try await bench.store.commit(Sample.poll([1]))
-        let before = try await bench.dump()
+        let before = try await bench.tested.dump()
         #expect(try await bench.store.commit(Sample.poll([1, 2])) == .superseded)
-        #expect(try await bench.dump() == before)
+        #expect(try await bench.tested.dump() == before)
     }
 
     @Test(arguments: StoreUnderTest.allCases)

@@ -1,5 +1,4 @@
 import BellhopCore
-import BellhopStore
 import Testing
 
 @Suite struct `The state of rules` {
@@ -55,13 +54,13 @@ import Testing
                 let bench = try kind.make()
                 try await bench.store.append([Sample.event(1)])
                 _ = try await write(set(key, 1), to: bench)
-                let before = try await bench.dump()
+                let before = try await bench.tested.dump()
                 var routing = Routing(
                     routed: [1], deliveries: [Sample.delivery(1)],
                     state: [set(key.at("new"), true), StateWrite(key, change, expecting: expected)],
                     events: [Sample.event(2)])
                 #expect(try await bench.store.route(routing) == .conflict(.state(key)))
-                #expect(try await bench.dump() == before)
+                #expect(try await bench.tested.dump() == before)
                 routing.state[1].expected = .value(1)
                 #expect(try await bench.store.route(routing) == .stored)
                 #expect(try await bench.states() == [.available])

@@ -1,5 +1,4 @@
 import BellhopCore
-import BellhopStore
 import Testing
 
 /// Deliveries that wait for others, as created by `on_error: stop`.
@@ -61,14 +60,14 @@ import Testing
             bench, Sample.delivery(1), Sample.delivery(2), Sample.delivery(3, after: [1, 2]), Sample.delivery(4, after: [3]))
         for claim in try await bench.claim() { try await bench.finish(claim, .dead(Sample.failure)) }
         // As long as one of them is dead, the others keep waiting.
-        #expect(try await bench.store.decide(.retry, on: ids(1, 3), at: bench.now) == 1)
+        #expect(try await bench.store.apply(.retry, to: ids(1, 3), at: bench.now) == 1)
         #expect(try await bench.states() == [.available, .dead, .dropped, .dropped])
-        #expect(try await bench.store.decide(.retry, on: ids(2), at: bench.now) == 1)
+        #expect(try await bench.store.apply(.retry, to: ids(2), at: bench.now) == 1)
         #expect(try await bench.states() == [.available, .available, .waiting, .waiting])
         #expect(try await bench.store.deliveries(DeliveryQuery(states: [.waiting])).map(\.failure) == [nil, nil])
         #expect(try await bench.store.deliveries(DeliveryQuery(states: [.waiting])).map(\.finishedAt) == [nil, nil])
         // A waiting delivery cannot be retried before those it waits for.
-        #expect(try await bench.store.decide(.retry, on: ids(3, 4), at: bench.now) == 0)
+        #expect(try await bench.store.apply(.retry, to: ids(3, 4), at: bench.now) == 0)
         for expected in [ids(1, 2), ids(3), ids(4), []] {
             let claims = try await bench.claim()
             #expect(claims.map(\.delivery.id) == expected)
@@ -83,28 +82,28 @@ import Testing
         try await owe(
             bench, Sample.delivery(1), Sample.delivery(2, after: [1]), Sample.delivery(3, after: [2]),
             Sample.delivery(4, after: [1]))
-        #expect(try await bench.store.decide(.drop, on: ids(2), at: bench.now) == 1)
+        #expect(try await bench.store.apply(.drop, to: ids(2), at: bench.now) == 1)
         #expect(try await bench.states() == [.available, .dropped, .dropped, .waiting])
         let records = try await bench.store.deliveries(DeliveryQuery(states: [.dropped]))
         #expect(records.map(\.failure) == [nil, stopped])
         try await bench.finish(try await bench.claim()[0], .dead(Sample.failure))
         #expect(try await bench.states() == [.dead, .dropped, .dropped, .dropped])
-        _ = try await bench.store.decide(.retry, on: ids(1), at: bench.now)
+        _ = try await bench.store.apply(.retry, to: ids(1), at: bench.now)
         #expect(try await bench.states() == [.available, .dropped, .dropped, .waiting])
-        #expect(try await bench.store.decide(.drop, on: ids(1), at: bench.now) == 1)
+        #expect(try await bench.store.apply(.drop, to: ids(1), at: bench.now) == 1)
         #expect(try await bench.states() == [.dropped, .dropped, .dropped, .dropped])
-        #expect(try await bench.store.decide(.retry, on: ids(1, 2, 3, 4), at: bench.now) == 0)
+        #expect(try await bench.store.apply(.retry, to: ids(1, 2, 3, 4), at: bench.now) == 0)
     }
 
     @Test(arguments: StoreUnderTest.allCases)
     func `deliveries behind a held one wait until a person decides`(_ kind: StoreUnderTest) async throws {
-        for decision in [Decision.retry, .drop] {
+        for decision in [DeliveryCommand.retry, .drop] {
             let bench = try kind.make()
             try await owe(bench, Sample.delivery(1), Sample.delivery(2, after: [1]))
             try await bench.finish(try await bench.claim()[0], .held(Sample.failure))
             #expect(try await bench.states() == [.held, .waiting])
             _ = try await bench.store.prune(Retention(deliveries: .zero), at: bench.after(9))
-            #expect(try await bench.store.decide(decision, on: ids(1), at: bench.now) == 1)
+            #expect(try await bench.store.apply(decision, to: ids(1), at: bench.now) == 1)
             #expect(try await bench.states() == (decision == .retry ? [.available, .waiting] : [.dropped, .dropped]))
         }
     }
@@ -123,7 +122,7 @@ import Testing
         // A done delivery is not waited for; creating it again changes nothing.
         try await owe(bench, Sample.delivery(9, after: [5]), Sample.delivery(5), Sample.delivery(2, after: [6]))
         #expect(try await claimed(bench) == ids(9))
-        _ = try await bench.store.decide(.retry, on: ids(1), at: bench.now)
+        _ = try await bench.store.apply(.retry, to: ids(1), at: bench.now)
         #expect(
             try await bench.states() == [.available, .waiting, .waiting, .shadow, .done, .done, .shadow, .dead, .running])
     }
@@ -159,7 +158,7 @@ import Testing
         try await bench.finish(claims[0], .held(Sample.failure))
         let fourth = try await bench.claim()
         #expect(fourth.map(\.delivery.id) == ids(4))
-        _ = try await bench.store.decide(.retry, on: ids(1), at: bench.now)
+        _ = try await bench.store.apply(.retry, to: ids(1), at: bench.now)
         try await bench.finish(fourth[0], .done(Sample.receipt))
         let again = try await bench.claim()
         #expect(again.map(\.delivery.id) == ids(1))
@@ -203,7 +202,7 @@ import Testing
         #expect(try await bench.states() == [.held])
         // Their row ids are used again, by deliveries that wait for no others.
         try await owe(bench, Sample.delivery(5), Sample.delivery(6), Sample.delivery(7))
-        _ = try await bench.store.decide(.drop, on: ids(1), at: bench.now)
+        _ = try await bench.store.apply(.drop, to: ids(1), at: bench.now)
         #expect(try await claimed(bench) == ids(5, 6, 7))
     }
 
@@ -211,7 +210,7 @@ import Testing
     func `a delivery that cannot be read dies, and those behind it are stopped`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(bench, Sample.delivery(1), Sample.delivery(2, after: [1]))
-        try await bench.spoil(Sample.delivery(1).id)
+        try await bench.tested.spoil(Sample.delivery(1).id)
         #expect(try await claimed(bench) == [])
         #expect(try await bench.states() == [.dead, .dropped])
         let notice = try #require(try await bench.store.unrouted(limit: 9).first?.event)

@@ -13,7 +13,7 @@ enum LatencyRun {
         let receiver = LocalReceiver()
         let address = try await receiver.start()
         let clock = SystemClock()
-        let store = try SQLiteStore.open(path: bench.folder + "/latency.db")
+        let store = try Stores.open(bench.folder + "/latency.db")
         let surroundings = Surroundings(store: store, clock: clock, signals: Signals())
         let shelf = RuleShelf()
         try await shelf.install(try rules(address), in: surroundings)

@@ -44,7 +44,7 @@ enum WebhookBenchmarks {
 
     private static func deliver(_ count: Int, _ json: JSON, to address: String, store path: String) async throws -> Double {
         let clock = SystemClock()
-        let store = try SQLiteStore.open(path: path)
+        let store = try Stores.open(path)
         try await store.route(Routing(deliveries: deliveries(count, json, to: address, at: clock.now)))
         let http = try HTTPConnection(.init(name: "local"), clock: clock)
         let action = WebhookAction(.direct(http, guarded: http))

@@ -16,7 +16,7 @@ enum PollBenchmarks {
         bench.say("\(count) tasks, \(size / 1_000_000) MB; storing them")
         let path = bench.folder + "/poll.db"
         try await remember(source, in: path)
-        let store = try SQLiteStore.open(path: path)
+        let store = try Stores.open(path)
         let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())
         Machine.giveBackMemory()
         try Machine.resetPeak()
@@ -79,7 +79,7 @@ enum PollBenchmarks {
 
     /// Stores the tasks of an answer, as a first poll would.
     private static func remember(_ source: BodySource, in path: String) async throws {
-        let store = try SQLiteStore.open(path: path)
+        let store = try Stores.open(path)
         let now = SystemClock().now
         var turn = try await store.open(Tasks.scope, source: Tasks.source, at: now).turn
         let listing = try await source.list(from: Standing()).listing

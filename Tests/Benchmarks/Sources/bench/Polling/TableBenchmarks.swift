@@ -42,7 +42,7 @@ enum TableBenchmarks {
 
     /// The seconds for a first poll, from login to data on disk.
     private static func keepAll(of answer: TableAnswer, at address: String, in path: String) async throws -> Double {
-        let store = try SQLiteStore.open(path: path)
+        let store = try Stores.open(path)
         let connection = try connection(to: address, notebook: store)
         let source = try source(connection)
         let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())

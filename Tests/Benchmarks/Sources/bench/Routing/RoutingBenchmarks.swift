@@ -46,7 +46,7 @@ enum RoutingBenchmarks {
     private static func route(_ events: [Event], _ book: RuleBook, _ path: String) async throws -> (
         time: Double, processor: Double
     ) {
-        let store = try SQLiteStore.open(path: path)
+        let store = try Stores.open(path)
         let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())
         let shelf = RuleShelf()
         try await shelf.install(book, in: surroundings)

@@ -36,7 +36,7 @@ enum StoreBenchmarks {
     private static func commit(
         _ snapshots: [Snapshot], _ events: [Event], to path: String, at now: Timestamp
     ) async throws -> Double {
-        let store = try SQLiteStore.open(path: path)
+        let store = try Stores.open(path)
         let turn = try await store.open(Tasks.scope, source: Tasks.source, at: now).turn
         let time = try await Stopwatch.seconds {
             let present = snapshots.map { snapshot in

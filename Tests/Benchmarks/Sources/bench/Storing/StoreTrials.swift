@@ -18,7 +18,7 @@ enum StoreTrials {
         let now = clock.now
         var times: [Double] = []
         for round in 0..<bench.repetitions {
-            let store = try SQLiteStore.open(path: "\(bench.folder)/deliveries-\(round).db")
+            let store = try Stores.open("\(bench.folder)/deliveries-\(round).db")
             try await store.route(Routing(deliveries: WebhookBenchmarks.deliveries(count, ["n": 1], to: "chat", at: now)))
             let time = try await Stopwatch.seconds {
                 try await withThrowingTaskGroup { group in
@@ -58,7 +58,7 @@ enum StoreTrials {
         }
         var times: [Double] = []
         for round in 0..<bench.repetitions {
-            let store = try SQLiteStore.open(path: "\(bench.folder)/appending-\(round).db")
+            let store = try Stores.open("\(bench.folder)/appending-\(round).db")
             let time = try await Stopwatch.seconds {
                 try await withThrowingTaskGroup { group in
                     for writer in 0..<writers {
@@ -85,7 +85,7 @@ enum StoreTrials {
     private static func backlog(_ bench: Bench) async throws -> [Measurement] {
         let count = bench.size(100_000)
         let now = clock.now
-        let store = try SQLiteStore.open(path: bench.folder + "/backlog.db")
+        let store = try Stores.open(bench.folder + "/backlog.db")
         // A busy receiver, a lane that waits for its first delivery, and free deliveries.
         try await store.route(Routing(deliveries: WebhookBenchmarks.deliveries(count, ["n": 1], to: "busy", at: now)))
         var blocked = WebhookBenchmarks.deliveries(count / 10, ["n": 1], to: "blocked", at: now)

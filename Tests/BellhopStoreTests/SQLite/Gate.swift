@@ -18,10 +18,10 @@ final class Gate: Sendable {
     }
 }
 
-extension Bench {
+extension SQLiteUnderTest {
     /// A write that lasts until the gate opens.
     func block(with gate: Gate) async throws {
-        try await store.write { _ in gate.pass() }
+        try await sqlite.write { _ in gate.pass() }
     }
 
     func waitUntilBlocked(_ gate: Gate) async throws {
@@ -30,6 +30,6 @@ extension Bench {
 
     /// Returns once this many callers wait for the transaction after this one.
     func waitForWriters(_ count: Int) async {
-        while store.writing.waiting < count { await Task.yield() }
+        while sqlite.writing.waiting < count { await Task.yield() }
     }
 }

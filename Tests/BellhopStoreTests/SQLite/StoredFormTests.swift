@@ -43,13 +43,10 @@ import Testing
         #"{"v":1,"revision":"","retry":[1,2,3],"message":{}}"#,
     ])
     func `a delivery in an unknown form becomes dead and visible, and its lane goes on`(_ body: String) async throws {
-        let bench = try StoreUnderTest.inMemory.make()
+        let tested = try SQLiteUnderTest()
+        let bench = Bench(tested: tested)
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a")]))
-        try await bench.store.write {
-            var statement = try $0.prepare("UPDATE delivery SET body = :body WHERE id = 1")
-            try statement.bind(":body", body)
-            try statement.run()
-        }
+        try await tested.setBody(of: Sample.delivery(1).id, to: body)
         #expect(try await bench.claim().isEmpty)
         let record = try await bench.store.deliveries(DeliveryQuery(states: [.dead]))[0]
         #expect(record.delivery.id == Sample.delivery(1).id)

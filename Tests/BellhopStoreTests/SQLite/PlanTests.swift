@@ -17,8 +17,8 @@ import Testing
     func `no statement on the path of a delivery scans a table`(_ statement: (name: String, sql: String, index: String))
         async throws
     {
-        let bench = try StoreUnderTest.inMemory.make()
-        let plan = try await bench.store.read { session in
+        let bench = try SQLiteUnderTest()
+        let plan = try await bench.sqlite.read { session in
             var explained = try session.prepare("EXPLAIN QUERY PLAN " + statement.sql)
             var steps: [String] = []
             while try explained.next() { steps.append(explained.text(3)) }

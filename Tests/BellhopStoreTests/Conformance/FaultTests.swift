@@ -1,8 +1,6 @@
 import BellhopCore
 import Testing
 
-@testable import BellhopStore
-
 /// A method of the store with the rows that it needs.
 struct Operation: Sendable, CustomTestStringConvertible {
     var testDescription: String
@@ -77,7 +75,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
         Operation(
             testDescription: "decide", prepare: owing,
             run: { bench in
-                try await bench.store.decide(.drop, on: (1...6).map { Sample.delivery($0).id }, at: bench.now)
+                try await bench.store.apply(.drop, to: (1...6).map { Sample.delivery($0).id }, at: bench.now)
             }),
         Operation(testDescription: "route with waiting", run: following),
         Operation(
@@ -101,7 +99,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
                 try await bench.finish(try await bench.claim(1)[0], .dead(Sample.failure))
             },
             run: { bench in
-                try await bench.store.decide(.retry, on: [Sample.delivery(1).id], at: bench.now)
+                try await bench.store.apply(.retry, to: [Sample.delivery(1).id], at: bench.now)
             }),
         Operation(testDescription: "setNote", run: { try await $0.store.setNote("a", to: 1) }),
     ]
@@ -152,23 +150,23 @@ struct Operation: Sendable, CustomTestStringConvertible {
         for kind in StoreUnderTest.allCases {
             let bench = try kind.make()
             try await operation.prepare(bench)
-            let before = try await bench.dump()
+            let before = try await bench.tested.dump()
             var failures = 0
             for count in 1... {
-                bench.faults.fail(statement: count)
+                bench.tested.fail(statement: count, ofReadings: false)
                 do {
                     try await operation.run(bench)
-                    #expect(!bench.faults.stop().failed, "statement \(count) failed without an error")
+                    #expect(!bench.tested.stopFailing(), "statement \(count) failed without an error")
                     break
                 } catch {
                     failures += 1
-                    bench.faults.stop()
+                    bench.tested.stopFailing()
                     #expect((error as? StoreError)?.kind == .full)
-                    #expect(try await bench.dump() == before, "statement \(count) left changes")
+                    #expect(try await bench.tested.dump() == before, "statement \(count) left changes")
                 }
             }
             #expect(failures >= 3)  // BEGIN, the statement and COMMIT at least
-            #expect(try await bench.dump() == expected)
+            #expect(try await bench.tested.dump() == expected)
         }
     }
 
@@ -188,13 +186,13 @@ struct Operation: Sendable, CustomTestStringConvertible {
         for ask in questions {
             var failures = 0
             for count in 1... {
-                bench.faults.fail(statement: count, ofReadings: true)
+                bench.tested.fail(statement: count, ofReadings: true)
                 let answer: Int?
                 do { answer = try await ask(bench) } catch {
                     #expect((error as? StoreError)?.kind == .full)
                     answer = nil
                 }
-                guard bench.faults.stop().failed else {
+                guard bench.tested.stopFailing() else {
                     #expect(answer == 4)
                     break
                 }
@@ -207,10 +205,10 @@ struct Operation: Sendable, CustomTestStringConvertible {
     }
 
     private func done(_ operation: Operation) async throws -> String {
-        let bench = try StoreUnderTest.inMemory.make()
+        let bench = try StoreUnderTest.allCases[0].make()
         try await operation.prepare(bench)
         try await operation.run(bench)
-        return try await bench.dump()
+        return try await bench.tested.dump()
     }
 
     @Test(arguments: StoreUnderTest.allCases)
@@ -221,51 +219,17 @@ struct Operation: Sendable, CustomTestStringConvertible {
         try await bench.store.route(
             Routing(routed: Array(1...2000), deliveries: (1...9).map { Sample.delivery($0, initial: .shadow) }))
         for count in 1... {
-            bench.faults.fail(statement: count)
+            bench.tested.fail(statement: count, ofReadings: false)
             do {
                 _ = try await bench.store.prune(retention, at: bench.after(1))
-                if !bench.faults.stop().failed { break }
+                if !bench.tested.stopFailing() { break }
             } catch {
-                bench.faults.stop()
+                bench.tested.stopFailing()
                 #expect(try await bench.store.unrouted(limit: 9).map(\.sequence) == [2001, 2002])
             }
         }
         let status = try await bench.store.status()
         #expect(status.events == 2)
         #expect(status.deliveries.isEmpty)
-    }
-
-    /// Several writers in one transaction whose statements fail in turn: each write is stored and confirmed, or not stored.
-    @Test(arguments: StoreUnderTest.allCases)
-    func `each writer of a failing shared transaction gets its own result`(_ kind: StoreUnderTest) async throws {
-        for count in 1...40 {
-            let bench = try kind.make()
-            let gate = Gate()
-            async let first: Void = bench.block(with: gate)
-            try await bench.waitUntilBlocked(gate)
-            bench.faults.fail(statement: count + 1)  // the first is the COMMIT of the blocking write
-            let kept = await withTaskGroup(of: (Int, Bool).self) { group in
-                for number in 1...4 {
-                    group.addTask {
-                        do {
-                            return (number, try await bench.store.append([Sample.event(number), Sample.event(number + 10)]) == 2)
-                        } catch {
-                            return (number, false)
-                        }
-                    }
-                }
-                await bench.waitForWriters(4)
-                gate.open()
-                return await group.reduce(into: [Int: Bool]()) { $0[$1.0] = $1.1 }
-            }
-            bench.faults.stop()
-            try await first
-            let stored = Set(try await bench.store.events(EventQuery()).map(\.event.id))
-            for number in 1...4 {
-                let expected = kept[number] == true
-                #expect(stored.contains(Sample.event(number).id) == expected)
-                #expect(stored.contains(Sample.event(number + 10).id) == expected)
-            }
-        }
     }
 }

@@ -1,0 +1,89 @@
+/// Selects events, newest last.
+public struct EventQuery: Sendable, Hashable {
+    /// Only those stored after this place, oldest first.
+    public var after: Int64?
+    /// With `after`: only those stored up to this place.
+    public var through: Int64?
+    public var types: [EventType]
+    public var sources: [String]
+    /// A subject, or the end of one (a sys_id), or a task's number.
+    public var task: String?
+    /// An id or its beginning.
+    public var id: String?
+    public var since: Timestamp?
+    public var limit: Int
+
+    public init(
+        after: Int64? = nil, through: Int64? = nil, types: [EventType] = [], sources: [String] = [], task: String? = nil,
+        id: String? = nil,
+        since: Timestamp? = nil, limit: Int = 50
+    ) {
+        self.after = after
+        self.through = through
+        self.types = types
+        self.sources = sources
+        self.task = task
+        self.id = id
+        self.since = since
+        self.limit = limit
+    }
+}
+
+/// The events that a query found, newest last, without unreadable ones.
+public struct EventPage: Sendable, Hashable, RandomAccessCollection {
+    public var events: [StoredEvent]
+    /// How many were skipped because they are unreadable.
+    public var unreadable: Int
+    /// The place on the bus of the last one found, readable or not.
+    public var end: Int64?
+
+    public init(events: [StoredEvent], unreadable: Int = 0, end: Int64? = nil) {
+        self.events = events
+        self.unreadable = unreadable
+        self.end = end
+    }
+
+    public var startIndex: Int { events.startIndex }
+    public var endIndex: Int { events.endIndex }
+    public subscript(position: Int) -> StoredEvent { events[position] }
+}
+
+/// A range of stored rows.
+public struct RowSpan: Sendable, Hashable {
+    /// The place before the first of them.
+    public var after: Int64
+    /// The place of the last of them.
+    public var through: Int64
+
+    public init(after: Int64, through: Int64) {
+        self.after = after
+        self.through = through
+    }
+}
+
+/// Selects deliveries, newest last.
+public struct DeliveryQuery: Sendable, Hashable {
+    /// Only those stored after this place, oldest first.
+    public var after: Int64?
+    /// With `after`: only those stored up to this place.
+    public var through: Int64?
+    public var states: [DeliveryState]
+    public var rule: String?
+    /// An id's text or its beginning.
+    public var id: String?
+    public var event: Event.ID?
+    public var limit: Int
+
+    public init(
+        after: Int64? = nil, through: Int64? = nil, states: [DeliveryState] = [], rule: String? = nil, id: String? = nil,
+        event: Event.ID? = nil, limit: Int = 50
+    ) {
+        self.after = after
+        self.through = through
+        self.states = states
+        self.rule = rule
+        self.id = id
+        self.event = event
+        self.limit = limit
+    }
+}

@@ -1,0 +1,81 @@
+/// An overview of the store.
+public struct StoreStatus: Sendable, Hashable {
+    public struct SourceStatus: Sendable, Hashable {
+        public var source: String
+        public var scope: Scope
+        public var hasBaseline: Bool
+        public var tasks: Int
+        public var lastCommit: Timestamp?
+        public var health: SourceHealth
+
+        public init(
+            source: String, scope: Scope, hasBaseline: Bool, tasks: Int, lastCommit: Timestamp?, health: SourceHealth
+        ) {
+            self.source = source
+            self.scope = scope
+            self.hasBaseline = hasBaseline
+            self.tasks = tasks
+            self.lastCommit = lastCommit
+            self.health = health
+        }
+    }
+
+    public struct RuleStatus: Sendable, Hashable {
+        public var rule: String
+        public var runs: Int
+        public var errors: Int
+        public var lastError: String?
+        public var lastRun: Timestamp?
+        public var nextDue: Timestamp?
+        /// True for a rule that is turned off (`enabled: false`).
+        public var isOff: Bool
+
+        public init(
+            rule: String, runs: Int, errors: Int, lastError: String?, lastRun: Timestamp?, nextDue: Timestamp?, isOff: Bool
+        ) {
+            self.rule = rule
+            self.runs = runs
+            self.errors = errors
+            self.lastError = lastError
+            self.lastRun = lastRun
+            self.nextDue = nextDue
+            self.isOff = isOff
+        }
+    }
+
+    /// A receiver that was asked to be left alone for a while.
+    public struct RestStatus: Sendable, Hashable {
+        public var rest: ReceiverRest
+        /// How many deliveries wait for it.
+        public var waiting: Int
+
+        public init(rest: ReceiverRest, waiting: Int) {
+            self.rest = rest
+            self.waiting = waiting
+        }
+    }
+
+    public var sources: [SourceStatus]
+    public var rules: [RuleStatus]
+    /// The latest rest of each receiver that was asked for one, those that are over too.
+    public var rests: [RestStatus]
+    public var deliveries: [DeliveryState: Int]
+    public var events: Int
+    public var unrouted: Int
+    /// Events that no rule saw because they are unreadable.
+    public var damaged: Int
+
+    public init(
+        sources: [SourceStatus], rules: [RuleStatus], rests: [RestStatus], deliveries: [DeliveryState: Int], events: Int,
+        unrouted: Int,
+        damaged: Int = 0
+    ) {
+        self.sources = sources
+        self.rules = rules
+        self.rests = rests
+        self.deliveries = deliveries
+        self.events = events
+        self.unrouted = unrouted
+        self.damaged = damaged
+    }
+}

@@ -1,0 +1,102 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopStore
+
+@Suite struct `Concurrent writers` {
+    @Test(arguments: SQLiteUnderTest.Place.allCases)
+    func `writers that wait together share one commit`(_ place: SQLiteUnderTest.Place) async throws {
+        let bench = try SQLiteUnderTest(place)
+        let gate = Gate()
+        async let first: Void = bench.block(with: gate)
+        try await bench.waitUntilBlocked(gate)
+        let before = bench.sqlite.writing.commits
+        let count = try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in 1...50 { group.addTask { try await bench.store.append([Sample.event(number)]) } }
+            await bench.waitForWriters(50)
+            gate.open()
+            return try await group.reduce(0, +)
+        }
+        #expect(count == 50)
+        try await first
+        #expect(bench.sqlite.writing.commits - before == 2)  // the one at the gate, and the fifty
+        #expect(try await bench.store.status().events == 50)
+    }
+
+    @Test(arguments: SQLiteUnderTest.Place.allCases)
+    func `a failing write fails alone`(_ place: SQLiteUnderTest.Place) async throws {
+        let bench = try SQLiteUnderTest(place)
+        let gate = Gate()
+        async let first: Void = bench.block(with: gate)
+        try await bench.waitUntilBlocked(gate)
+        let before = bench.sqlite.writing.commits
+        async let good = bench.store.append([Sample.event(1)])
+        let bad = Task {
+            try await bench.store.setHealth(SourceHealth(), of: Scope.ID(text: "?"), events: [Sample.event(2)], rest: nil)
+        }
+        async let late: Void = bench.store.setNote("a", to: 1)
+        await bench.waitForWriters(3)
+        gate.open()
+        #expect(try await good == 1)
+        await #expect(throws: StoreError.self) { try await bad.value }
+        try await late
+        try await first
+        #expect(bench.sqlite.writing.commits - before == 2)
+        #expect(try await bench.store.events(EventQuery()).map(\.event) == [Sample.event(1)])
+    }
+
+    @Test(arguments: SQLiteUnderTest.Place.allCases)
+    func `a write goes on if its writer is cancelled, and so do its neighbours`(_ place: SQLiteUnderTest.Place) async throws {
+        let bench = try SQLiteUnderTest(place)
+        let gate = Gate()
+        async let first: Void = bench.block(with: gate)
+        try await bench.waitUntilBlocked(gate)
+        let cancelled = Task { try await bench.store.append([Sample.event(1)]) }
+        let neighbour = Task { try await bench.store.append([Sample.event(2)]) }
+        await bench.waitForWriters(2)
+        cancelled.cancel()
+        gate.open()
+        #expect(try await cancelled.value == 1)
+        #expect(try await neighbour.value == 1)
+        try await first
+        let early = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return (try await bench.store.append([Sample.event(3)]), try await bench.store.status().events)
+        }
+        #expect(try await early.value == (1, 3))
+    }
+
+    /// Several writers in one transaction whose statements fail in turn: each write is stored and confirmed, or not stored.
+    @Test(arguments: SQLiteUnderTest.Place.allCases)
+    func `each writer of a failing shared transaction gets its own result`(_ place: SQLiteUnderTest.Place) async throws {
+        for count in 1...40 {
+            let bench = try SQLiteUnderTest(place)
+            let gate = Gate()
+            async let first: Void = bench.block(with: gate)
+            try await bench.waitUntilBlocked(gate)
+            bench.fail(statement: count + 1, ofReadings: false)  // the first is the COMMIT of the blocking write
+            let kept = await withTaskGroup(of: (Int, Bool).self) { group in
+                for number in 1...4 {
+                    group.addTask {
+                        do {
+                            return (number, try await bench.store.append([Sample.event(number), Sample.event(number + 10)]) == 2)
+                        } catch {
+                            return (number, false)
+                        }
+                    }
+                }
+                await bench.waitForWriters(4)
+                gate.open()
+                return await group.reduce(into: [Int: Bool]()) { $0[$1.0] = $1.1 }
+            }
+            bench.stopFailing()
+            try await first
+            let stored = Set(try await bench.store.events(EventQuery()).map(\.event.id))
+            for number in 1...4 {
+                let expected = kept[number] == true
+                #expect(stored.contains(Sample.event(number).id) == expected)
+                #expect(stored.contains(Sample.event(number + 10).id) == expected)
+            }
+        }
+    }
+}

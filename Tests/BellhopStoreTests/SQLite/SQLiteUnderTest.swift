@@ -1,0 +1,84 @@
+import BellhopCore
+import CSQLite
+import Synchronization
+import Testing
+
+@testable import BellhopStore
+
+/// A new store on SQLite with what tests do to it.
+struct SQLiteUnderTest: TestedStore {
+    enum Place: String, CaseIterable, CustomTestStringConvertible {
+        case inMemory = "SQLite in memory"
+        case onDisk = "SQLite on disk"
+
+        var testDescription: String { rawValue }
+    }
+
+    static let kinds = Place.allCases.map { place in
+        StoreUnderTest(testDescription: place.rawValue) { try SQLiteUnderTest(place) }
+    }
+
+    let sqlite: SQLiteStore
+    private let faults = StatementFaults()
+    private let folder: TemporaryFolder?
+
+    var store: any Store { sqlite }
+
+    init(_ place: Place = .inMemory) throws {
+        switch place {
+        case .inMemory:
+            folder = nil
+            sqlite = try SQLiteStore.inMemory(faults: faults)
+        case .onDisk:
+            let folder = try TemporaryFolder()
+            self.folder = folder
+            sqlite = try SQLiteStore.open(path: folder.file("bellhop.db"), faults: faults)
+        }
+    }
+
+    func dump() async throws -> String {
+        try await sqlite.read { session in
+            var tables: [String] = []
+            var names = try session.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+            while try names.next() { tables.append(names.text(0)) }
+            var text = ""
+            for table in tables {
+                let rows = try session.database.statement("SELECT * FROM \(table) ORDER BY 1")
+                defer { sqlite3_reset(rows) }
+                while sqlite3_step(rows) == SQLITE_ROW {
+                    let values = (0..<sqlite3_column_count(rows)).map { column in
+                        let bytes = UnsafeRawBufferPointer(
+                            start: sqlite3_column_blob(rows, column), count: Int(sqlite3_column_bytes(rows, column)))
+                        return sqlite3_column_type(rows, column) == SQLITE_BLOB
+                            ? bytes.map { String($0, radix: 16) }.joined() : String(decoding: bytes, as: UTF8.self)
+                    }
+                    text += "\(table): \(values.joined(separator: " | "))\n"
+                }
+            }
+            return text
+        }
+    }
+
+    func spoilEvents(_ places: [Int64]) async throws {
+        try await sqlite.write { session in
+            for place in places { try session.run("UPDATE event SET data = '{\"task\":' WHERE sequence = \(place)") }
+        }
+    }
+
+    func spoil(_ delivery: Delivery.ID) async throws { try await setBody(of: delivery, to: "{}") }
+
+    func setBody(of delivery: Delivery.ID, to body: String) async throws {
+        try await sqlite.write { session in
+            var statement = try session.prepare("UPDATE delivery SET body = :body WHERE name = :name")
+            try statement.bind(":body", body)
+            try statement.bind(":name", key: delivery.text)
+            try statement.run()
+        }
+    }
+
+    func forgetOpenScopes() { sqlite.opened.withLock { $0 = [] } }
+
+    func fail(statement count: Int, ofReadings: Bool) { faults.fail(statement: count, ofReadings: ofReadings) }
+
+    func stopFailing() -> Bool { faults.stop().failed }
+}
