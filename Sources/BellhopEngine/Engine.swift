@@ -46,7 +46,7 @@ public struct Engine: Service {
 
     /// Recovers what an earlier run left behind. Call once, before `run` or `runOnce`.
     public func recover() async throws(StoreError) {
-        let count = try await surroundings.store.rescue(everything: true, at: surroundings.clock.now)
+        let count = try await surroundings.store.start(surroundings.node, at: surroundings.clock.now)
         if count > 0 { surroundings.signals.emit(.rescued(count: count)) }
     }
 

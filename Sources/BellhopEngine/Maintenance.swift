@@ -58,7 +58,7 @@ public struct Maintenance: Sendable {
     public func rescue() async throws(StoreError) {
         let now = surroundings.clock.now
         let moment = firstLeaseEnd().map { min(now, Timestamp(microseconds: $0.microseconds - 1)) } ?? now
-        let count = try await surroundings.store.rescue(everything: false, at: moment)
+        let count = try await surroundings.store.rescue(at: moment)
         guard count > 0 else { return }
         surroundings.signals.emit(.rescued(count: count))
         surroundings.bells.dispatcher.ring()

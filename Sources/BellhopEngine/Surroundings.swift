@@ -3,6 +3,8 @@ public import BellhopCore
 /// What every loop of the engine needs from outside: store, clock, bells, signals.
 public struct Surroundings: Sendable {
     public var store: any Store
+    /// This agent among those that share the store.
+    public var node: NodeID
     public var clock: any AgentClock
     public var bells: Bells
     public var signals: Signals
@@ -17,11 +19,12 @@ public struct Surroundings: Sendable {
     let rests = Rests()
 
     public init(
-        store: any Store, clock: any AgentClock, bells: Bells = Bells(), signals: Signals,
+        store: any Store, node: NodeID = .only, clock: any AgentClock, bells: Bells = Bells(), signals: Signals,
         random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
         checkpoint: @escaping @Sendable (Checkpoint) -> Void = { _ in }
     ) {
         self.store = store
+        self.node = node
         self.clock = clock
         self.bells = bells
         self.signals = signals

@@ -95,9 +95,9 @@ extension SQLiteStore: Store {
     /// delivery waits for a person, perhaps for days, and so blocks no others; if it is retried, it comes late. A delivery whose
     /// content this program cannot read becomes dead.
     func claim(
-        limit: Int, room: [String: Room], others: Int, until: Timestamp, at now: Timestamp
+        limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp
     ) async throws(StoreError) -> Claimed {
-        try await write { try $0.claim(limit: limit, room: room, others: others, until: until, at: now) }
+        try await write { try $0.claim(limit: limit, room: room, others: others, by: node, until: until, at: now) }
     }
 
     func rests() async throws(StoreError) -> [ReceiverRest] {
@@ -109,8 +109,12 @@ extension SQLiteStore: Store {
         return try await write { try $0.finish(finishes) }
     }
 
-    func rescue(everything: Bool, at now: Timestamp) async throws(StoreError) -> Int {
-        try await write { try $0.rescue(everything: everything, at: now) }
+    func start(_ node: NodeID, at now: Timestamp) async throws(StoreError) -> Int {
+        try await write { try $0.start(node, at: now) }
+    }
+
+    func rescue(at now: Timestamp) async throws(StoreError) -> Int {
+        try await write { try $0.rescue(at: now) }
     }
 
     func wake(receiver: String, at now: Timestamp) async throws(StoreError) {

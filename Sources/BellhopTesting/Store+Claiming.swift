@@ -3,9 +3,9 @@ public import BellhopCore
 extension Store {
     /// Claims deliveries that are due for any receiver except these.
     public func claim(
-        limit: Int, excluding receivers: Set<String>, until: Timestamp, at now: Timestamp
+        limit: Int, excluding receivers: Set<String>, by node: NodeID = .only, until: Timestamp, at now: Timestamp
     ) async throws(StoreError) -> [Claim] {
         let room = Dictionary(uniqueKeysWithValues: receivers.map { ($0, Room(attempts: 0)) })
-        return try await claim(limit: limit, room: room, others: limit, until: until, at: now).claims
+        return try await claim(limit: limit, room: room, others: limit, by: node, until: until, at: now).claims
     }
 }

@@ -63,7 +63,7 @@ import Testing
         }
         try await store.route(Routing(deliveries: deliveries))
         let claimed = try await store.claim(
-            limit: 1, room: ["chat": Room(attempts: 1)], others: 0, until: clock.now + .seconds(60), at: clock.now)
+            limit: 1, room: ["chat": Room(attempts: 1)], others: 0, by: .only, until: clock.now + .seconds(60), at: clock.now)
         let claim = try #require(claimed.claims.first)
         let rest = ReceiverRest(
             receiver: "chat", since: clock.now, until: clock.now + .seconds(90), interval: .seconds(1), why: "chat answers 429.")

@@ -38,13 +38,25 @@ public struct Claimed: Sendable, Hashable {
     }
 }
 
-/// The right to attempt a delivery and to record its outcome.
+/// An agent among those that may share a store.
+public struct NodeID: Sendable, Hashable {
+    public var name: String
+
+    public init(_ name: String) { self.name = name }
+
+    /// The agent of a store that only one can open.
+    public static let only = NodeID("only")
+}
+
+/// The right of a node to attempt a delivery and to record its outcome.
 public struct Lease: Sendable, Hashable {
     public var token: Int64
+    public var node: NodeID
     public var until: Timestamp
 
-    public init(token: Int64, until: Timestamp) {
+    public init(token: Int64, node: NodeID = .only, until: Timestamp) {
         self.token = token
+        self.node = node
         self.until = until
     }
 }

@@ -38,8 +38,8 @@ public protocol Store: Notebook {
 
     // Rules.
 
-    /// Replaces the set of rules, in their order: timers of others end. Returns for each the place on the bus after which it sees
-    /// events.
+    /// Replaces the set of rules, in their order: timers of others end. The rules are the store's, so only the node that routes calls
+    /// this. Returns for each the place on the bus after which it sees events.
     func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64]
     /// When the next timer is due.
     func nextTimer() async throws(StoreError) -> Timestamp?
@@ -53,17 +53,20 @@ public protocol Store: Notebook {
     /// T3: claims due deliveries, at most one per lane, and for each receiver at most its room; a receiver not listed has the
     /// room of `others`.
     func claim(
-        limit: Int, room: [String: Room], others: Int, until: Timestamp, at now: Timestamp
+        limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp
     ) async throws(StoreError) -> Claimed
     /// T4: returns for each whether its lease still held. Deliveries waiting only for it become available if it is done, and are
     /// dropped if it died. A receiver's rest is stored with the outcome that requested it.
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool]
     /// The latest rest of each receiver that requested one.
     func rests() async throws(StoreError) -> [ReceiverRest]
-    /// Makes deliveries available again that are running without a valid lease, or, at start, all that an earlier run left
-    /// running.
+    /// Begins a run of a node: makes what an earlier run of it left running available again, like what has an expired lease;
+    /// returns how many deliveries. What other nodes hold stays theirs.
     @discardableResult
-    func rescue(everything: Bool, at now: Timestamp) async throws(StoreError) -> Int
+    func start(_ node: NodeID, at now: Timestamp) async throws(StoreError) -> Int
+    /// Makes deliveries available again whose lease has expired; returns how many.
+    @discardableResult
+    func rescue(at now: Timestamp) async throws(StoreError) -> Int
     /// Wakes deliveries of this receiver that rest because its connection could not be used.
     func wake(receiver: String, at now: Timestamp) async throws(StoreError)
     /// Makes due what was postponed while the clock was ahead of `now`.

@@ -127,7 +127,8 @@ public struct Dispatcher: Sendable {
             let claimed: Claimed
             do throws(StoreError) {
                 claimed = try await surroundings.store.claim(
-                    limit: limit, room: lanes.room(limit: limit, at: now), others: 0, until: now + limits.lease, at: now)
+                    limit: limit, room: lanes.room(limit: limit, at: now), others: 0, by: surroundings.node,
+                    until: now + limits.lease, at: now)
             } catch {
                 lanes.abandon(at: now)
                 throw error

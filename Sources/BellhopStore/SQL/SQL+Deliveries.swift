@@ -38,7 +38,8 @@ extension SQL {
 
         static let start = """
             UPDATE delivery SET
-                state = 'running', attempts = attempts + 1, lease = :lease, lease_until = :until, started = :now,
+                state = 'running', attempts = attempts + 1, lease = :lease, lease_node = :node, lease_until = :until,
+                started = :now,
                 first_started = coalesce(first_started, :now), paused = 0
             WHERE id = :id
             """
@@ -141,7 +142,7 @@ extension SQL {
             UPDATE delivery SET
                 state = 'available', lease = lease + 1, lease_until = NULL, run_at = :now, uncertain_started = started,
                 failure = :failure
-            WHERE state = 'running' AND state <> 'done' AND (:everything OR lease_until <= :now)
+            WHERE state = 'running' AND state <> 'done' AND (lease_until <= :now OR lease_node = :node)
             """
 
         /// Deliveries created or last tried while the clock was ahead need not wait for that future time.

@@ -93,6 +93,7 @@ enum Schema {
             paused INTEGER NOT NULL DEFAULT 0,        -- 1 while its connection cannot be used
             attempts INTEGER NOT NULL DEFAULT 0,
             lease INTEGER NOT NULL DEFAULT 0,         -- counts claims and rescues: the token of the latest
+            lease_node TEXT,                          -- the agent that claimed it last
             lease_until INTEGER,
             started INTEGER,                          -- the latest attempt
             first_started INTEGER,

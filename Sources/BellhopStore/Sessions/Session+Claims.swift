@@ -23,7 +23,9 @@ extension Session {
     }
 
     /// T3.
-    func claim(limit: Int, room: [String: Room], others: Int, until: Timestamp, at now: Timestamp) throws -> Claimed {
+    func claim(
+        limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp
+    ) throws -> Claimed {
         var claimed = Claimed()
         let all = try due(limit: limit, room: room, others: others, at: now, &claimed.waiting)
         let downtime = try all.isEmpty ? nil : self.downtime()
@@ -36,7 +38,7 @@ extension Session {
                 try promote(row.delivery.delivery.lane)
                 try settleFollowers(of: due.id, at: now)
             } else {
-                var claim = try start(row, until: until + due.patience, at: now, after: downtime)
+                var claim = try start(row, by: node, until: until + due.patience, at: now, after: downtime)
                 claim.attempt.upcoming = try due.upcoming.compactMap { try subject(of: $0) }
                 claimed.claims.append(claim)
             }
@@ -93,10 +95,13 @@ extension Session {
             firstStarted: statement.optionalTime(next + 2), lastUncertain: statement.optionalTime(next + 3))
     }
 
-    private func start(_ row: Row, until: Timestamp, at now: Timestamp, after downtime: Downtime?) throws -> Claim {
-        let lease = Lease(token: row.lease + 1, until: until)
+    private func start(
+        _ row: Row, by node: NodeID, until: Timestamp, at now: Timestamp, after downtime: Downtime?
+    ) throws -> Claim {
+        let lease = Lease(token: row.lease + 1, node: node, until: until)
         var statement = try prepare(SQL.Deliveries.start)
         try statement.bind(":lease", lease.token)
+        try statement.bind(":node", node.name)
         try statement.bind(":until", until)
         try statement.bind(":now", now)
         try statement.bind(":id", row.id)

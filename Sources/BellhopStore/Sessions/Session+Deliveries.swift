@@ -38,16 +38,19 @@ extension Session {
         if try waits || int(SQL.Waiting.anyBars) == 1 { try reorder(barredAmong: deliveries) }
     }
 
-    func rescue(everything: Bool, at now: Timestamp) throws -> Int {
-        if everything {
-            try noteDowntime(until: now)
-            try bringForward(at: now)
-        }
+    func start(_ node: NodeID, at now: Timestamp) throws -> Int {
+        try noteDowntime(until: now)
+        try bringForward(at: now)
+        return try rescue(from: node, at: now)
+    }
+
+    /// - Parameter node: the node of which all leases have ended; nil for none.
+    func rescue(from node: NodeID? = nil, at now: Timestamp) throws -> Int {
         let failure = Failure(.interrupted, .unknownOutcome, "The agent ended before the attempt did.")
         var statement = try prepare(SQL.Deliveries.rescue)
         try statement.bind(":now", now)
         try statement.bind(":failure", text: failure.stored.encoded())
-        try statement.bind(":everything", everything)
+        try statement.bind(":node", node?.name)
         return try statement.run()
     }
 

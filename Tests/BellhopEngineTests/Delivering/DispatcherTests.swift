@@ -158,7 +158,7 @@ import Testing
         for _ in 1...6 {
             let claims = try await bench.store.claim(limit: 1, excluding: [], until: bench.now + .seconds(300), at: bench.now)
             #expect(claims.count == 1)
-            try await bench.store.rescue(everything: true, at: bench.now)
+            try await bench.store.start(.only, at: bench.now)
         }
         let action = ScriptedAction()
         #expect(try await run(bench, [], action) == [])

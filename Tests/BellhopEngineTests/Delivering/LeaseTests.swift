@@ -22,7 +22,7 @@ import Testing
         let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
         async let pending = dispatcher.dispatchPending()
         try await until { action.count != 0 }
-        try await bench.store.rescue(everything: true, at: bench.now)  // another run of the agent
+        try await bench.store.start(.only, at: bench.now)  // another run of the agent
         try await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
         gate.open()
         _ = try await pending

@@ -106,7 +106,7 @@ struct History {
     private mutating func restart() async throws {
         poller = bench.poller(source)
         try await shelf.install(book, in: bench.surroundings)
-        try await bench.store.rescue(everything: true, at: bench.now)
+        try await bench.store.start(.only, at: bench.now)
     }
 
     private func endFaults() {

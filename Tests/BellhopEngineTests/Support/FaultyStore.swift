@@ -9,7 +9,7 @@ final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, nextTimer,
             dueTimers, timers
-        case claim, finish, rests, rescue, wake, bringForward, nextDue, apply, status, events, deliveries, prune, note
+        case claim, finish, rests, start, rescue, wake, bringForward, nextDue, apply, status, events, deliveries, prune, note
     }
 
     enum Moment: Sendable {
@@ -118,10 +118,10 @@ final class FaultyStore: Store {
         try await through(.timers) { () throws(StoreError) in try await base.timers(ids) }
     }
     func claim(
-        limit: Int, room: [String: Room], others: Int, until: Timestamp, at now: Timestamp
+        limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp
     ) async throws(StoreError) -> Claimed {
         try await through(.claim) { () throws(StoreError) in
-            try await base.claim(limit: limit, room: room, others: others, until: until, at: now)
+            try await base.claim(limit: limit, room: room, others: others, by: node, until: until, at: now)
         }
     }
     func rests() async throws(StoreError) -> [ReceiverRest] {
@@ -131,8 +131,12 @@ final class FaultyStore: Store {
         try await through(.finish) { () throws(StoreError) in try await base.finish(finishes) }
     }
     @discardableResult
-    func rescue(everything: Bool, at now: Timestamp) async throws(StoreError) -> Int {
-        try await through(.rescue) { () throws(StoreError) in try await base.rescue(everything: everything, at: now) }
+    func start(_ node: NodeID, at now: Timestamp) async throws(StoreError) -> Int {
+        try await through(.start) { () throws(StoreError) in try await base.start(node, at: now) }
+    }
+    @discardableResult
+    func rescue(at now: Timestamp) async throws(StoreError) -> Int {
+        try await through(.rescue) { () throws(StoreError) in try await base.rescue(at: now) }
     }
     func wake(receiver: String, at now: Timestamp) async throws(StoreError) {
         try await through(.wake) { () throws(StoreError) in try await base.wake(receiver: receiver, at: now) }

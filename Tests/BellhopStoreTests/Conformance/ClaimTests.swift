@@ -25,11 +25,11 @@ import Testing
         try await bench.store.route(Routing(deliveries: deliveries))
         let room = ["small": Room(attempts: 1, upcoming: 5), "full": Room(attempts: 0)]
         let claimed = try await bench.store.claim(
-            limit: 10, room: room, others: 10, until: bench.after(60), at: bench.now)
+            limit: 10, room: room, others: 10, by: .only, until: bench.after(60), at: bench.now)
         #expect(claimed.claims.map(\.delivery.id) == [deliveries[0].id])
         #expect(claimed.claims[0].attempt.upcoming == [deliveries[2], deliveries[4]].compactMap { $0.task?.subject })
         #expect(claimed.waiting == ["small", "full"])
-        let rest = try await bench.store.claim(limit: 10, room: [:], others: 10, until: bench.after(60), at: bench.now)
+        let rest = try await bench.store.claim(limit: 10, room: [:], others: 10, by: .only, until: bench.after(60), at: bench.now)
         #expect(rest.claims.count == 5)
         #expect(rest.waiting.isEmpty)
     }
@@ -139,7 +139,7 @@ import Testing
             try await bench.finish(
                 claim, .done(Receipt("201", reference: "\(claim.delivery.action) \(claim.delivery.id.receiver)")))
         }
-        try await bench.store.rescue(everything: true, at: bench.now)
+        try await bench.store.start(.only, at: bench.now)
         let claim = try await bench.claim()[0]
         #expect(claim.delivery.id == own.id)
         #expect(claim.attempt.claimed == ["comment two"])

@@ -3,7 +3,7 @@ import Testing
 
 /// The period that an attempt must search, because the store has no record of it: as after restoring a backup.
 @Suite struct `Periods without records` {
-    private func start(_ bench: Bench) async throws { try await bench.store.rescue(everything: true, at: bench.now) }
+    private func start(_ bench: Bench) async throws { try await bench.store.start(.only, at: bench.now) }
 
     /// Claims the only due delivery, and returns the period in which it may already have been performed.
     private func claimed(_ bench: Bench) async throws -> Range<Timestamp>? {

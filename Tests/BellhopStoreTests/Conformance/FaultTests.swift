@@ -71,7 +71,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
             prepare: { bench in
                 try await owing(bench)
                 _ = try await bench.claim()
-            }, run: { try await $0.store.rescue(everything: true, at: $0.now) }),
+            }, run: { try await $0.store.start(.only, at: $0.now) }),
         Operation(
             testDescription: "decide", prepare: owing,
             run: { bench in

@@ -10,7 +10,7 @@ import Testing
         later.runAt = bench.after(30)
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, at: bench.after(9999)), later]))
         #expect(try await bench.claim().isEmpty)
-        #expect(try await bench.store.rescue(everything: true, at: bench.now) == 0)
+        #expect(try await bench.store.start(.only, at: bench.now) == 0)
         #expect(try await bench.claim().map(\.delivery.id) == [Sample.delivery(1).id])
     }
 }
@@ -21,9 +21,9 @@ import Testing
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
         let claim = try await bench.claim()[0]
-        #expect(try await bench.store.rescue(everything: false, at: bench.after(59)) == 0)
+        #expect(try await bench.store.rescue(at: bench.after(59)) == 0)
         await bench.clock.pass(60)
-        #expect(try await bench.store.rescue(everything: false, at: bench.now) == 1)
+        #expect(try await bench.store.rescue(at: bench.now) == 1)
         #expect(try await bench.finish(claim, .done(Receipt("late")), events: [Sample.event(1)]) == false)
         let second = try await bench.claim()[0]
         #expect(try await bench.finish(claim, .done(Receipt("later"))) == false)
@@ -44,11 +44,33 @@ import Testing
         let started = bench.now
         _ = try await bench.claim(1)
         await bench.clock.pass(1)
-        #expect(try await bench.store.rescue(everything: true, at: bench.now) == 1)
+        #expect(try await bench.store.start(.only, at: bench.now) == 1)
         let claims = try await bench.claim()
         #expect(claims.map(\.attempt.lastUncertain) == [nil, started])
         #expect(claims.map(\.attempt.firstStarted) == [nil, started])
         #expect(claims.map(\.attempt.number) == [1, 2])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a node that starts takes back its own deliveries and those with an expired lease, and no others`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: (1...3).map { Sample.delivery($0) }))
+        let nodes = ["own", "other", "gone"].map { NodeID($0) }
+        var leases: [Lease] = []
+        for (node, seconds) in zip(nodes, [60, 60, 10]) {
+            let claims = try await bench.store.claim(
+                limit: 1, room: [:], others: 1, by: node, until: bench.after(seconds), at: bench.now
+            ).claims
+            leases += claims.map(\.lease)
+        }
+        #expect(leases.map(\.node) == nodes)
+        await bench.clock.pass(20)
+        #expect(try await bench.store.start(nodes[0], at: bench.now) == 2)
+        #expect(try await bench.states() == [.available, .running, .available])
+        let finish = Finish(id: Sample.delivery(2).id, lease: leases[1], at: bench.now, next: .done(Sample.receipt))
+        #expect(try await bench.store.finish([finish]) == [true])
     }
 
     @Test(arguments: StoreUnderTest.allCases)

@@ -42,7 +42,7 @@ struct StoreContents: Hashable {
         state = try await store.state(for: Self.stateKeys)
         timers = try await store.dueTimers(at: Self.later, limit: 99)
         note = try await store.note("note")
-        try await store.rescue(everything: true, at: Self.later)
+        try await store.start(.only, at: Self.later)
         claims = try await store.claim(limit: 99, excluding: [], until: Self.later, at: Self.later)
     }
 

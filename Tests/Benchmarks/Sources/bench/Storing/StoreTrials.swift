@@ -25,7 +25,7 @@ enum StoreTrials {
                     var running = 0
                     while true {
                         let claims = try await store.claim(
-                            limit: inFlight - running, room: [:], others: inFlight, until: now + .seconds(60), at: now
+                            limit: inFlight - running, room: [:], others: inFlight, by: .only, until: now + .seconds(60), at: now
                         ).claims
                         if claims.isEmpty, running == 0 { break }
                         for claim in claims {
@@ -97,7 +97,7 @@ enum StoreTrials {
             times.append(
                 try await Stopwatch.seconds {
                     _ = try await store.claim(
-                        limit: 10, room: ["busy": Room(attempts: 0)], others: 10, until: now + .seconds(60), at: now)
+                        limit: 10, room: ["busy": Room(attempts: 0)], others: 10, by: .only, until: now + .seconds(60), at: now)
                     _ = try await store.nextDue(excluding: ["busy"])
                 })
         }
