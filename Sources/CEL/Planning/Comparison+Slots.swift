@@ -3,11 +3,11 @@ extension Comparison {
     static func equality(_ slot: Int, _ constant: Value, at range: Range<Int>) -> Plan.Test {
         switch constant {
         case .string(let wanted):
-            let wanted = Needle(wanted)
             return Plan.Test { activation in
-                let text = activation.text(of: slot)
-                if let bytes = text.bytes, activation.affords(reading: bytes.count) { return Truth(wanted.equals(bytes)) }
-                return text.isNone ? .no : activation.fail(activation.reason, at: range)
+                guard activation.makeReady(slot) else { return activation.fail(activation.reason, at: range) }
+                guard case .string(let text) = activation.values[slot] else { return .no }
+                guard activation.affords(reading: text.utf8.count) else { return activation.fail(activation.reason, at: range) }
+                return Truth(text.hasSameBytes(as: wanted))
             }
         case .int(let wanted):
             return Plan.Test { activation in
@@ -44,7 +44,6 @@ extension Comparison {
             }
         }
         // One closure per relation: the choice is made here, not at each event.
-        @inline(__always)
         func int(_ holds: @escaping @Sendable (Int64) -> Bool) -> Plan.Test {
             Plan.Test { activation in
                 guard activation.makeReady(slot) else { return activation.fail(activation.reason, at: range) }

@@ -66,9 +66,9 @@ enum Comparison {
         }
     }
 
-    /// A test of a text's bytes, read in place.
+    /// A test of a text.
     static func text(
-        _ plan: Plan, _ name: String, at range: Range<Int>, _ holds: @escaping @Sendable (UnsafeBufferPointer<UInt8>) -> Bool
+        _ plan: Plan, _ name: String, at range: Range<Int>, _ holds: @escaping @Sendable (String) -> Bool
     ) -> Plan.Test {
         let null = EvaluationError.nullOperand("\(name)()").at(range)
         let other: @Sendable (Activation, Value) -> Truth = { activation, value in
@@ -77,9 +77,10 @@ enum Comparison {
         }
         if let slot = plan.slot {
             return Plan.Test { activation in
-                let text = activation.text(of: slot)
-                if let bytes = text.bytes, activation.affords(reading: bytes.count) { return Truth(holds(bytes)) }
-                return text.isNone ? other(activation, activation.values[slot]) : activation.fail(activation.reason, at: range)
+                guard activation.makeReady(slot) else { return activation.fail(activation.reason, at: range) }
+                guard case .string(let text) = activation.values[slot] else { return other(activation, activation.values[slot]) }
+                guard activation.affords(reading: text.utf8.count) else { return activation.fail(activation.reason, at: range) }
+                return Truth(holds(text))
             }
         }
         let evaluate = plan.evaluate
@@ -88,7 +89,7 @@ enum Comparison {
                 let value = try evaluate(activation)
                 guard case .string(let text) = value else { return other(activation, value) }
                 try activation.spend(1 + text.utf8.count >> 6)
-                return Truth(text.withBytes(holds))
+                return Truth(holds(text))
             } catch {
                 return activation.fail(error, at: range)
             }

@@ -69,13 +69,13 @@ extension Planner {
         guard plans.count == 2, overloads.count == 1, case .string(let constant)? = plans[1].constant, plans[0].constant == nil
         else { return nil }
         switch name {
-        case "contains": return Plan(test: Comparison.text(plans[0], name, at: node.point, Needle(constant).isFound))
-        case "startsWith": return Plan(test: Comparison.text(plans[0], name, at: node.point, Needle(constant).begins))
-        case "endsWith": return Plan(test: Comparison.text(plans[0], name, at: node.point, Needle(constant).ends))
+        case "contains": return Plan(test: Comparison.text(plans[0], name, at: node.point, { $0.containsBytes(of: constant) }))
+        case "startsWith": return Plan(test: Comparison.text(plans[0], name, at: node.point, { $0.hasBytePrefix(constant) }))
+        case "endsWith": return Plan(test: Comparison.text(plans[0], name, at: node.point, { $0.hasByteSuffix(constant) }))
         case "matches":
             do throws(EvaluationError) {
                 let pattern = try Pattern(constant, limit: environment.limits.patternBytes)
-                return Plan(test: Comparison.text(plans[0], name, at: node.point, pattern.isFound))
+                return Plan(test: Comparison.text(plans[0], name, at: node.point, { $0.withBytes(pattern.isFound) }))
             } catch {
                 return Plan(failure: error.at(node.range))
             }
@@ -149,7 +149,6 @@ struct Call: Sendable {
     private static var callWork: Int { 3 }
 
     /// Tries the overloads in turn; if none accepts the arguments, the error says whether a null was the reason.
-    @inline(__always)
     private func run(
         _ activation: Activation, _ attempt: (Overload) throws(EvaluationError) -> Value?, mismatch: () -> [Value]
     ) throws(EvaluationError) -> Value {
