@@ -110,9 +110,7 @@ let package = Package(
                 "Simulator", "YAML", argumentParser, logging, nioCore, serviceLifecycle, unixSignals,
             ],
             resources: shippedRules.map { .embedInCode("Rules/\($0)") },
-            swiftSettings: house,
-            // The names of all functions, for programs that load this one: 5 MB.
-            linkerSettings: [.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(configuration: .release))]),
+            swiftSettings: house),
 
         .testTarget(
             name: "BellhopAgentTests",
