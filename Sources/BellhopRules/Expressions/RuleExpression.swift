@@ -1,21 +1,24 @@
 import CEL
 
 /// An expression of a rule, ready to run.
-struct RuleExpression: Sendable {
-    var program: Program
-    var type: CELType
+///
+/// A class, though immutable, so that an event that many rules judge copies none of their programs.
+final class RuleExpression: Sendable {
+    let program: Program
+    let type: CELType
     /// Paths that must have one of a few values for it to be true.
-    var equalities: [Expression.Equality]
+    let equalities: [Expression.Equality]
     /// What it reads that is known only at routing.
-    var needs: Needs
+    let needs: Needs
     /// Explains its value; nil outside of tests.
-    var source: Source?
+    let source: Expression?
 
-    /// A class, so that expressions without one stay cheap to copy.
-    final class Source: Sendable {
-        let expression: CEL.Expression
-
-        init(_ expression: CEL.Expression) { self.expression = expression }
+    init(_ expression: Expression, needs: Needs, keepsSource: Bool) {
+        program = expression.program
+        type = expression.type
+        equalities = expression.equalities
+        self.needs = needs
+        source = keepsSource ? expression : nil
     }
 
     struct Needs: OptionSet, Sendable, Hashable {

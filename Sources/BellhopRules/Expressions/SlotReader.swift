@@ -2,7 +2,9 @@ import BellhopCore
 import CEL
 
 /// A fast path to a value that expressions read, resolved when the rules are loaded.
-enum SlotReader: Sendable {
+///
+/// Indirect: a reader is taken from a table for each value, and copying a box is cheaper than copying names.
+indirect enum SlotReader: Sendable {
     /// A field that every task has: `task.number`.
     case own(String)
     /// A declared field: `task.priority`, `task.fields.url`. The type is nil if it depends on the source.

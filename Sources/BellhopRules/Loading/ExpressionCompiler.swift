@@ -63,8 +63,7 @@ struct ExpressionCompiler {
                 return Diagnostic(.warning, code: issue.code, issue.message, at: place, help: issue.help)
             }
             let compiled = RuleExpression(
-                program: expression.program, type: expression.type, equalities: expression.equalities,
-                needs: names.needs(of: expression), source: keepsSources ? RuleExpression.Source(expression) : nil)
+                expression, needs: names.needs(of: expression), keepsSource: keepsSources)
             return (compiled, expression)
         } catch {
             if let comment = node.trailingComment, error.all.contains(where: { $0.range.upperBound >= text.utf8.count }),

@@ -55,6 +55,8 @@ private struct Matcher {
         var type: EventType?
         var rules: RuleIndex.ByType?
         var candidates: [Int] = []
+        /// The values that were read to find the candidates.
+        var known: [(slot: Slot, value: Value)] = []
         var work: Int64 = 0
         for place in events.indices {
             if work >= RuleBook.workPerBatch {
@@ -68,16 +70,22 @@ private struct Matcher {
             }
             guard let rules else { continue }
             frame.move(to: place)
-            candidates.removeAll(keepingCapacity: true)
-            candidates += rules.always
+            if !candidates.isEmpty { candidates.removeAll(keepingCapacity: true) }
+            if !rules.always.isEmpty { candidates += rules.always }
             while members.count < rules.paths.count { members.append(0) }
-            for (number, path) in rules.paths.enumerated() {
-                guard let value = frame.read(path.reader, near: &members[number]), let found = path.rules[value] else { continue }
+            if !known.isEmpty { known.removeAll(keepingCapacity: true) }
+            // By index: an enumeration would copy the tables of each path.
+            for number in rules.paths.indices {
+                guard let value = frame.read(rules.paths[number].reader, near: &members[number]),
+                    let found = rules.paths[number][value]
+                else { continue }
                 candidates += found
+                if let slot = rules.paths[number].slot { known.append((slot, value)) }
             }
             if candidates.isEmpty { continue }
             if candidates.count > 1 { candidates.sort() }
             activation.begin(frame)
+            for (slot, value) in known { activation.set(slot, to: value) }
             for rule in candidates {
                 activation.workLeft = RuleBook.workPerRun
                 if isFor(rule, at: place) { judge(Matches.Run(place: place, rule: rule)) }

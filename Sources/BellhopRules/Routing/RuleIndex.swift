@@ -14,8 +14,30 @@ struct RuleIndex: Sendable {
 
     /// The rules that require one of a few values of a path.
     struct ByValue: Sendable {
+        /// The path; nil for the event's source.
+        var slot: Slot?
         var reader: SlotReader
-        var rules: [Value: [Int]]
+        /// The rules by their texts, and by other values.
+        private var byText: [String: [Int]] = [:]
+        private var byOther: [Value: [Int]] = [:]
+
+        init(slot: Slot?, reader: SlotReader) {
+            self.slot = slot
+            self.reader = reader
+        }
+
+        subscript(value: Value) -> [Int]? {
+            if case .string(let text) = value { byText[text] } else { byOther[value] }
+        }
+
+        /// Texts that only Swift takes for the same share an entry: conditions, which compare bytes, have the last word.
+        mutating func add(_ rule: Int, for value: Value) {
+            if case .string(let text) = value {
+                if byText[text]?.last != rule { byText[text, default: []].append(rule) }
+            } else {
+                byOther[value, default: []].append(rule)
+            }
+        }
     }
 
     private var types: [EventType: ByType] = [:]
@@ -36,50 +58,55 @@ struct RuleIndex: Sendable {
 
     /// Events of a schedule concern only the rule that has it.
     private static func schedules(_ numbers: [Int], _ rules: [Rule]) -> ByType {
-        let names = numbers.map { (Value.string(rules[$0].name), [$0]) }
-        return ByType(paths: [ByValue(reader: .source, rules: Dictionary(uniqueKeysWithValues: names))])
+        var path = ByValue(slot: nil, reader: .source)
+        for number in numbers { path.add(number, for: .string(rules[number].name)) }
+        return ByType(paths: [path])
     }
 
     private struct Choice {
-        var path: String
+        /// The slot of the path; nil for the event's source.
+        var slot: Slot?
         var reader: SlotReader
         var values: [Value]
     }
 
     private static func index(_ numbers: [Int], _ rules: [Rule], _ readers: [SlotReader]) -> ByType {
         let choices = numbers.map { Self.choices(rules[$0], readers) }
-        var distinct: [String: Set<Value>] = [:]
-        for choice in choices.joined() { distinct[choice.path, default: []].formUnion(choice.values) }
+        var distinct: [Int?: Set<Value>] = [:]
+        for choice in choices.joined() { distinct[choice.slot?.id, default: []].formUnion(choice.values) }
+        let counts = distinct.mapValues(\.count)
         var result = ByType()
-        var places: [String: Int] = [:]
+        var places: [Int?: Int] = [:]
         for (number, choices) in zip(numbers, choices) {
             // Most selective: the path has many values among the rules, and this rule takes few of them.
-            let best = choices.max { weight($0, distinct) < weight($1, distinct) }
+            let best = choices.max { weight($0, counts) < weight($1, counts) }
             guard let best else {
                 result.always.append(number)
                 continue
             }
-            let place = places[best.path] ?? result.paths.count
+            let place = places[best.slot?.id] ?? result.paths.count
             if place == result.paths.count {
-                places[best.path] = place
-                result.paths.append(ByValue(reader: best.reader, rules: [:]))
+                places[best.slot?.id] = place
+                result.paths.append(ByValue(slot: best.slot, reader: best.reader))
             }
-            for value in Set(best.values) { result.paths[place].rules[value, default: []].append(number) }
+            for value in best.values.count == 1 ? best.values : Array(Set(best.values)) {
+                result.paths[place].add(number, for: value)
+            }
         }
         return result
     }
 
-    private static func weight(_ choice: Choice, _ distinct: [String: Set<Value>]) -> Double {
-        Double(distinct[choice.path]?.count ?? 0) / Double(max(1, choice.values.count))
+    private static func weight(_ choice: Choice, _ distinct: [Int?: Int]) -> Double {
+        Double(distinct[choice.slot?.id] ?? 0) / Double(max(1, choice.values.count))
     }
 
     private static func choices(_ rule: Rule, _ readers: [SlotReader]) -> [Choice] {
         var choices = (rule.condition?.equalities ?? []).compactMap { equality -> Choice? in
             guard equality.slot.scope.isEmpty, readers[equality.slot.id].isOfEvent else { return nil }
-            return Choice(path: equality.slot.description, reader: readers[equality.slot.id], values: equality.values)
+            return Choice(slot: equality.slot, reader: readers[equality.slot.id], values: equality.values)
         }
         if !rule.sources.isEmpty {
-            choices.append(Choice(path: "source", reader: .source, values: rule.sources.map(Value.string)))
+            choices.append(Choice(slot: nil, reader: .source, values: rule.sources.map(Value.string)))
         }
         return choices
     }

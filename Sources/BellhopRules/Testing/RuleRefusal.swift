@@ -58,7 +58,7 @@ struct RuleRefusal {
     }
 
     private func explain(_ condition: RuleExpression?, _ part: String, _ what: String, in book: RuleBook) -> [String] {
-        guard let source = condition?.source?.expression else {
+        guard let source = condition?.source else {
             return ["rule `\(rule.name)`: \(part) does not hold for \(what)"]
         }
         let frame = RunFrame(book.facts, events: [event], now: now, snapshots: tasks)

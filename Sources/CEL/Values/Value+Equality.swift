@@ -1,8 +1,12 @@
 extension Value: Hashable {
     /// The language's equality; NaN equals nothing, not even itself.
     public static func == (left: Value, right: Value) -> Bool {
-        switch (left, right) {
-        case (.string(let a), .string(let b)): a.hasSameBytes(as: b)
+        // Texts apart from the rest: a switch over both values copies them, which is half of the time of a dictionary's look-up.
+        if case .string(let a) = left {
+            if case .string(let b) = right { return a.hasSameBytes(as: b) }
+            return false
+        }
+        return switch (left, right) {
         case (.int(let a), .int(let b)): a == b
         case (.null, .null): true
         case (.bool(let a), .bool(let b)): a == b

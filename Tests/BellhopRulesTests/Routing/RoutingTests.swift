@@ -24,6 +24,27 @@ import Testing
         }
     }
 
+    @Test func `texts that differ in bytes alone are different values, and run a rule once`() throws {
+        let (composed, decomposed) = ("caf\u{E9}", "cafe\u{301}")
+        let book = try Fixture.book(
+            """
+            rule: both
+            on: task_created
+            when: task.title in ["\(composed)", "\(decomposed)"]
+            do: [{log: both}]
+            ---
+            rule: one
+            on: task_created
+            when: task.title == "\(composed)"
+            do: [{log: one}]
+            """)
+        func rules(_ title: String) -> [String] {
+            book.route([Fixture.event(.taskCreated, Fixture.task(title: title))]).deliveries.map(\.rule)
+        }
+        #expect(rules(composed) == ["both", "one"])
+        #expect(rules(decomposed) == ["both"])
+    }
+
     @Test func `a new incident is acknowledged on its own connection`() throws {
         let book = try Fixture.book(
             """
