@@ -17,14 +17,19 @@ public struct RuleBook: Sendable {
 
     /// Reads and checks all rules of all files and reports every problem. Test files are skipped.
     public static func load(_ files: [RuleFile], surroundings: RuleSurroundings) throws(Diagnostics) -> RuleBook {
-        var loader = RuleLoader(surroundings)
-        return try loader.load(files)
+        try RuleLoader(surroundings).load(files)
+    }
+
+    /// The same on all processors, for many files.
+    public static func loadInParallel(
+        _ files: [RuleFile], surroundings: RuleSurroundings
+    ) async throws(Diagnostics) -> RuleBook {
+        try await RuleLoader(surroundings).loadInParallel(files)
     }
 
     /// The same for tests: conditions can explain each of their parts.
     static func explainable(_ files: [RuleFile], surroundings: RuleSurroundings) throws(Diagnostics) -> RuleBook {
-        var loader = RuleLoader(surroundings, keepsSources: true)
-        return try loader.load(files)
+        try RuleLoader(surroundings, keepsSources: true).load(files)
     }
 
     init(_ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, warnings: [Diagnostic]) {

@@ -46,19 +46,14 @@ public struct Expression: Sendable {
 }
 
 extension Expression.References {
-    init(of checked: Checked, slots numbers: [Int: Int], _ table: [Slot]) {
-        var seen: Set<String> = []
-        var seenSlots: Set<Int> = []
-        var functionsSeen: Set<String> = []
+    init(of checked: Checked, slots numbers: NodeTable<Int>, _ table: [Slot]) {
+        func add(_ name: String, to names: inout [String]) { if !names.contains(name) { names.append(name) } }
         func visit(_ node: Node, _ references: inout Self) {
             if let number = numbers[node.id] {
-                if seenSlots.insert(number).inserted { references.slots.append(table[number]) }
-                if seen.insert(table[number].variable).inserted { references.variables.append(table[number].variable) }
-                return
+                if !references.slots.contains(where: { $0.id == number }) { references.slots.append(table[number]) }
+                return add(table[number].variable, to: &references.variables)
             }
-            if case .function(let name, _, _)? = checked.references[node.id], functionsSeen.insert(name).inserted {
-                references.functions.append(name)
-            }
+            if case .function(let name, _, _)? = checked.references[node.id] { add(name, to: &references.functions) }
             for child in node.kind.children { visit(child, &references) }
         }
         visit(checked.root, &self)

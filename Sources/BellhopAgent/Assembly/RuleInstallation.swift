@@ -48,7 +48,7 @@ final class RuleInstallation: Sendable {
         defer { gate.leave() }
         let loaded: RuleLoading.Loaded
         do throws(Diagnostics) {
-            loaded = try RuleLoading.book(configuration, sources: connectors.sources)
+            loaded = try await RuleLoading.book(configuration, sources: connectors.sources)
         } catch {
             throw .diagnostics(error)
         }

@@ -11,17 +11,17 @@ public enum RuleLoading {
     }
 
     /// The rules that a configuration names, checked against its sources and connections.
-    public static func book(_ configuration: Configuration, sources: [any Source]) throws(Diagnostics) -> Loaded {
-        try book(
+    public static func book(_ configuration: Configuration, sources: [any Source]) async throws(Diagnostics) -> Loaded {
+        try await book(
             RuleFinder.find(configuration.rules, isImplicit: configuration.rules == [configuration.folder + "rules"]),
             surroundings: surroundings(configuration, sources: sources))
     }
 
     /// Rules that were found, checked.
-    public static func book(_ found: RuleFinder.Found, surroundings: RuleSurroundings) throws(Diagnostics) -> Loaded {
+    public static func book(_ found: RuleFinder.Found, surroundings: RuleSurroundings) async throws(Diagnostics) -> Loaded {
         var problems = found.problems
         do throws(Diagnostics) {
-            let book = try RuleBook.load(found.rules, surroundings: surroundings)
+            let book = try await RuleBook.loadInParallel(found.rules, surroundings: surroundings)
             if problems.hasErrors { throw problems }
             return Loaded(book: book, found: found)
         } catch {

@@ -98,13 +98,16 @@ enum PrivateFile {
 
     private static func bytes(of file: Int32, path: String, limit: Int) throws(Trouble) -> [UInt8] {
         var bytes: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 16384)
         while true {
-            let count = Glibc.read(file, &buffer, buffer.count)
+            var count = 0
+            let read = [UInt8](unsafeUninitializedCapacity: 16384) { buffer, filled in
+                count = Glibc.read(file, buffer.baseAddress, buffer.count)
+                filled = max(0, count)
+            }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw trouble("cannot read \(path)") }
             if count == 0 { return bytes }
-            bytes += buffer[..<count]
+            bytes = bytes.isEmpty ? read : bytes + read
             guard bytes.count <= limit else {
                 throw Trouble(message: "\(path) is larger than \(limit) bytes, which it should not be.")
             }

@@ -24,7 +24,7 @@ public struct ExpressionBench: Sendable {
     public init(_ surroundings: RuleSurroundings, subject: Subject = .nothing) {
         self.surroundings = surroundings
         self.subject = subject
-        var cache = SharedNameCache(isOpen: surroundings.isOpen, hasEvent: subject != .nothing)
+        let cache = SharedNameCache(isOpen: surroundings.isOpen, hasEvent: subject != .nothing)
         let shared = cache.names(for: Self.sources(of: subject, in: surroundings))
         let events =
             subject.type.map { [surroundings.events[$0] ?? EventDefinition($0, "", from: .outside, [], isOpen: true)] } ?? []

@@ -1,5 +1,6 @@
 import BellhopCore
 import CEL
+import Synchronization
 
 /// The names that one rule's expressions may use, with their types.
 struct RuleNames {
@@ -59,7 +60,7 @@ struct RuleNames {
 }
 
 /// The names that rules of the same sources share; made once for all of them.
-struct SharedNames {
+struct SharedNames: Sendable {
     let environment: Environment
     let types: TaskTypes
     let sources: [RuleSurroundings.SourceFacts]
@@ -94,13 +95,21 @@ struct SharedNames {
 }
 
 /// Names that rules of the same sources share, made on first use.
-struct SharedNameCache {
+///
+/// A class with a lock, because files are read at the same time and their rules must agree on the types of tasks.
+final class SharedNameCache: Sendable {
+    private struct Made {
+        var names: [String: SharedNames] = [:]
+        var groups: [String: TaskGroup] = [:]
+    }
+
     let base: Environment
     private let isOpen: Bool
     private let hasEvent: Bool
-    private var made: [String: SharedNames] = [:]
+    private let made = Mutex(Made())
+
     /// The tasks of each scope of `tasks`.
-    private(set) var groups: [String: TaskGroup] = [:]
+    var groups: [String: TaskGroup] { made.withLock(\.groups) }
 
     /// - Parameter hasEvent: false if expressions have no event.
     init(isOpen: Bool, hasEvent: Bool = true) {
@@ -109,13 +118,15 @@ struct SharedNameCache {
         base = SharedNames.base(hasEvent: hasEvent)
     }
 
-    mutating func names(for sources: [RuleSurroundings.SourceFacts]) -> SharedNames {
+    func names(for sources: [RuleSurroundings.SourceFacts]) -> SharedNames {
         let scope = SharedNames.scope(of: sources)
-        if let names = made[scope] { return names }
-        let names = SharedNames(sources, isOpen: isOpen, on: base, hasEvent: hasEvent)
-        made[scope] = names
-        groups[scope] = TaskGroup(
-            sources: sources.map { ($0.name, $0.scope) }, user: sources.first?.user ?? "", type: names.types.task)
-        return names
+        return made.withLock { made in
+            if let names = made.names[scope] { return names }
+            let names = SharedNames(sources, isOpen: isOpen, on: base, hasEvent: hasEvent)
+            made.names[scope] = names
+            made.groups[scope] = TaskGroup(
+                sources: sources.map { ($0.name, $0.scope) }, user: sources.first?.user ?? "", type: names.types.task)
+            return names
+        }
     }
 }

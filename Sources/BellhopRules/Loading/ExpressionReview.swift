@@ -11,6 +11,8 @@ struct ExpressionReview {
     let labels: LabelFacts
     /// Whether missing labels were already reported: once is enough.
     var hasToldOfLabels = false
+    /// Whether a setting would turn labels on.
+    private let mayLackLabels: Bool
     private var found: [Issue] = []
 
     /// Probable mistakes, in the order of the text.
@@ -24,6 +26,7 @@ struct ExpressionReview {
         self.names = names
         self.expression = expression
         labels = LabelFacts(names.sources, isOpen: names.types.isOpen)
+        mayLackLabels = labels.without?.labels.missingLine != nil
     }
 
     /// Computed only when a comparison needs it, which is rare.
@@ -65,7 +68,7 @@ struct ExpressionReview {
         case .identifier("changes", _): lookAtChanges("changes", "empty", node.range)
         default: break
         }
-        if case .call = node.kind, expression.type(of: node) == .bool { lookAtCalls(node) }
+        if mayLackLabels, case .call = node.kind, expression.type(of: node) == .bool { lookAtCalls(node) }
         for child in node.kind.children { visit(child) }
     }
 
@@ -76,9 +79,7 @@ struct ExpressionReview {
 
     /// In a condition, a `label()` that returns only the value is a mistake; in a text it is intended.
     private mutating func lookAtCalls(_ node: CEL.Node) {
-        if case .call("label", target: nil, _) = node.kind, labels.without?.labels.missingLine != nil {
-            lookForLabels(node, "the value")
-        }
+        if case .call("label", target: nil, _) = node.kind { lookForLabels(node, "the value") }
         for child in node.kind.children { lookAtCalls(child) }
     }
 

@@ -1,16 +1,12 @@
 import BellhopCore
 import YAML
 
-/// Reads all rule files and collects every problem.
-struct RuleLoader {
+/// Reads rule files, each by itself, and makes a book of them or collects every problem.
+struct RuleLoader: Sendable {
     let surroundings: RuleSurroundings
     /// Whether expressions keep their source, to explain their values in tests.
     private let keepsSources: Bool
-    private var cache: SharedNameCache
-    private var problems = Diagnostics()
-    private var rules: [Rule] = []
-    /// Where each rule name was declared.
-    private var places: [String: Diagnostic.Place] = [:]
+    private let cache: SharedNameCache
 
     init(_ surroundings: RuleSurroundings, keepsSources: Bool = false) {
         self.surroundings = surroundings
@@ -18,17 +14,71 @@ struct RuleLoader {
         cache = SharedNameCache(isOpen: surroundings.isOpen)
     }
 
-    mutating func load(_ files: [RuleFile]) throws(Diagnostics) -> RuleBook {
-        for file in files where !file.isTest {
+    func load(_ files: [RuleFile]) throws(Diagnostics) -> RuleBook { try book(of: files.map(read)) }
+
+    /// The same on all processors.
+    func loadInParallel(_ files: [RuleFile]) async throws(Diagnostics) -> RuleBook {
+        let readings = await withTaskGroup(of: (start: Int, readings: [FileReading]).self) { group in
+            for start in stride(from: 0, to: files.count, by: Self.filesPerTask) {
+                let part = files[start..<min(start + Self.filesPerTask, files.count)]
+                group.addTask { (start, part.map(read)) }
+            }
+            var parts: [(start: Int, readings: [FileReading])] = []
+            for await part in group { parts.append(part) }
+            return parts.sorted { $0.start < $1.start }.flatMap(\.readings)
+        }
+        return try book(of: readings)
+    }
+
+    private static let filesPerTask = 32
+
+    private func book(of readings: [FileReading]) throws(Diagnostics) -> RuleBook {
+        var problems = Diagnostics()
+        /// Where each rule name was declared.
+        var places: [String: Diagnostic.Place] = [:]
+        for reading in readings {
             let before = problems.all.count
-            read(file)
+            problems.report(reading.problems)
+            for (name, place) in reading.names {
+                if let first = places[name] {
+                    problems.report(
+                        Diagnostic(
+                            code: "duplicate-rule", "there is a rule `\(name)` already", at: place,
+                            help: "the other is in \(first.file):\(first.line)"))
+                } else {
+                    places[name] = place
+                }
+            }
             problems.sort(from: before)
         }
         if problems.hasErrors { throw problems }
-        return RuleBook(rules, surroundings, cache: cache, warnings: problems.all)
+        return RuleBook(readings.flatMap(\.rules), surroundings, cache: cache, warnings: problems.all)
     }
 
-    private mutating func read(_ file: RuleFile) {
+    private func read(_ file: RuleFile) -> FileReading {
+        var reading = FileReading(surroundings: surroundings, keepsSources: keepsSources, cache: cache)
+        if !file.isTest { reading.read(file) }
+        return reading
+    }
+}
+
+/// What one file contains.
+private struct FileReading: Sendable {
+    let surroundings: RuleSurroundings
+    let keepsSources: Bool
+    let cache: SharedNameCache
+    private(set) var rules: [Rule] = []
+    private(set) var problems = Diagnostics()
+    /// The names of its rules, also of those with errors.
+    private(set) var names: [(name: String, place: Diagnostic.Place)] = []
+
+    init(surroundings: RuleSurroundings, keepsSources: Bool, cache: SharedNameCache) {
+        self.surroundings = surroundings
+        self.keepsSources = keepsSources
+        self.cache = cache
+    }
+
+    mutating func read(_ file: RuleFile) {
         let source = SourceText(file.bytes)
         do throws(YAMLErrors) {
             let documents = try parse(source, keys: RuleKeys.known).filter { !$0.isEmpty }
@@ -104,18 +154,10 @@ struct RuleLoader {
         defer { problems.report(reader.problems) }
         guard let name = reader.name(of: node) else {
             // Read it anyway, to report its other problems.
-            _ = reader.read(node, name: node["rule"]?.scalarText ?? "", sharing: &cache)
+            _ = reader.read(node, name: node["rule"]?.scalarText ?? "", sharing: cache)
             return
         }
-        let place = Diagnostic.Place(node["rule"] ?? node, file: file)
-        if let first = places[name] {
-            problems.report(
-                Diagnostic(
-                    code: "duplicate-rule", "there is a rule `\(name)` already", at: place,
-                    help: "the other is in \(first.file):\(first.line)"))
-        } else {
-            places[name] = place
-        }
-        if let rule = reader.read(node, name: name, sharing: &cache) { rules.append(rule) }
+        names.append((name, Diagnostic.Place(node["rule"] ?? node, file: file)))
+        if let rule = reader.read(node, name: name, sharing: cache) { rules.append(rule) }
     }
 }

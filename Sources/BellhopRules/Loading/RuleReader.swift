@@ -43,7 +43,7 @@ struct RuleReader {
     }
 
     /// The whole rule; nil if it has errors.
-    mutating func read(_ node: YAML.Node, name: String, sharing cache: inout SharedNameCache) -> Rule? {
+    mutating func read(_ node: YAML.Node, name: String, sharing cache: SharedNameCache) -> Rule? {
         guard let mapping = node.mapping else { return nil }
         let outdented = self.outdented(in: mapping)
         let passed = outdented.reduce(into: Set<String>()) { $0.formUnion($1.names.union([$1.head.name])) }

@@ -93,6 +93,7 @@ public struct SettingsReader<Deferred: Sendable> {
 
     /// Empty keys whose contents stand beside them instead of under them.
     private mutating func outdented(in mapping: Mapping, _ settings: [Setting], besides others: Set<String>) -> [Outdented] {
+        guard mapping.contains(where: { $0.value.scalar?.isAbsent == true }) else { return [] }
         let taken = others.union(settings.map(\.name))
         return mapping.compactMap { pair in
             guard let inner = settings.first(where: { $0.name == pair.name })?.type.members.map(\.name),

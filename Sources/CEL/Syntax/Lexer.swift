@@ -81,11 +81,11 @@ struct Lexer {
 
     private mutating func symbol() throws(Issue) -> Token {
         let start = at
-        if let next = peek(1), let two = Token.Symbol(rawValue: String(decoding: [bytes[at], next], as: UTF8.self)) {
+        if let next = peek(1), "=&|".utf8.contains(next), let two = Token.Symbol.byBytes[UInt16(bytes[at]) << 8 | UInt16(next)] {
             at += 2
             return Token(kind: .symbol(two), range: start..<at)
         }
-        guard let one = Token.Symbol(rawValue: String(decoding: [bytes[at]], as: UTF8.self)) else {
+        guard let one = Token.Symbol.byBytes[UInt16(bytes[at])] else {
             let place = character(at: start)
             throw .strangeCharacter(string(place), at: place)
         }

@@ -13,12 +13,16 @@ struct Token: Sendable {
         case end
     }
 
-    enum Symbol: String, Sendable {
+    enum Symbol: String, Sendable, CaseIterable {
         case plus = "+", minus = "-", star = "*", slash = "/", percent = "%"
         case equal = "==", unequal = "!=", less = "<", lessOrEqual = "<=", more = ">", moreOrEqual = ">="
         case and = "&&", or = "||", not = "!", question = "?", colon = ":", comma = ",", dot = "."
         case openParenthesis = "(", closeParenthesis = ")", openBracket = "[", closeBracket = "]"
         case openBrace = "{", closeBrace = "}"
+
+        /// The symbols by their one or two bytes.
+        static let byBytes = Dictionary(
+            uniqueKeysWithValues: allCases.map { symbol in (symbol.rawValue.utf8.reduce(0) { $0 << 8 | UInt16($1) }, symbol) })
     }
 
     let kind: Kind

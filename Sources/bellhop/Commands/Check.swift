@@ -5,7 +5,7 @@ import BellhopRules
 
 struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Check the configuration and the rules; say everything that is wrong with them.",
+        commandName: "check", abstract: "Check the configuration and the rules; say everything that is wrong with them.",
         discussion: "With paths, only these rule files are checked, against bellhop.yaml where there is one.")
 
     @OptionGroup var config: ConfigOptions
@@ -21,7 +21,7 @@ struct Check: AsyncParsableCommand {
                 paths.isEmpty ? workplace.rulePaths : paths, isImplicit: paths.isEmpty && workplace.hasDefaultRules)
             let loaded: RuleLoading.Loaded
             do throws(Diagnostics) {
-                loaded = try RuleLoading.book(found, surroundings: workplace.surroundings)
+                loaded = try await RuleLoading.book(found, surroundings: workplace.surroundings)
             } catch {
                 throw Trouble(error)
             }
@@ -43,7 +43,7 @@ struct Check: AsyncParsableCommand {
         } catch {
             guard let problems = error.diagnostics else { throw error }
             var trouble = error
-            trouble.diagnostics = Diagnostics(problems.all + (await missingLogins()) + errorsOfRules())
+            trouble.diagnostics = Diagnostics(problems.all + (await missingLogins()) + (await errorsOfRules()))
             throw trouble
         }
     }
@@ -58,11 +58,11 @@ struct Check: AsyncParsableCommand {
     }
 
     /// The mistakes in the rules that do not depend on sources and connections.
-    private func errorsOfRules() -> [Diagnostic] {
+    private func errorsOfRules() async -> [Diagnostic] {
         let loader = ConfigurationLoader(environment: config.environment, keychain: config.keychain)
         let found = RuleFinder.find(paths.isEmpty ? loader.rulePlaces(config.config) : paths, isImplicit: true)
         do throws(Diagnostics) {
-            _ = try RuleLoading.book(found, surroundings: RuleLoading.openSurroundings())
+            _ = try await RuleLoading.book(found, surroundings: RuleLoading.openSurroundings())
             return []
         } catch {
             return error.all.filter { $0.severity == .error }

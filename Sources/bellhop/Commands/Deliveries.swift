@@ -4,7 +4,7 @@ import BellhopCore
 
 struct Deliveries: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "What was done, what is still to be done, and what needs a decision.",
+        commandName: "deliveries", abstract: "What was done, what is still to be done, and what needs a decision.",
         discussion: """
             A delivery is in one of these states:
               available  to be done now, or at its next try
@@ -24,7 +24,7 @@ struct Deliveries: AsyncParsableCommand {
 
     struct List: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "List deliveries, oldest first; with an id, show one whole.")
+            commandName: "list", abstract: "List deliveries, oldest first; with an id, show one whole.")
 
         @OptionGroup var config: ConfigOptions
         @OptionGroup var output: OutputOptions
@@ -125,13 +125,14 @@ struct Deliveries: AsyncParsableCommand {
     }
 
     struct Retry: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Try dead or held deliveries again.")
+        static let configuration = CommandConfiguration(commandName: "retry", abstract: "Try dead or held deliveries again.")
         @OptionGroup var command: DeliveryCommandOptions
         func run() async throws { try await command.run(.retry, done: "will be tried again") }
     }
 
     struct Drop: AsyncParsableCommand {
-        static let configuration = CommandConfiguration(abstract: "Drop deliveries for good: they are not done any more.")
+        static let configuration = CommandConfiguration(
+            commandName: "drop", abstract: "Drop deliveries for good: they are not done any more.")
         @OptionGroup var command: DeliveryCommandOptions
         func run() async throws { try await command.run(.drop, done: "dropped") }
     }

@@ -6,7 +6,7 @@ import BellhopRules
 
 struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Check that everything needed is there: names, certificates, logins, rights.",
+        commandName: "doctor", abstract: "Check that everything needed is there: names, certificates, logins, rights.",
         discussion: """
             Each line is `ok`, a `note`, `unknown` (it shows only when it is done) or `missing`, with what mends it. Every connection is asked, and logged in to once;
             no message is sent, and nothing is written but that a login was refused, so that it is not tried again and again.
@@ -46,7 +46,7 @@ struct Doctor: AsyncParsableCommand {
         var local = LocalExamination(configuration, keychain: keychain).findings()
         var rules: [RuleSummary] = []
         do throws(Diagnostics) {
-            let loaded = try RuleLoading.book(configuration, sources: connectors.sources)
+            let loaded = try await RuleLoading.book(configuration, sources: connectors.sources)
             rules = loaded.book.rules
             let count = rules.count
             local.append(

@@ -6,7 +6,7 @@ import Glibc
 
 struct Eval: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Try an expression: its value, its type, and the value of each part.",
+        commandName: "eval", abstract: "Try an expression: its value, its type, and the value of each part.",
         discussion: """
             An expression sees what a rule's would: of an event, or of a task as it is now. Without either there are the tasks of \
             all sources, the time and the functions.

@@ -8,7 +8,7 @@ import NIOCore
 
 struct Run: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Watch, and act: poll the sources, run the rules, make the deliveries.",
+        commandName: "run", abstract: "Watch, and act: poll the sources, run the rules, make the deliveries.",
         discussion:
             """
             Runs until SIGTERM or SIGINT, then finishes what is in flight; asked a second time, it ends at once. SIGHUP reads the rules \

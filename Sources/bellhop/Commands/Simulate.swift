@@ -5,7 +5,7 @@ import Simulator
 
 struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run a practice ServiceNow and related systems on this machine.",
+        commandName: "simulate", abstract: "Run a practice ServiceNow and related systems on this machine.",
         discussion: """
             On 127.0.0.1: a simulated instance with a user `john.doe` (password `secret`) whose tasks come, change and go; ETO's services
             under /API, with the account john.doe@example.com (the same password); a Mobile Foundation runtime under /mfp, with the client

@@ -4,7 +4,7 @@ import BellhopCore
 
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "How the sources, the rules and the deliveries are doing.",
+        commandName: "status", abstract: "How the sources, the rules and the deliveries are doing.",
         discussion: """
             Asks the running agent; without one, reads its store. What is failing comes first, and what does not fit 24 lines is counted; \
             --all shows it. For a health probe, --check exits with 1 where something needs a person: no agent runs, a source failed three times in a row, \

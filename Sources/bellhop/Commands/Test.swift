@@ -5,7 +5,7 @@ import BellhopRules
 
 struct Test: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Run the tests of the rules.",
+        commandName: "test", abstract: "Run the tests of the rules.",
         discussion: "Tests are `*.test.yaml` files beside the rules. They run with their own clock and use no network.")
 
     @OptionGroup var config: ConfigOptions

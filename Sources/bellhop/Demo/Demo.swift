@@ -11,6 +11,7 @@ import UnixSignals
 
 struct Demo: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
+        commandName: "demo",
         abstract: "See it work: a simulated ServiceNow, the shipped rules, and a Monday morning that runs fast.",
         discussion: """
             Everything is real but the instance: HTTP, the store, the rules, the deliveries. It takes about a minute and needs

@@ -46,6 +46,33 @@ import Testing
         #expect(book.rules[2].actions == ["notify", "webhook", "log"])
     }
 
+    @Test func `files read on all processors give the same rules and problems in the same order`() async throws {
+        func file(_ number: Int, when: String, name: String? = nil) -> RuleFile {
+            let text = "rule: \(name ?? "r\(number)")\non: task_created\nwhen: \(when)\ndo: [{log: x}]\n"
+            return RuleFile(path: "rules/\(number).yaml", bytes: Array(text.utf8))
+        }
+        let surroundings = Fixture.surroundings()
+        let fine = (0..<200).map { file($0, when: $0 % 7 == 0 ? "task.priority != 4" : "task.priority == \($0)") }
+        let (book, other) = (
+            try RuleBook.load(fine, surroundings: surroundings),
+            try await RuleBook.loadInParallel(fine, surroundings: surroundings)
+        )
+        #expect(book.rules == other.rules)
+        #expect(book.warnings == other.warnings)
+        #expect(book.warnings.count == 29)
+        for event in [Fixture.event(), Fixture.event(.taskChanged)] {
+            #expect(book.route([event]).deliveries == other.route([event]).deliveries)
+        }
+
+        let wrong = (0..<200).map { file($0, when: $0 % 3 == 0 ? "task.pririty == 1" : "true", name: $0 % 50 == 49 ? "r0" : nil) }
+        let problems = #expect(throws: Diagnostics.self) { try RuleBook.load(wrong, surroundings: surroundings) }
+        let others = await #expect(throws: Diagnostics.self) {
+            try await RuleBook.loadInParallel(wrong, surroundings: surroundings)
+        }
+        #expect(problems?.errorCount == 71)
+        #expect(problems == others)
+    }
+
     @Test func `an undeclared field is reported with its place and a suggestion`() {
         let text = """
             rule: page
