@@ -1,8 +1,8 @@
-/// Keys whose values are known, so that a slip at them can be corrected: YAML itself cannot know what a value should be.
+/// Keys with known kinds of values, for correcting mistakes at them.
 public struct KnownKeys: Sendable, Hashable {
-    /// Keys that hold a list.
+    /// Keys whose value is a list.
     public var lists: [String]
-    /// Keys that hold a mapping.
+    /// Keys whose value is a mapping.
     public var mappings: Set<String>
 
     public init(lists: [String] = [], mappings: Set<String> = []) {

@@ -35,7 +35,7 @@ private final class Rows: Sendable {
             time: Timestamp(seconds: 1_767_603_600), data: ["text": .string(String(repeating: "x", count: bytes))])
     }
 
-    /// A store with so many events, and one who answers for it on a socket.
+    /// A store with this many events and a control server for it on a socket.
     private func withAgent(
         events: Int, bytes: Int = 1000, bell: Bell = Bell(), clock: TestClock = TestClock(),
         _ body: (any Store, String) async throws -> Void
@@ -87,7 +87,7 @@ private final class Rows: Sendable {
         }
     }
 
-    @Test func `everyone who follows gets an event when it is stored, and no time passes`() async throws {
+    @Test func `an event is sent to all followers when it is stored, without a wait`() async throws {
         let (bell, clock) = (Bell(), TestClock())
         let start = clock.now
         try await withAgent(events: 1, bell: bell, clock: clock) { store, path in
@@ -111,7 +111,7 @@ private final class Rows: Sendable {
         }
     }
 
-    @Test func `who follows is answered after a while even without an event`() async throws {
+    @Test func `a follower gets an answer after a while, even without an event`() async throws {
         let clock = TestClock()
         try await withAgent(events: 1, clock: clock) { _, path in
             async let answer = ask(path, .events(EventQuery(after: 1), waits: true))
@@ -121,7 +121,7 @@ private final class Rows: Sendable {
         }
     }
 
-    @Test func `the newest rows are those that are asked for`() async throws {
+    @Test func `a query with a limit returns the newest rows`() async throws {
         try await withAgent(events: 1200, bytes: 10) { _, path in
             let rows = Rows()
             _ = try await ask(path, .events(EventQuery(limit: 700))) { rows.add($0) }.get()

@@ -115,7 +115,7 @@ import Testing
         #expect(missing == [])
     }
 
-    @Test func `each capability of the five systems names a test that is there`() throws {
+    @Test func `every capability of the five systems names a test that exists`() throws {
         let page = DocumentationPage.repository.appending(path: "Tests/Capabilities.md")
         let rows = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").filter { $0.hasPrefix("| ") }
         let named = rows.compactMap { row in row.split(separator: "`").dropLast().last.map(String.init) }

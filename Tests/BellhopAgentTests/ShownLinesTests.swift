@@ -4,7 +4,7 @@ import BellhopCore
 import BellhopTesting
 import Testing
 
-/// Discards events and notes.
+/// Discards events and keeps no notes.
 private struct NoOpSink: EventSink, Notebook {
     func emit(_ events: [Event]) async {}
     func retry(_ events: [Event], after error: StoreError) {}
@@ -118,7 +118,7 @@ private struct NoOpSink: EventSink, Notebook {
             ("sources: {a: {kind: tabel, connection: snow, tabel: incident}}", nil),
             ("sources: {a: {kind: rest, connection: web, path: a, id: id, query: {session: 1, api_key: x}, every: 1}}", nil),
         ])
-    func `only a line on which no secret can stand is shown`(_ line: String, _ shown: String?) async throws {
+    func `only a line that cannot contain a secret is shown`(_ line: String, _ shown: String?) async throws {
         let problems = try await problems("version: 1\n\(line)\n")
         #expect(problems.map(\.place?.line).contains(2))
         for problem in problems { #expect(problem.place?.excerpt == shown, "\(problem)") }
@@ -131,7 +131,7 @@ private struct NoOpSink: EventSink, Notebook {
         for problem in problems { #expect(problem.place?.excerpt == nil && problem.mended.isEmpty, "\(problem)") }
     }
 
-    @Test func `a message about invalid YAML keeps the names of settings, and no other words of the file`() async throws {
+    @Test func `a message about invalid YAML shows names of settings, and no other words of the file`() async throws {
         #expect(try await problems("version: 1\nversion: 1\n").first?.message.contains("`version`") == true)
         #expect(try await problems("version: 1\nlogin: a\nlogin: b\n").first?.message.contains("login") == false)
     }

@@ -22,7 +22,7 @@ import Testing
         #expect(missing.isEmpty, "add a command that prints it to a page in Tests/BellhopCommandTests/Golden, and record it")
     }
 
-    @Test func `each code that Troubleshooting explains exists`() throws {
+    @Test func `every code explained in Troubleshooting exists`() throws {
         let page = try Self.texts(in: ["Sources/BellhopAgent/BellhopAgent.docc"], ending: "Troubleshooting.md").joined()
         let section = try #require(page.components(separatedBy: "## Codes").last)
         let rows = section.split(separator: "\n").filter { $0.hasPrefix("| `") }

@@ -125,7 +125,7 @@ struct ConnectorsTests {
         }
     }
 
-    @Test func `an ability that depends on a setting depends on one that the kind has`() throws {
+    @Test func `an ability that depends on a setting names a setting of its kind`() throws {
         var found = 0
         for manifest in Catalogue.sources {
             for case .setting(let name, let values, let line) in [manifest.labels, manifest.journal] {
@@ -133,7 +133,7 @@ struct ConnectorsTests {
                 #expect(line.hasPrefix(name + ": "))
                 switch setting.type {
                 case .oneOf(let all), .list(.oneOf(let all)): #expect(values.isSubset(of: all))
-                default: Issue.record("\(manifest.kind): \(name) has no values to choose from")
+                default: Issue.record("\(manifest.kind): \(name) has no fixed values")
                 }
                 found += 1
             }

@@ -90,7 +90,7 @@ import Testing
     ]
 
     @Test(arguments: troubles, Kind.allCases)
-    func `an invalid answer is reported as invalid, and nothing is done about it`(
+    func `an invalid answer fails the poll with its reason and causes no events`(
         _ trouble: Trouble, _ kind: Kind
     ) async throws {
         guard let reason = trouble.reason(kind) else { return }
@@ -123,7 +123,7 @@ import Testing
 
     // MARK: Queries that differ from their meaning
 
-    @Test func `an unknown field is an error wherever fields are named, never a list of everything`() async throws {
+    @Test func `an unknown field is an error wherever fields are named, and never lists all rows`() async throws {
         let slips: [(Kind, JSON.Object, Failure.Reason)] = [
             (.table, ["query": "actve=true"], .badArguments), (.table, ["where": ["pririty": 1]], .badArguments),
             (.table, ["updated": "sys_updatd_on"], .badArguments), (.table, ["fields": ["pririty"]], .badArguments),
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: [[:], ["any": []], ["any": [["state": 1], [:]]], ["sort": ["number"]]] as [JSON])
-    func `a filter that would match all makes no source`(_ filter: JSON) async throws {
+    func `a filter that would match every row is refused`(_ filter: JSON) async throws {
         let practice = Practice()
         let exchange = InProcess(practice.simulation)
         #expect(throws: ConnectorError.self) {
@@ -174,7 +174,7 @@ import Testing
         #expect(elsewhere.requests.total == 0)
     }
 
-    @Test func `a link to the next page that leads elsewhere makes no list`() async throws {
+    @Test func `a link to the next page on another host fails the poll`() async throws {
         try await Stage(.rest).play(["path": "link", "paging": ["by": "link", "size": 1, "size_parameter": "per_page"]]) {
             stage in
             stage.practice.simulation.api.add("second")

@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `one ring wakes all who wait, and each waits for the ring after those it has seen`() async throws {
+    @Test func `a ring wakes all waiting tasks, and each waits for a ring later than those it has seen`() async throws {
         let (bell, clock) = (Bell(), TestClock())
         bell.ring()
         let seen = bell.rings
@@ -50,8 +50,8 @@ import Testing
         await task.value
     }
 
-    @Test func `no ring is lost between looking and waiting`() async {
-        // Each piece of work is counted before the ring; a loop that slept over one would wait for ever.
+    @Test func `no ring is lost between checking for work and waiting`() async {
+        // Work is counted before the ring; a loop that missed a ring would wait for ever.
         let (bell, clock) = (Bell(), TestClock())
         let work = Counter()
         let count = 20_000

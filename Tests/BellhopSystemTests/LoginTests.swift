@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `a login that is not stored yet is asked for, and works once it is`() async throws {
+    @Test func `a missing login is reported with its command, and works once it is stored`() async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.fromKeychain) { stage in
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             let missing = try await stage.bellhop("run", "--once")

@@ -12,7 +12,7 @@ import Testing
         _ = try await connection.session.send(.responses(of: 14, subject: subject))
     }
 
-    @Test func `the whole chain is run once, and its tokens are sent with everything after it`() async throws {
+    @Test func `the chain of logins runs once, and its tokens are sent with every later request`() async throws {
         try await practice.open { connection in for _ in 1...3 { try await list(connection) } }
         #expect(practice.asked == ETOPractice.chain + Array(repeating: "ListTouchPointResponses", count: 3))
         let last = try #require(practice.simulation.requests.all.last)
@@ -30,7 +30,7 @@ import Testing
             (["enterprise": .string(ETOPractice.enterprise.uppercased())], "North"), (["site": "north"], "North"),
             (["site": "South", "time_zone_offset": -300], "South"), (["enterprise": "Other House", "site": .null], "Only"),
         ] as [(JSON.Object, String)])
-    func `enterprise and site are chosen by key or by name, or because there is one only`(
+    func `enterprise and site are chosen by key, by name, or because there is only one`(
         _ more: JSON.Object, _ site: String
     ) async throws {
         let name = try #require(try await practice.open(more) { try await $0.verifyLogin(ConnectionNeeds()).user })
@@ -56,7 +56,7 @@ import Testing
         #expect(practice.events.summary == ["login_event failed"])
     }
 
-    @Test func `a wrong password is 200 with a token of zeros, tried once, also after a restart`() async throws {
+    @Test func `a wrong password, answered 200 with a token of zeros, is tried once, also after a restart`() async throws {
         try await practice.simulation.serve { address in
             for _ in 1...2 {
                 let connection = try await ETOConnection(
@@ -173,7 +173,7 @@ import Testing
         #expect(practice.simulation.requests.count() == 2)
     }
 
-    @Test func `the program is set before each need, again after another and after a new login`() async throws {
+    @Test func `the program is set before requests that need it, again after another one and a new login`() async throws {
         try await practice.open(["program": "housing"]) { connection in
             try await list(connection)
             try await list(connection)

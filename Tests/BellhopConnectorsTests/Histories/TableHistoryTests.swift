@@ -4,7 +4,7 @@ import Testing
 /// Every change is reported once and in order for each task: with rows of one second, late commits, edits and deletions between
 /// pages, rows hidden by access rules, cancelled transactions, lost connections and restarts.
 @Suite(.timeLimit(.minutes(10))) struct `Random histories of tables` {
-    @Test(arguments: 0..<8) func `end as the table has it`(_ part: Int) async throws {
+    @Test(arguments: 0..<8) func `every change in a random history of a table is reported once`(_ part: Int) async throws {
         for number in 0..<Storm.count(150) {
             let seed = Storm.seed(UInt64(part * 1_000_000 + number))
             var history = try TableHistory(seed: seed)

@@ -99,7 +99,7 @@ import Testing
         #expect(ItemValue.typed("2026-01-05", .timestamp) == "2026-01-05T00:00:00.000000Z")
     }
 
-    @Test func `a moment in the form of WCF is milliseconds, before 1970 too`() {
+    @Test func `a time in WCF's format is read from its milliseconds, before 1970 too`() {
         for micros: Int64 in [0, 1_475_798_400_000_000, -1_000, -1_475_798_400_000_000] {
             let time = Timestamp(microseconds: micros)
             #expect(Timestamp(wcf: time.wcf) == time)

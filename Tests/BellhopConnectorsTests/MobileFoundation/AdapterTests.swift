@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `a call that takes longer than it may is ended`() async throws {
+    @Test func `a call that exceeds its timeout is ended`() async throws {
         practice.runtime.addAdapter("java", .init { _ in .init(body: "{}") })
         try await practice.open { connection, _ in
             _ = try await practice.call(connection, ["adapter": "java"])
@@ -172,7 +172,7 @@ import Testing
         #expect(found?.reason == .badAnswer)
     }
 
-    @Test func `all requests are read by the same rules`() throws {
+    @Test func `the arguments of all requests are read by the same rules`() throws {
         for (arguments, body) in [
             (["json": nil, "text": "x"], "x"), (["text": nil, "json": [1]], "[1]"), (["data": "aG\n k="], "hi"),
             (["form": nil], ""),
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `a back-end service is below the prefix that the configuration names`() async throws {
+    @Test func `the path of a back-end service begins with the configured prefix`() async throws {
         practice.runtime.addService("resorts", .init { call in .init(body: "[]") })
         try await practice.open(["service_prefix": "services"]) { connection, _ in
             _ = try await practice.call(connection, ["service": "resorts", "path": "cities", "method": "GET"])

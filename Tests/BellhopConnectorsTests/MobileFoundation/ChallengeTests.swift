@@ -23,7 +23,7 @@ import Testing
         #expect(token.text == "grant_type=client_credentials&scope=RegisteredClient")
     }
 
-    @Test func `scopes that are not enough are learnt from the challenge and asked for`() async throws {
+    @Test func `missing scopes are learnt from the challenge and requested`() async throws {
         practice.runtime.addAdapter("orders", .init(scopes: ["orders", "write"]) { _ in .init(body: "[]") })
         practice.runtime.addAdapter("other", .init { _ in .init(body: "[]") })
         try await practice.open { connection, _ in
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a resource outside gets a token only when it asks for one`(_ challenges: Bool) async throws {
+    func `an external resource gets a token only if it asks for one`(_ challenges: Bool) async throws {
         practice.runtime.setExternal("[]", challenges: challenges)
         try await practice.open { connection, address in
             _ = try await practice.call(

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `a token is asked for once, however many want one, and all in the body`() async throws {
+    @Test func `concurrent requests ask for a token once, with all of it in the body`() async throws {
         let settings = practice.oauth("password")
         try await practice.simulation.serve { address in
             let client = try practice.client(address, settings)

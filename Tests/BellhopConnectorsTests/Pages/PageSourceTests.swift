@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [Fault.redirectToLogin, .loginPage, .sessionLost])
-    func `a session that ended is opened anew once, and the page asked for again`(_ fault: Fault) async throws {
+    func `an ended session is opened again once, and the page requested again`(_ fault: Fault) async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         try await source { source in
             _ = try await source.list(from: Standing())
@@ -99,7 +99,7 @@ import Testing
         #expect(practice.simulation.requests.count("GET", path: "/board.do") == 3)
     }
 
-    @Test func `a login page again right after a new login is an error, not a circle`() async throws {
+    @Test func `a second login page after a new login is an error, not an endless loop`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         practice.simulation.faults.add(.redirectToLogin, path: "/board.do", times: nil)
         let found: Failure? = try await source { source in await failure { _ = try await source.list(from: Standing()) } }
@@ -216,7 +216,7 @@ import Testing
             (["path": "a", "ignore": ["("]], "ignore"), (["path": "a", "ignore": [["select": "!"]]], "ignore"),
             (["path": "a", "extract": ["attr": "href"]], "extract"),
         ] as [(JSON.Object, String)])
-    func `pages elsewhere, and settings that cannot work, are refused by name`(
+    func `pages on other hosts, and invalid settings, are refused by name`(
         _ settings: JSON.Object, _ setting: String
     ) throws {
         let connection = try practice.connection("http://127.0.0.1:1")

@@ -124,7 +124,7 @@ import Testing
         #expect(cookie.contains("c119=") && !cookie.contains("c0="))
     }
 
-    @Test func `each method does what it says`() async throws {
+    @Test func `each method has its effect`() async throws {
         api.add("a")
         _ = try await perform(["method": "PUT", "path": ["issues", "1"], "json": ["title": "b"]])
         #expect(api.issues.first?.title == "b")

@@ -9,7 +9,7 @@ import Testing
 extension RESTSourceTests {
     // MARK: Requests
 
-    @Test func `query, form, header fields and data go as they are said`() async throws {
+    @Test func `query, form, header fields and data are sent as configured`() async throws {
         _ = add(1)
         api.quirks = [.sloppyQueries]
         _ = try await practice.titles([

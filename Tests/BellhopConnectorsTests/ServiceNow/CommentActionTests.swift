@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: [Fault.resetAfter, .cutBody, .truncatedJSON, .accepted, .badGateway, .status(201, body: "")])
-    func `a reply that is lost after the write is made good by a look`(_ fault: Fault) async throws {
+    func `if the reply is lost after the write, a look proves the comment`(_ fault: Fault) async throws {
         practice.simulation.faults.add(
             FaultRule(fault, method: "POST", path: post, takesEffect: true))
         let receipt = try await perform(.comment("Thanks", on: task.id), attempt(1))

@@ -44,7 +44,7 @@ import Testing
     static let bearer = "canary-bearer-token"
 
     @Test(arguments: ["password", "client_credentials", "refresh_token"])
-    func `a token goes first, then the session's cookies, and the instance says who we are`(_ grant: String) async throws {
+    func `the token is sent first, then the session's cookies, and the instance names the user`(_ grant: String) async throws {
         var settings = practice.oauth(grant)
         if grant == "refresh_token" {
             settings["refresh_token"] = .string(try #require(practice.instance.refreshToken(of: "john.doe", client: "bellhop")))

@@ -76,7 +76,7 @@ extension SessionTests {
         #expect(practice.instance.counts.failedLogins == 1)
     }
 
-    @Test func `the record of a refused password is neither it nor a plain hash of it`() async throws {
+    @Test func `the record of a refused password is neither the password nor a plain hash`() async throws {
         _ = await failure { try await practice.open(password: "hunter2hunter2") { try await list($0) } }
         let note = try #require(practice.notebook.all.values.first)
         #expect(!note.text.contains("hunter2"))

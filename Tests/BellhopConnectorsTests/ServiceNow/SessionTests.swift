@@ -13,7 +13,7 @@ import Testing
         _ = try await connection.reading.send(.tasks)
     }
 
-    @Test func `the first request logs in, and cookies carry the session on, rotated ones too`() async throws {
+    @Test func `the first request logs in, and later ones send the session's cookies, rotated ones too`() async throws {
         try await practice.open { connection in for _ in 1...4 { try await list(connection) } }
         #expect(practice.instance.counts.logins == 1)
         #expect(practice.instance.counts.loggedOut == 0)

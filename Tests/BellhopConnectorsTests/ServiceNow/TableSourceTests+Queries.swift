@@ -36,7 +36,7 @@ extension TableSourceTests {
     }
 
     @Test(arguments: [true, false])
-    func `such a field is found where the instance answers such queries with no rows, as soon as there is a row`(
+    func `if the instance returns no rows for an unknown field, it is found once the table has a row`(
         _ hasDictionary: Bool
     ) async throws {
         instance.settings.invalidQueriesBringNothing = true

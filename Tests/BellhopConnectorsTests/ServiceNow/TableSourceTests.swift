@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: ["values", "labels", "both"])
-    func `whichever way fields come, rows are read`(_ display: String) async throws {
+    func `rows are read in every form that fields can have`(_ display: String) async throws {
         let task = instance.addTask("change_request", title: "A", priority: 1, assignedTo: "john.doe")
         let source = try source([
             "table": "change_request", "display": .string(display), "fields": ["priority", "assigned_to", "opened_at"],
@@ -60,7 +60,7 @@ import Testing
 
     // MARK: Paging
 
-    @Test func `all rows of one second are met once, page by page`() async throws {
+    @Test func `all rows of one second are listed once, page by page`() async throws {
         for number in 0..<250 { instance.addTask(title: "task \(number)") }
         let source = try source(["page": 100])
         var observer = TableObserver()

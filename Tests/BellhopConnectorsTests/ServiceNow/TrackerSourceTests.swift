@@ -52,7 +52,7 @@ import Testing
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/task") == 0)
     }
 
-    @Test func `with both, values keep their types and labels stand beside them`() async throws {
+    @Test func `with display: both, values keep their types and labels are beside them`() async throws {
         let task = instance.addTask(title: "A", priority: 1, assignedTo: "john.doe")
         let (_, details) = try await poll([
             "display": "both", "fields": ["priority", "assigned_to", ["opener": "opened_by.name"]],
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `labels in German are types, and classes stay what they are`() async throws {
+    @Test func `German labels become types, and classes do not depend on the language`() async throws {
         let task = instance.addTask(title: "Drucker", assignedTo: "john.doe")
         instance.setLanguage(.german)
         let (_, details) = try await poll()
@@ -235,7 +235,7 @@ import Testing
         #expect(failure?.message.contains("it ignored the query") == true)
     }
 
-    @Test func `an instance without the update set names what to install`() async throws {
+    @Test func `without the update set, the message names what to install`() async throws {
         var settings = instance.settings
         settings.hasTracker = false
         instance.settings = settings

@@ -39,7 +39,7 @@ import Testing
         #expect(times == [90])
     }
 
-    @Test func `a failure is tried again with growing waits, and dead after its attempts`() async throws {
+    @Test func `a failing delivery is retried with growing waits, and dead after its last attempt`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { [gateway] _, _ throws(Failure) in throw gateway }
         let times = try await run(bench, [Owed("a")], action)

@@ -52,7 +52,7 @@ import Testing
         #expect(records.allSatisfy { $0.state == .done && $0.attempts == 1 })
     }
 
-    @Test func `a rest is for all that is owed to the receiver, is kept over a restart, and counts no attempt`() async throws {
+    @Test func `a rest applies to all deliveries of its receiver, survives a restart, and counts no attempt`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { _, _ throws(Failure) in throw Failure(.throttled, .rest(.seconds(600)), "429") }
         try await bench.owe((0..<10).map { Owed("\($0)", retry: RetryPolicy(attempts: 1, base: .seconds(1), cap: .seconds(1))) })

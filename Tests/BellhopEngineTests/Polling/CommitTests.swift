@@ -20,7 +20,7 @@ import Testing
         "task_created new", #"task_changed t1 title: "printer on fire" → "another title""#, "task_removed t0 closed",
     ]
 
-    @Test func `whichever statement fails, the poll is kept whole or not at all`() async throws {
+    @Test func `whichever statement fails, a poll is stored completely or not at all`() async throws {
         for count in 1...200 {
             let bench = try Bench()
             let source = try await changed(bench)
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [FaultyStore.Call.open, .remembered, .writes, .commit], [FaultyStore.Moment.before, .after])
-    func `a process that dies between the list and the commit sees it all exactly once after its restart`(
+    func `a process that dies between list and commit reports each change once after its restart`(
         _ call: FaultyStore.Call, _ moment: FaultyStore.Moment
     ) async throws {
         let bench = try Bench()

@@ -29,7 +29,7 @@ import Testing
         #expect(try await bench.happened().count == 1)
     }
 
-    @Test func `a sender hears that an event is not on disk`() async throws {
+    @Test func `emitting an event that cannot be stored throws`() async throws {
         let bench = try Bench()
         bench.store.failOnce(.append)
         await #expect(throws: StoreError.self) { try await Intake(bench.surroundings).emit([login(true, at: bench.now)]) }
@@ -38,7 +38,9 @@ import Testing
     }
 
     @Test(arguments: FaultyStore.Moment.all)
-    func `an event to retry is reported, and stored before the next one`(_ moment: FaultyStore.Moment) async throws {
+    func `an event that could not be stored is reported, and stored before the next one`(_ moment: FaultyStore.Moment)
+        async throws
+    {
         let bench = try Bench()
         bench.store.failOnce(.append, moment)
         try await report(login(true, at: bench.now), to: Intake(bench.surroundings))
@@ -48,7 +50,7 @@ import Testing
         #expect(bench.recorder.names == ["store.failed", "event", "event"])
     }
 
-    @Test func `an event to retry is stored once the store works again`() async throws {
+    @Test func `an event that could not be stored is stored once the store works again`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf("rule: tell\non: login_event\ndo: [{log: hello}]")
         bench.store.fail { $0 == .append ? .before : nil }
@@ -65,7 +67,7 @@ import Testing
         #expect(try await bench.deliveries().count == 1)
     }
 
-    @Test func `the oldest of more than a thousand events to retry are dropped, and each is reported`() async throws {
+    @Test func `of more than a thousand waiting events the oldest are dropped, and each is reported`() async throws {
         let bench = try Bench()
         let events = (0..<1002).map { login(true, at: bench.now + .seconds($0)) }
         Intake(bench.surroundings).retry(events, after: StoreError(.full, "The disk is full."))
@@ -78,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `an engine that stops stores the events that wait, or reports that it drops them`(_ works: Bool) async throws {
+    func `an engine that stops stores the waiting events, or reports that it drops them`(_ works: Bool) async throws {
         let bench = try Bench()
         let engine = Engine(
             bench.surroundings, shelf: try await bench.shelf("rule: r\non: login_event\ndo: [{log: x}]"), sources: []
@@ -95,7 +97,7 @@ import Testing
         do throws(StoreError) { try await intake.emit([event]) } catch { intake.retry([event], after: error) }
     }
 
-    @Test func `a login that is kept without waking the router is not lost`() async throws {
+    @Test func `a login stored without waking the router is not lost`() async throws {
         let bench = try Bench()
         bench.store.failOnce(.wake)
         try await Intake(bench.surroundings).emit([login(true, at: bench.now)])

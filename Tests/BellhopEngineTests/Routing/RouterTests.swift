@@ -27,7 +27,7 @@ import Testing
         numbers.flatMap { number in rules.map { "\($0): task_created t\(number)" } }
     }
 
-    @Test func `every event meets every rule once, however small the batches`() async throws {
+    @Test func `every event is routed through every rule once, however small the batches`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(two)
         try await bench.store.append(created(0..<7))
@@ -132,7 +132,7 @@ import Testing
         #expect(try await bench.store.unrouted(limit: 9).count == 2)
     }
 
-    @Test func `rules that cannot be written down are not put in force`() async throws {
+    @Test func `rules that cannot be stored do not take effect`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(telling("task_created", as: "one"))
         bench.store.failOnce(.register)
@@ -174,7 +174,7 @@ import Testing
         #expect(try await bench.deliveries().count { $0.delivery.id.rule == "once" } == 1)
     }
 
-    @Test func `a batch is decided again if the state of a rule has changed meanwhile`() async throws {
+    @Test func `a batch is decided again if a rule's state has changed in the meantime`() async throws {
         let bench = try Bench()
         let rules = telling("task_created", as: "one", more: "once: '\"x\"'") + "\n---\n" + telling("task_created", as: "two")
         let shelf = try await bench.shelf(rules)
@@ -187,7 +187,7 @@ import Testing
         #expect(bench.recorder.count("router.routed") == 1)
     }
 
-    @Test func `a batch whose state changes each time is left for later, with an error`() async throws {
+    @Test func `a batch whose state changes every time is routed later, and the error is reported`() async throws {
         let bench = try Bench()
         let shelf = try await bench.shelf(telling("task_created", as: "one", more: "throttle: {every: 1h}"))
         try await bench.store.append(created(0..<1))
@@ -202,7 +202,7 @@ import Testing
         #expect(try await texts(bench) == expected(0..<1, "one"))
     }
 
-    @Test func `rules that set each other off come to an end after five hops`() async throws {
+    @Test func `rules that trigger each other stop after five hops`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a")])
         let shelf = try await bench.shelf("rule: echo\non: task_changed\ndo: [{comment: again}]", sources: [source])

@@ -43,7 +43,7 @@ final class FaultyStore: Store {
         fail { $0 == call && isLeft.take() ? moment : nil }
     }
 
-    /// Stores each of these just before another routing, as if something else did so while that one was decided.
+    /// Stores each of these just before the next routing, like a change made while that routing was decided.
     func slipIn(_ routings: [Routing]) { slippedIn.withLock { $0 = routings.reversed() } }
 
     func work() { fail { _ in nil } }

@@ -47,7 +47,7 @@ import Testing
         #expect(Self.code(.sessionExpired, logins: ["snow": .keychainLoginEvent]) == nil)
     }
 
-    @Test func `comments come from sources with a journal, tasks from sources that are no page, pages from pages`() {
+    @Test func `comments come from sources with a journal, tasks from sources other than pages, and pages from pages`() {
         let plain = Self.source("plain"), watching = Self.source("watching", journal: .yes)
         let page = Self.source("page", "page", shows: .page)
         #expect(Self.code(.taskCommented, sources: [plain]) == "no-journal")

@@ -12,7 +12,7 @@ import Testing
             choices: [.init("hardware", "Hardware"), .init("network", "Network"), .init("network", "Netzwerk")]),
     ])
 
-    /// Labels that a setting would turn on.
+    /// Labels that are off, and the setting that turns them on.
     private static let off = Ability.setting("display", values: ["both"], line: "display: both")
 
     private static func source(_ name: String, kind: String = "table", labels: Ability) -> RuleSurroundings.SourceFacts {
@@ -52,7 +52,7 @@ import Testing
         #expect(try Self.said(when: condition, Self.source("incidents", labels: .yes)) == [])
     }
 
-    @Test func `a change to a label that no source reads is reported, and one to a value is not`() throws {
+    @Test func `a filter on a change of a label that no source reads is reported, and one on a value is not`() throws {
         func said(_ to: String, labels: Ability = Self.off) throws -> [String] {
             try Self.said("on: {task_changed: \(to)}\ndo: [{log: x}]", [Self.source("incidents", labels: labels)])
         }
@@ -92,7 +92,7 @@ import Testing
             try Self.said("on: task_created\ndo: [{log: '${{ task.labels.state }}'}]").map { $0.prefix(9) } == ["no-labels"])
     }
 
-    @Test func `sources without labels are reported, if no other of the rule has some`() throws {
+    @Test func `a label of sources without labels is reported, unless another source of the rule has labels`() throws {
         let rest = Self.source("issues", kind: "rest", labels: .no)
         let help = "a source of kind `rest` has no labels: compare the value"
         #expect(try Self.said(when: #"task.labels.category == "Hardware""#, rest) == ["no-labels: \(help)"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BellhopRules
 
-/// A run is for an occasion, which need not be an event.
+/// Runs for occasions that are not events.
 @Suite struct `Occasions` {
     private static let due = Fixture.start - .seconds(1)
 
@@ -15,13 +15,13 @@ import Testing
             subject: task.map { "acme/\($0.key.text)" } ?? "my-work", key: key, task: task)
     }
 
-    /// What these runs of the first rule cause.
+    /// The routing of these runs of the first rule.
     private static func route(_ rules: String, _ contexts: [RunContext]) throws -> Routing {
         let book = try Fixture.book(rules)
         return book.decide(book.match(contexts), state: [:], tasks: [:], at: Fixture.start)
     }
 
-    @Test func `a run without an event makes deliveries, a fallback message and a death notice`() throws {
+    @Test func `a run without an event makes deliveries, a fallback message and an event for a dead delivery`() throws {
         let rule = """
             rule: r
             on: login_event
@@ -48,7 +48,7 @@ import Testing
         #expect(routing.tallies.map(\.runs) == [1] && routing.tallies.map(\.errors) == [2])
     }
 
-    @Test func `the task of a run without an event is the run's own, and is written to`() throws {
+    @Test func `a run without an event can have a task of its own and write to it`() throws {
         let rule = """
             rule: r
             on: task_changed
@@ -65,7 +65,7 @@ import Testing
         #expect(routing.state.map(\.key) == [StateKey(rule: "", kind: .budget, key: "snow/a1", element: "1")])
     }
 
-    @Test func `once and throttle stop a run without an event, too`() throws {
+    @Test func `once and throttle also apply to a run without an event`() throws {
         let tasks = [Fixture.task(), Fixture.task(), Fixture.task("b2")]
         let once = try Self.route("rule: r\non: task_changed\nonce: task.id\ndo: [{log: x}]", tasks.map { Self.timer(task: $0) })
         #expect(once.deliveries.count == 2)
@@ -88,7 +88,7 @@ import Testing
         #expect(writing.tallies.first?.lastError?.hasPrefix("stopped: 5 writes by rules led to this event") == true)
     }
 
-    @Test func `without an event the names of an event are null`() throws {
+    @Test func `in a run without an event, the names of event parts are null`() throws {
         let book = try Fixture.book("rule: r\non: task_created\ndo: [{log: x}]")
         let batch = [StoredEvent(sequence: 1, event: Fixture.event())]
         let frame = RunFrame(book.facts, events: batch)
@@ -99,13 +99,13 @@ import Testing
         #expect(frame.read(.changes) == .map(Value.Map(ChangedFields([:]) { _, _ in .null })))
         #expect(frame.read(.source) == .string("my-work"))
         #expect(frame.reference == nil)
-        // The next run of the batch reads its own event again.
+        // The next run of the batch reads its own event.
         frame.move(to: 0)
         #expect(frame.event == batch[0].event)
         #expect(frame.reference?.key == TaskKey("a1"))
     }
 
-    @Test func `no two occasions have one name`() {
+    @Test func `different occasions have different names`() {
         let (event, due) = (Event.ID("e"), Fixture.start)
         func timer(_ rule: String, _ key: String, after seconds: Int = 0) -> Occasion {
             .timer(RuleTimer.ID(rule: rule, kind: .schedule, key: key), due: due + .seconds(seconds))

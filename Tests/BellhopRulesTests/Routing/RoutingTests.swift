@@ -143,7 +143,7 @@ import Testing
         #expect(dead.first?.line.contains("(dead, budget: INC0010021 was written to 10 times by rules within 1h") == true)
         #expect(routing.events.map(\.type) == [.deliveryDead, .deliveryDead])
         #expect(routing.state.count == 10 && routing.state.allSatisfy { $0.expected == .absent })
-        // An hour later there is room again, and the rows of these writes go.
+        // An hour later there is room again, and the rows of these writes are deleted.
         var state: RuleState = [:]
         state.apply(routing.state)
         let later = book.route([events[5]], state: state, at: Fixture.start + .seconds(3600))

@@ -49,7 +49,7 @@ import Testing
         #expect(dead.count == 20)
         #expect(dead.first?.line.contains("(dead, budget: 7 was written to 10 times by rules within 1h") == true)
         #expect(state.window(StateKey(rule: "", kind: .budget, key: "api/7")).count == 10)
-        // In another hour it may again.
+        // An hour later the budget has room again.
         #expect(self.dead(book.route(events(1), state: state, at: Fixture.start + .seconds(3600))) == [])
     }
 

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a value is set, replaced and deleted`(_ kind: StoreUnderTest) async throws {
+    func `a value can be set, replaced and deleted`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         #expect(try await write(set(key, 1), set(key, ["at": 2]), to: bench) == .stored)
         #expect(try await bench.store.state(for: [key]) == [key: ["at": 2]])
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `all elements of a key are read, and none of a key that begins like it`(_ kind: StoreUnderTest) async throws {
+    func `a key is read with its elements, without those of longer keys`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var longer = key
         longer.key += "2"
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a write that expects the stored value is made`(_ kind: StoreUnderTest) async throws {
+    func `a write that expects the stored value succeeds`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         #expect(try await write(set(key, ["a": 1.0, "b": .null], expecting: .absent), to: bench) == .stored)
         #expect(try await write(set(key, 2, expecting: .value(["a": 1.0, "b": .null])), to: bench) == .stored)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a routing that expects another state stores nothing, and succeeds with the right one`(_ kind: StoreUnderTest)
+    func `a routing that expects another state is refused as a whole, and a corrected one stored`(_ kind: StoreUnderTest)
         async throws
     {
         for expected in [StateWrite.Expectation.absent, .value(2)] {
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a value that was deleted meanwhile is a conflict`(_ kind: StoreUnderTest) async throws {
+    func `a write that expects a deleted value is a conflict`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         #expect(try await write(set(key, 2, expecting: .value(1)), to: bench) == .conflict(.state(key)))
         #expect(try await write(StateWrite(key, .delete, expecting: .value(1)), to: bench) == .conflict(.state(key)))
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a conflict does not undo what others store at the same time`(_ kind: StoreUnderTest) async throws {
+    func `a conflict does not undo concurrent writes`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let results = try await withThrowingTaskGroup { group in
             for number in 1...20 {

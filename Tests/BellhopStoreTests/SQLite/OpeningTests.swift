@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a store from before the first release is refused and left as it is`() async throws {
+    @Test func `a store from before the first release is refused and unchanged`() async throws {
         try await make()
         try execute("PRAGMA application_id = \(Schema.applicationBeforeRelease); PRAGMA user_version = 3")
         for open in Self.openings {
@@ -147,7 +147,7 @@ import Testing
         #expect(try await store.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
     }
 
-    @Test func `another program's database is refused and left as it is`() throws {
+    @Test func `another program's database is refused and unchanged`() throws {
         try execute("CREATE TABLE song (id INTEGER PRIMARY KEY)")
         let error = try #require(refusal { _ = try SQLiteStore.open(path: path) })
         #expect(error.kind == .damaged)
@@ -206,7 +206,7 @@ import Testing
         #expect(refusal { _ = try SQLiteStore.open(path: path) }?.kind == .newer)
     }
 
-    @Test func `a migration that fails leaves the old store`() async throws {
+    @Test func `a failed migration leaves the old store unchanged`() async throws {
         try await make()
         var newer = Migrator()
         newer.migrations.append("CREATE TABLE extra (id INTEGER PRIMARY KEY); SELECT no_such_function();")

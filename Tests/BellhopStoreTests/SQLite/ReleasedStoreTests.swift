@@ -5,13 +5,13 @@ import Testing
 
 @testable import BellhopStore
 
-/// Opens a store of each released schema: `Fixtures/schema-N.db`.
+/// Opening a store of each released schema: `Fixtures/schema-N.db`.
 ///
-/// Until schema 1 is released, each change of its text needs a new file, which this command writes:
+/// Until schema 1 is released, each change of its text needs a new file, written by this command:
 ///
 ///     BELLHOP_RECORD=1 swift test --filter ReleasedStoreTests
 ///
-/// The file of a released schema stays as it is.
+/// The file of a released schema never changes.
 @Suite(.serialized) struct ReleasedStoreTests {
     private static let fixtures = Repository.root.appending(path: "Tests/BellhopStoreTests/Fixtures")
 
@@ -19,7 +19,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// A copy of the store of this version, which a test may change.
+    /// A copy of the store of this version, which the test may change.
     private func released(_ version: Int64) async throws -> String {
         let name = "schema-\(version).db"
         let (fixture, path) = (Self.fixtures.appending(path: name), folder.file(name))
@@ -28,7 +28,7 @@ import Testing
         return path
     }
 
-    /// Writes a store with a row in each table, in small pages, of which it has one for each table and index.
+    /// Writes a store with a row in each table, with small pages, because every table and index has at least one.
     private func record(_ fixture: URL) async throws {
         let store = try SQLiteStore.open(path: folder.file("full.db"))
         try await StoreContents.fill(store)
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: 1...Schema.version)
-    func `everything in a store of a released version is read as if it were written today`(_ version: Int64) async throws {
+    func `a store of a released version is read like one written today`(_ version: Int64) async throws {
         let store = try SQLiteStore.open(path: try await released(version))
         let today = try SQLiteStore.inMemory()
         try await StoreContents.fill(today)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BellhopStore
 
-@Suite struct `What deliveries are made of` {
+@Suite struct `The stored form of deliveries` {
     static let messages = [Message(title: []), Sample.message]
 
     @Test(arguments: messages)

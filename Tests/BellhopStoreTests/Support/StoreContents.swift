@@ -1,7 +1,7 @@
 import BellhopCore
 import BellhopTesting
 
-/// What can be read from a store, and a sample of it with a row in each table.
+/// Everything that can be read from a store, and a sample with a row in each table.
 struct StoreContents: Hashable {
     var status: StoreStatus
     var known: [KnownTask]
@@ -27,7 +27,7 @@ struct StoreContents: Hashable {
     ]
     private static let later = Sample.now + .seconds(600)
 
-    /// Reads everything; what is running is claimed again.
+    /// Reads everything; running deliveries are claimed again.
     init(of store: any Store) async throws {
         status = try await store.status()
         let memory = try await store.open(Sample.scope, source: "tasks", at: Self.later)
@@ -46,7 +46,7 @@ struct StoreContents: Hashable {
         claims = try await store.claim(limit: 99, excluding: [], until: Self.later, at: Self.later)
     }
 
-    /// Puts a row into each table.
+    /// Writes a row into each table.
     static func fill(_ store: any Store) async throws {
         try await fillSource(store)
         _ = try await store.register(
@@ -99,7 +99,7 @@ struct StoreContents: Hashable {
         _ = try await store.commit(poll)
     }
 
-    /// One for each outcome, the eighth running, then one in each other state.
+    /// A delivery for each outcome, of which the eighth is running, and one in each other state.
     private static var deliveries: [Delivery] {
         var all = (1...8).map { number in
             let action = number == 2 ? "create" : number < 5 ? "comment" : "webhook"

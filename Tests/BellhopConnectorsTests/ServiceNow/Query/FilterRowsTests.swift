@@ -108,7 +108,7 @@ import Testing
         (#"{"caller_id.user_name": "john.doe"}"#, ["42", "43"]), (#"{"any": [{"state": 6}, {"priority": 4}]}"#, ["43", "C42"]),
     ]
 
-    @Test func `each documented example brings the rows it means`() async throws {
+    @Test func `each documented example returns the intended rows`() async throws {
         fill()
         try await practice.open { connection in
             for (text, expected) in Self.examples {
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `times counted from now are those of the user's time zone`() async throws {
+    @Test func `times relative to now are in the user's time zone`() async throws {
         fill()
         // There it is six in the evening, and at 23:59:59 of the day before it was already Monday here.
         instance.changeUser("john.doe") { $0.utcOffset = 540 }

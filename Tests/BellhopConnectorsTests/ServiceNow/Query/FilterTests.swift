@@ -18,13 +18,13 @@ import Testing
 
     // MARK: Examples from the documentation of FetchConfiguration
 
-    @Test func `an encoded query stays as it is`() throws {
+    @Test func `an encoded query is used unchanged`() throws {
         let text = "active=true^short_descriptionLIKEbroken"
         #expect(try EncodedQuery(parsing: text).text == text)
         #expect(try compiled(["active": true, "short_description": ["contains": "broken"]]) == text)
     }
 
-    @Test func `criteria are alternatives, conditions hold together, compounds are alternatives within`() throws {
+    @Test func `criteria are alternatives, their conditions all apply, and compounds are alternatives inside`() throws {
         #expect(
             try compiled([
                 "any": [
@@ -34,7 +34,7 @@ import Testing
             ]) == "active=true^assigned_toISEMPTY^ORassigned_to=Abel Tuter^NQescalation=2^ORescalation=3")
     }
 
-    @Test func `keywords, conditions and an order`() throws {
+    @Test func `keywords, conditions and an order are compiled`() throws {
         #expect(
             try compiled(["keywords": "iOS 13 | iOS 14", "u_a": true, "u_b": false, "sort": ["u_a"]])
                 == "123TEXTQUERY321=iOS 13 | iOS 14^u_a=true^u_b=false^EQ^ORDERBYu_a")
@@ -55,7 +55,7 @@ import Testing
             try compiled(["keywords": "mail", "state": ["changes_from": "4"]]) == "123TEXTQUERY321=mail^stateCHANGESFROM4^EQ")
     }
 
-    @Test func `a limit, a category and several orders`() throws {
+    @Test func `a limit, a category and several orders are compiled`() throws {
         let filter = try Filter([
             "active": true, "sort": ["priority", ["opened_at": "desc"]], "limit": 20, "query_category": "report",
         ])
@@ -78,7 +78,7 @@ import Testing
             (#"{"short_description": {"starts_with": "Mail"}}"#, "short_descriptionSTARTSWITHMail"),
             (#"{"close_code": {"is_not_one_of": ["Solved", "Closed"]}}"#, "close_codeNOT INSolved,Closed^ORclose_codeISEMPTY"),
         ])
-    func `each type has its conditions`(_ json: String, _ expected: String) throws {
+    func `conditions of each type are compiled to their encoded query`(_ json: String, _ expected: String) throws {
         #expect(try compiled(try JSON.parse(json)) == expected)
     }
 

@@ -8,7 +8,7 @@ import Testing
         Catalogue.complaints(about: Settings(settings), ofSource: "table").first
     }
 
-    @Test func `without a question all rows are asked for`() throws {
+    @Test func `a table without a query lists all rows`() throws {
         #expect(try TableQuestion(Settings()).query == .all)
     }
 

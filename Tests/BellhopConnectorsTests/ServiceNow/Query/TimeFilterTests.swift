@@ -42,7 +42,7 @@ import Testing
             (#"{"a": {"relative": {"at_or_before": {"quarters_ago": 2}}}}"#, "aRELATIVELE@quarter@ago@2"),
             (#"{"a": {"relative": {"on": {"years_ago": 1}}}}"#, "aRELATIVEEE@year@ago@1"),
         ])
-    func `a condition on times compiles to`(_ json: String, _ expected: String) throws {
+    func `a condition on times is compiled to its encoded query`(_ json: String, _ expected: String) throws {
         let query = try Filter(try JSON.parse(json)).query
         #expect(query.text == expected)
         #expect(try EncodedQuery(parsing: expected) == query)
