@@ -74,7 +74,7 @@ import Testing
         let office = Office()
         let people = office.instance.addPeople()
         let scenes = Mutex<[Simulation.Scene]>([])
-        let told = { @Sendable (wanted: @Sendable ([Simulation.Scene]) -> Bool) async throws in
+        let waitUntil = { @Sendable (wanted: @Sendable ([Simulation.Scene]) -> Bool) async throws in
             for _ in 0..<2000 where !scenes.withLock({ wanted($0) }) { try await Task.sleep(for: .milliseconds(5)) }
         }
         let scenario = Scenario.practice(for: "john.doe", among: people, from: office.clock.now, tasksPerHour: 0.01, seed: 1)
@@ -83,7 +83,7 @@ import Testing
             try await simulation.play(scenario, pause: .milliseconds(1)) { scene in scenes.withLock { $0.append(scene) } }
         }
         defer { playing.cancel() }
-        try await told { $0.count { if case .happened = $0 { true } else { false } } == 2 }
+        try await waitUntil { $0.count { if case .happened = $0 { true } else { false } } == 2 }
         #expect(office.instance.tasks.count == 2)
         for round in 1...2 {
             scenes.withLock { $0 = [] }
@@ -93,13 +93,13 @@ import Testing
                 for _ in 0..<3 { #expect(try await client.list().status == 200) }
                 #expect(office.instance.counts.watchers == round)
             }
-            try await told {
+            try await waitUntil {
                 $0.contains(.watched) && $0.contains { if case .comes(.changed, 5_000_000) = $0 { true } else { false } }
             }
             office.clock.advance(seconds: 5)
-            try await told { $0.contains { if case .comes(.opened, 7_000_000) = $0 { true } else { false } } }
+            try await waitUntil { $0.contains { if case .comes(.opened, 7_000_000) = $0 { true } else { false } } }
             office.clock.advance(seconds: 7)
-            try await told { $0.contains { if case .happened(.opened) = $0 { true } else { false } } }
+            try await waitUntil { $0.contains { if case .happened(.opened) = $0 { true } else { false } } }
             #expect(office.instance.tasks.first?.priority == (round == 1 ? 2 : 3))
             #expect(office.instance.tasks.count == 2 + round)
             #expect(office.instance.tasks.last?.assignedTo == office.instance.user("john.doe")?.id)

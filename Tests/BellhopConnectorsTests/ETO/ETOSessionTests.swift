@@ -140,9 +140,9 @@ import Testing
     @Test func `a closed site is reported as closed, and does not count as a refused password`() async throws {
         practice.simulation.faults.add(
             .status(200, body: "\"00000000-0000-0000-0000-000000000000\""), path: "/API/Security.svc/SSOSiteLogin", times: nil)
-        let met = await failure { try await practice.open { try await list($0) } }
-        #expect(met?.reason == .forbidden)
-        #expect(met?.message.contains("does not let this account into the site North (77)") == true)
+        let found = await failure { try await practice.open { try await list($0) } }
+        #expect(found?.reason == .forbidden)
+        #expect(found?.message.contains("does not let this account into the site North (77)") == true)
         #expect(practice.notebook.all.isEmpty)
     }
 
@@ -156,13 +156,13 @@ import Testing
 
     @Test func `an answer is read up to 50 MB, or to the connection's limit`() async throws {
         #expect(ETOConnection.manifest.settings.first { $0.name == "max_body" }?.fallback == "50MB")
-        let met = await failure {
+        let found = await failure {
             try await practice.open(["max_body": 1000]) { connection in
                 for _ in 1...40 { practice.eto.addResponse(touchPoint: 14, subject: 501, elements: []) }
                 try await list(connection)
             }
         }
-        #expect(met?.reason == .tooLarge)
+        #expect(found?.reason == .tooLarge)
     }
 
     @Test func `redirects are not followed`() async throws {
@@ -224,15 +224,15 @@ import Testing
     }
 
     @Test func `a password refused during the choice is remembered, and not tried again by an agent`() async throws {
-        let met = try await practice.simulation.serve { address in
+        let found = try await practice.simulation.serve { address in
             let connection = try await ETOConnection(
                 name: "eto", settings: practice.settings(address, password: "wrong"), in: practice.environment)
-            let met = await failure { _ = try await connection.question(after: [:]) }
+            let found = await failure { _ = try await connection.question(after: [:]) }
             _ = await failure { try await list(connection) }
             try await connection.shutdown()
-            return met
+            return found
         }
-        #expect(met?.reason == .unauthenticated)
+        #expect(found?.reason == .unauthenticated)
         #expect(practice.eto.counts.failedLogins == 1)
     }
 

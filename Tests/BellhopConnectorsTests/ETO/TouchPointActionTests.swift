@@ -90,10 +90,12 @@ import Testing
     @Test(arguments: ["Nope", "99", "Old"])
     func `an unknown program fails its own delivery without delaying others`(_ program: String) async throws {
         try await practice.open(["program": "Housing"]) { connection in
-            let met = await failing(connection, delivery(["program": .string(program)]), attempt())
-            #expect(met?.remedy == .giveUp && met?.reason == .badArguments)
-            #expect(met?.message.contains("`program` called `\(program)`, which the step names") == true, "\(met?.message ?? "")")
-            #expect(met?.message.contains("Intake, Housing") == true)
+            let refusal = await failing(connection, delivery(["program": .string(program)]), attempt())
+            #expect(refusal?.remedy == .giveUp && refusal?.reason == .badArguments)
+            #expect(
+                refusal?.message.contains("`program` called `\(program)`, which the step names") == true,
+                "\(refusal?.message ?? "")")
+            #expect(refusal?.message.contains("Intake, Housing") == true)
             // A delivery that may have written before is not dead.
             let doubtful = await failing(
                 connection, delivery(["program": .string(program)]), attempt(2, uncertain: practice.clock.now - .seconds(600)))
@@ -105,8 +107,8 @@ import Testing
     }
 
     @Test func `a missing program of the connection waits for a person`() async throws {
-        let met = try await practice.open(["program": "Nope"]) { await failing($0, delivery(), attempt()) }
-        #expect(met?.remedy == .pauseConnection)
+        let refusal = try await practice.open(["program": "Nope"]) { await failing($0, delivery(), attempt()) }
+        #expect(refusal?.remedy == .pauseConnection)
     }
 
     @Test func `a request that never arrived is sent again, once no earlier request can still be running`() async throws {

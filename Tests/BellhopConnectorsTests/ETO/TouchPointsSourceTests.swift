@@ -136,8 +136,8 @@ import Testing
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         try await practice.open { connection in
             let wrong = try practice.source(connection, ["program": "Nope"])
-            let met = await failure { _ = try await wrong.list(from: Standing()) }
-            #expect(met?.remedy == .giveUp && met?.message.contains("which the source names") == true)
+            let found = await failure { _ = try await wrong.list(from: Standing()) }
+            #expect(found?.remedy == .giveUp && found?.message.contains("which the source names") == true)
             #expect(try await practice.source(connection).list(from: Standing()).listing.entries.count == 1)
         }
     }

@@ -82,9 +82,9 @@ import Testing
     @Test func `a stored login that became another user's is refused until the agent restarts`() async throws {
         try await open { connection in
             chest.login.withLock { $0?.username = "eve@example.com" }
-            let met = await failure { try await list(connection) }
-            #expect(met?.remedy == .pauseConnection)
-            #expect(met?.message.contains("is another user's now (eve@example.com, it was ada@example.com)") == true)
+            let found = await failure { try await list(connection) }
+            #expect(found?.remedy == .pauseConnection)
+            #expect(found?.message.contains("is another user's now (eve@example.com, it was ada@example.com)") == true)
             #expect(practice.simulation.requests.count() == 0)
         }
     }

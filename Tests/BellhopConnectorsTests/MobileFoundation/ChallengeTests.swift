@@ -103,8 +103,8 @@ import Testing
                 practice.runtime.revokeTokens()
                 await practice.clock.advance(by: .days(1))
                 for _ in 1...3 {
-                    let met = await failure { _ = try await practice.call(connection, orders) }
-                    #expect(met?.reason == .unauthenticated && met?.remedy == .pauseConnection)
+                    let found = await failure { _ = try await practice.call(connection, orders) }
+                    #expect(found?.reason == .unauthenticated && found?.remedy == .pauseConnection)
                 }
             }
         }
@@ -118,9 +118,9 @@ import Testing
             for _ in 1...2 {
                 try await practice.open(at: address, secret: "wrong") { connection, _ in
                     for _ in 1...2 {
-                        let met = await failure { _ = try await practice.call(connection, orders) }
-                        #expect(met?.reason == .unauthenticated)
-                        #expect(met?.remedy == .pauseConnection)
+                        let found = await failure { _ = try await practice.call(connection, orders) }
+                        #expect(found?.reason == .unauthenticated)
+                        #expect(found?.remedy == .pauseConnection)
                     }
                 }
             }

@@ -121,7 +121,7 @@ import Testing
 
     @Test func `a refused token that the endpoint returns again is not used until a wait is over`() async throws {
         let settings = practice.oauth("client_credentials")
-        let met = try await practice.simulation.serve { address in
+        let found = try await practice.simulation.serve { address in
             let connection = try connection(address, ["oauth": .object(settings)])
             practice.simulation.faults.add(.status(401, body: "{}"), "GET", path: "/api/now/v2/table/sys_user", times: 2)
             let failure = await failure { try await list(connection) }
@@ -130,8 +130,8 @@ import Testing
             try await connection.shutdown()
             return failure
         }
-        #expect(met?.remedy == .retry(after: .seconds(1800)))
-        #expect(met?.message.contains("returns the same one again") == true)
+        #expect(found?.remedy == .retry(after: .seconds(1800)))
+        #expect(found?.message.contains("returns the same one again") == true)
     }
 
     @Test func `both sessions of a connection share one renewal`() async throws {

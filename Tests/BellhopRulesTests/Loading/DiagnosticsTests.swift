@@ -6,11 +6,11 @@ import Testing
     @Test func `each mistake in a rule file is reported as on the golden page`() throws {
         var page = try GoldenPage("../Golden/rules.txt")
         for index in page.cases.indices {
-            let said = Fixture.diagnostics(page.cases[index].question)
+            let answer = Fixture.diagnostics(page.cases[index].question)
             if GoldenPage.isUpdating {
-                page.cases[index].answer = said
+                page.cases[index].answer = answer
             } else {
-                #expect(said == page.cases[index].answer, "\(page.cases[index].title)")
+                #expect(answer == page.cases[index].answer, "\(page.cases[index].title)")
             }
         }
         #expect(page.cases.count > 50)
@@ -22,18 +22,18 @@ import Testing
         var page = try GoldenPage("../Golden/tests.txt")
         for index in page.cases.indices {
             let file = RuleFile(path: "rules/ack.test.yaml", bytes: Array(page.cases[index].question.utf8))
-            var said: String
+            var answer: String
             do throws(Diagnostics) {
                 let results = try RuleTests.run([file], rules: rules, surroundings: Fixture.surroundings())
-                said = results.flatMap(\.problems).map { $0.rendered() }.joined(separator: "\n")
+                answer = results.flatMap(\.problems).map { $0.rendered() }.joined(separator: "\n")
             } catch {
-                said = error.all.map { $0.rendered() }.joined(separator: "\n")
+                answer = error.all.map { $0.rendered() }.joined(separator: "\n")
             }
-            if said.isEmpty { said = "passed" }
+            if answer.isEmpty { answer = "passed" }
             if GoldenPage.isUpdating {
-                page.cases[index].answer = said
+                page.cases[index].answer = answer
             } else {
-                #expect(said == page.cases[index].answer, "\(page.cases[index].title)")
+                #expect(answer == page.cases[index].answer, "\(page.cases[index].title)")
             }
         }
         #expect(page.cases.count > 15)

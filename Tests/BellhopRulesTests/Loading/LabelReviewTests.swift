@@ -22,7 +22,7 @@ import Testing
     }
 
     /// The warnings or errors of `check` for a rule on these sources, as codes and helps.
-    private static func said(
+    private static func findings(
         _ rule: String, _ sources: [RuleSurroundings.SourceFacts] = [source("incidents", labels: off)]
     ) throws -> [String] {
         var surroundings = Fixture.surroundings()
@@ -36,9 +36,9 @@ import Testing
         }
     }
 
-    private static func said(when condition: String, _ sources: RuleSurroundings.SourceFacts...) throws -> [String] {
+    private static func findings(when condition: String, _ sources: RuleSurroundings.SourceFacts...) throws -> [String] {
         let sources = sources.isEmpty ? [source("incidents", labels: off)] : sources
-        return try said("on: task_changed\nwhen: '\(condition)'\ndo: [{log: x}]", sources)
+        return try findings("on: task_changed\nwhen: '\(condition)'\ndo: [{log: x}]", sources)
     }
 
     @Test(arguments: [
@@ -48,55 +48,55 @@ import Testing
     ])
     func `a condition on a label that no source reads is reported with the setting that reads it`(_ condition: String) throws {
         let help = "in bellhop.yaml give source `incidents` `display: both`"
-        #expect(try Self.said(when: condition) == ["no-labels: \(help)"])
-        #expect(try Self.said(when: condition, Self.source("incidents", labels: .yes)) == [])
+        #expect(try Self.findings(when: condition) == ["no-labels: \(help)"])
+        #expect(try Self.findings(when: condition, Self.source("incidents", labels: .yes)) == [])
     }
 
     @Test func `a filter on a change of a label that no source reads is reported, and one on a value is not`() throws {
-        func said(_ to: String, labels: Ability = Self.off) throws -> [String] {
-            try Self.said("on: {task_changed: \(to)}\ndo: [{log: x}]", [Self.source("incidents", labels: labels)])
+        func findings(_ to: String, labels: Ability = Self.off) throws -> [String] {
+            try Self.findings("on: {task_changed: \(to)}\ndo: [{log: x}]", [Self.source("incidents", labels: labels)])
         }
         let help = "in bellhop.yaml give source `incidents` `display: both`"
-        #expect(try said("{state: {to: Resolved}}") == ["no-labels: \(help)"])
-        #expect(try said("{priority: {to: [2, High]}}") == ["no-labels: write `2`, or \(help)"])
-        #expect(try said("{category: {from: Hardware}}") == ["no-labels: write `hardware`, or \(help)"])
-        #expect(try said("{assignment_group: {to: Network}}") == ["no-labels: \(help)"])
-        #expect(try said("{state: {to: Resolved}}", labels: .yes) == [])
-        #expect(try said("{state: {to: 6}, category: {to: hardware}, assignment_group: {to: }}") == [])
+        #expect(try findings("{state: {to: Resolved}}") == ["no-labels: \(help)"])
+        #expect(try findings("{priority: {to: [2, High]}}") == ["no-labels: write `2`, or \(help)"])
+        #expect(try findings("{category: {from: Hardware}}") == ["no-labels: write `hardware`, or \(help)"])
+        #expect(try findings("{assignment_group: {to: Network}}") == ["no-labels: \(help)"])
+        #expect(try findings("{state: {to: Resolved}}", labels: .yes) == [])
+        #expect(try findings("{state: {to: 6}, category: {to: hardware}, assignment_group: {to: }}") == [])
     }
 
     @Test func `a choice's label compared with its value is reported with the value to write`() throws {
         let labelled = Self.source("incidents", labels: .yes)
         #expect(
-            try Self.said(when: #"task.category == "Hardware""#, labelled) == [
+            try Self.findings(when: #"task.category == "Hardware""#, labelled) == [
                 #"label-not-value: write `task.category == "hardware"`, or write `task.labels.category == "Hardware"`"#
             ])
         #expect(
-            try Self.said(when: #"task.category in ["hardware", "Netzwerk"]"#, labelled).first?
+            try Self.findings(when: #"task.category in ["hardware", "Netzwerk"]"#, labelled).first?
                 .hasPrefix(#"label-not-value: write `task.category in ["hardware", "network"]`"#) == true)
         #expect(
-            try Self.said(when: #"task.category == "Hardware""#).first?
+            try Self.findings(when: #"task.category == "Hardware""#).first?
                 .hasSuffix(#"or give source `incidents` `display: both`, and write `task.labels.category == "Hardware"`"#) == true
         )
         #expect(
-            try Self.said(when: #"task.priority == "High""#, labelled) == [
+            try Self.findings(when: #"task.priority == "High""#, labelled) == [
                 #"incomparable-types: write `task.priority == 2`, or write `label("priority") == "High"`"#
             ])
-        #expect(try Self.said(when: #"task.category == "hardware" || task.category == "anything else""#, labelled) == [])
+        #expect(try Self.findings(when: #"task.category == "hardware" || task.category == "anything else""#, labelled) == [])
     }
 
     @Test func `a missing label in a text is replaced by the value, without a message`() throws {
         #expect(
-            try Self.said("on: task_created\ndo: [{log: '${{ label(\"state\") }}'}]") == [])
+            try Self.findings("on: task_created\ndo: [{log: '${{ label(\"state\") }}'}]") == [])
         #expect(
-            try Self.said("on: task_created\ndo: [{log: '${{ task.labels.state }}'}]").map { $0.prefix(9) } == ["no-labels"])
+            try Self.findings("on: task_created\ndo: [{log: '${{ task.labels.state }}'}]").map { $0.prefix(9) } == ["no-labels"])
     }
 
     @Test func `a label of sources without labels is reported, unless another source of the rule has labels`() throws {
         let rest = Self.source("issues", kind: "rest", labels: .no)
         let help = "a source of kind `rest` has no labels: compare the value"
-        #expect(try Self.said(when: #"task.labels.category == "Hardware""#, rest) == ["no-labels: \(help)"])
-        #expect(try Self.said(when: #"label("category") == "hardware""#, rest) == [])
-        #expect(try Self.said(when: #"task.labels.category == "Hardware""#, rest, Self.source("a", labels: .yes)) == [])
+        #expect(try Self.findings(when: #"task.labels.category == "Hardware""#, rest) == ["no-labels: \(help)"])
+        #expect(try Self.findings(when: #"label("category") == "hardware""#, rest) == [])
+        #expect(try Self.findings(when: #"task.labels.category == "Hardware""#, rest, Self.source("a", labels: .yes)) == [])
     }
 }

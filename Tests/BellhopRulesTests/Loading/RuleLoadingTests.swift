@@ -92,9 +92,9 @@ import Testing
     @Test(arguments: ["retry: 2", "expires: 1h", "on_error: stop", "if: task.number == ''"])
     func `a step's key among an action's arguments is reported with its correct place`(_ key: String) {
         let name = String(key.prefix { $0 != ":" })
-        let said = Fixture.diagnostics("rule: r\non: task_created\ndo:\n  - comment: {text: x, \(key)}\n")
-        #expect(said.contains("`comment` has no setting `\(name)` [unknown-key]"), "\(said)")
-        #expect(said.contains("`\(name)` belongs beside `comment`, at the same depth"), "\(said)")
-        #expect(said.split(separator: "\n").count == 3, "\(said)")
+        let diagnostics = Fixture.diagnostics("rule: r\non: task_created\ndo:\n  - comment: {text: x, \(key)}\n")
+        #expect(diagnostics.contains("`comment` has no setting `\(name)` [unknown-key]"), "\(diagnostics)")
+        #expect(diagnostics.contains("`\(name)` belongs beside `comment`, at the same depth"), "\(diagnostics)")
+        #expect(diagnostics.split(separator: "\n").count == 3, "\(diagnostics)")
     }
 }

@@ -51,7 +51,7 @@ import YAML
     }
 
     @Test func `settings are read to typed values`() throws {
-        let (settings, said) = try Self.read(
+        let (settings, messages) = try Self.read(
             """
             name: 0123
             every: {busy: 15s, idle: 2m}
@@ -66,7 +66,7 @@ import YAML
             any: {a: [1, 1.5, null, text]}
             auth: {user: john, password: 12}
             """)
-        #expect(said == "")
+        #expect(messages == "")
         let expected: JSON.Object = [
             "name": "0123", "every": ["busy": 15_000_000, "idle": 120_000_000], "size": 64_000_000,
             "rate": ["count": 60, "microseconds": 60_000_000], "count": 3, "on": true, "kind": "b",
@@ -80,7 +80,7 @@ import YAML
     }
 
     @Test func `all mistakes are reported at once, with a remedy`() throws {
-        let (_, said) = try Self.read(
+        let (_, messages) = try Self.read(
             """
             nam: x
             every: {busy: 15}
@@ -93,7 +93,7 @@ import YAML
             list: {a: 1}
             """)
         #expect(
-            said == """
+            messages == """
                 bellhop.yaml:1:1: error: source `x` has no setting `nam` [unknown-key]
                   1 | nam: x
                     | ^~~ did you mean `name`?
@@ -131,7 +131,7 @@ import YAML
     }
 
     @Test func `a hook can replace a text or refuse it`() throws {
-        let (settings, said) = try Self.read("name: $A\ncount: $B\nlist: [$A, b]\nkind: $C") {
+        let (settings, messages) = try Self.read("name: $A\ncount: $B\nlist: [$A, b]\nkind: $C") {
             node, text, _ in
             switch text {
             case "$A": .text("replaced")
@@ -141,16 +141,16 @@ import YAML
             }
         }
         #expect(settings.values == ["name": "replaced", "count": 7, "list": ["replaced", "b"], "every": 60_000_000])
-        #expect(said == "bellhop.yaml:4:7: error: there is no C [missing]\n  4 | kind: $C\n    |       ^~")
+        #expect(messages == "bellhop.yaml:4:7: error: there is no C [missing]\n  4 | kind: $C\n    |       ^~")
     }
 
     @Test func `a hidden text appears in no message, and ordinary words equal to it are not masked`() throws {
-        let (settings, said) = try Self.read("name: $A\ncount: $A\nkind: c") { _, text, _ in
+        let (settings, messages) = try Self.read("name: $A\ncount: $A\nkind: c") { _, text, _ in
             text == "$A" ? .hidden("number", name: "`A`") : .text(text)
         }
         #expect(settings.text("name") == "number")
         #expect(
-            said == """
+            messages == """
                 bellhop.yaml:2:8: error: the value of `A` is not a whole number from 1 to 9 [wrong-value]
                   2 | count: $A
                     |        ^~
