@@ -24,7 +24,7 @@ import Testing
         return try TableSource(name: "incidents", settings: settings, connection: practice.near(exchange))
     }
 
-    /// Changes a row with a timestamp of before, as a transaction that commits only now.
+    /// Changes a row with an earlier timestamp, as a transaction that commits only now.
     private func commit(_ task: SimulatedTask, at stamp: Timestamp) {
         let updates = instance.task(task.id)?.updates ?? 0
         instance.setTask(

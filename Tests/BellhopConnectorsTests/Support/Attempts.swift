@@ -60,7 +60,7 @@ struct Weather: Sendable, CustomTestStringConvertible {
     var takesEffect: Bool
     var testDescription: String { "\(fault)\(takesEffect ? ", written" : "")" }
 
-    /// Answers by something in front of the server, although the server performed the request.
+    /// Answers of a proxy in front of the server, although the server performed the request.
     static let refusals = [403, 404].map {
         Weather(fault: .status($0, body: #"{"error":{"message":"Not here"},"status":"failure"}"#), takesEffect: true)
     }

@@ -167,7 +167,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `deliveries of one lane that wait for each other are done in order`(_ kind: StoreUnderTest) async throws {
+    func `deliveries of one lane are done in order if one waits for another`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await owe(
             bench, Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a", after: [1]), Sample.delivery(3, lane: "a"))
