@@ -104,7 +104,7 @@ extension Token {
 
 extension Issue {
     static func emptyExpression(at range: Range<Int>) -> Issue {
-        Issue(code: "empty-expression", message: "there is no expression here", range: range)
+        Issue(code: "empty-expression", message: "the expression is empty", range: range)
     }
 
     static func expressionTooLong(limit: Int, at range: Range<Int>) -> Issue {

@@ -130,7 +130,7 @@ struct Composer {
         nodes += anchored.weight
         guard nodes <= limits.nodes else {
             let message = "repeating `&\(name)` here makes more than \(limits.nodes) values of this text"
-            return stop(YAMLError(.aliasExpansion, message, at: range, help: "write `*` less often"))
+            return stop(YAMLError(.aliasExpansion, message, at: range, help: "use fewer aliases (`*`)"))
         }
         guard frames.count + anchored.height <= limits.depth else {
             let message = "repeating `&\(name)` here nests lists and mappings more than \(limits.depth) deep"
@@ -218,7 +218,7 @@ extension Composer {
         errors.append(error)
         guard errors.count >= 100 else { return }
         isStopped = true
-        errors.append(YAMLError(.tooManyErrors, "too many faults; the rest of the text was not read", at: error.range))
+        errors.append(YAMLError(.tooManyErrors, "too many errors; the rest of the text was not read", at: error.range))
     }
 
     private mutating func stop(_ error: YAMLError) {

@@ -3,7 +3,7 @@ extension EventParser.Fault {
     func inPlainWords(_ source: SourceText, _ marks: inout MarkReader) -> YAMLError {
         let place = source.oneCharacter(at: marks.position(problemMark))
         let context = source.oneCharacter(at: marks.position(contextMark))
-        if isMemory { return YAMLError(.outOfMemory, "memory ran out while the text was read", at: source.range(0..<0)) }
+        if isMemory { return YAMLError(.outOfMemory, "out of memory while reading the text", at: source.range(0..<0)) }
         let wording = Wording(problem: problem, context: self.context, next: source.byte(place.start.offset))
         let isAtContext = wording.isAtContext && !self.context.isEmpty
         var error = YAMLError(wording.code, wording.message, at: isAtContext ? context : place, help: wording.help)

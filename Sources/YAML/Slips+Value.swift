@@ -64,7 +64,8 @@ extension Slips {
             let rest = behind..<max(behind, line.value.upperBound)
             if source.bytes[rest].allSatisfy({ $0 == ASCII.closeBrace || $0 == ASCII.closeBracket }) {
                 let value = line.excerpt.text(start..<end)
-                slips.append(slip(line, .unclosedBracket, "this bracket closes nothing", "delete it", at: rest, value))
+                slips.append(
+                    slip(line, .unclosedBracket, "this closing bracket has no opening bracket", "delete it", at: rest, value))
                 return slips
             }
             let bracket = excerptCharacter(line, start)

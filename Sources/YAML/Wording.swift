@@ -83,7 +83,7 @@ struct Wording {
             isAtContext = true
         case "did not find expected <document start>":
             code = .strayText
-            message = "nothing can follow here but a new document"
+            message = "only a new document can follow here"
             help = "write `---` on a line of its own before it, or indent it to where it belongs"
         case "did not find expected key" where next == ASCII.colon,
             "did not find expected node content" where next == ASCII.colon:
@@ -110,7 +110,7 @@ struct Wording {
             message = "a list's entry is expected here, its `-` exactly below the one above"
         case "did not find expected key" where next == ASCII.closeBrace || next == ASCII.closeBracket:
             code = .unclosedBracket
-            message = "this bracket closes nothing"
+            message = "this closing bracket has no opening bracket"
             help = "delete it, or put the whole value in quotes"
         case "did not find expected key":
             code = .indentation

@@ -4,7 +4,7 @@ import Testing
 /// The messages of the parser and the checker, as a whole.
 struct CheckerTests {
     @Test(arguments: [
-        Line("", "empty-expression: there is no expression here at "),
+        Line("", "empty-expression: the expression is empty at "),
         Line("1 +", "syntax: the expression ends too early at  (expected a value)"),
         Line("(1", "syntax: the expression ends too early at  (expected `)`)"),
         Line("1 2", "syntax: 2 does not belong here at 2"), Line("a.1", "syntax: 0.1 does not belong here at .1"),
