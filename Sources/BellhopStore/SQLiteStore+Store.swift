@@ -41,6 +41,7 @@ extension SQLiteStore: Store {
 
     // The bus.
 
+    @discardableResult
     func append(_ events: [Event]) async throws(StoreError) -> Int {
         guard !events.isEmpty else { return 0 }
         return try await write { try $0.append(events) }

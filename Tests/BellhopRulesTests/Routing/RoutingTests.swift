@@ -39,7 +39,7 @@ import Testing
             do: [{log: one}]
             """)
         func rules(_ title: String) -> [String] {
-            book.route([Fixture.event(.taskCreated, Fixture.task(title: title))]).deliveries.map(\.rule)
+            book.route([Fixture.event(.taskCreated, Fixture.task(title: title))]).deliveries.map(\.id.rule)
         }
         #expect(rules(composed) == ["both", "one"])
         #expect(rules(decomposed) == ["both"])

@@ -80,5 +80,6 @@ struct SQLiteUnderTest: TestedStore {
 
     func fail(statement count: Int, ofReadings: Bool) { faults.fail(statement: count, ofReadings: ofReadings) }
 
+    @discardableResult
     func stopFailing() -> Bool { faults.stop().failed }
 }
