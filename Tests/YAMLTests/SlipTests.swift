@@ -110,7 +110,7 @@ import YAML
         #expect(faults("a: !!binary x\n").allSatisfy { $0.mended == nil })
     }
 
-    @Test func `a slip at a known key is corrected to what the key holds`() throws {
+    @Test func `a mistake at a known key is corrected by the kind of value that the key has`() throws {
         func mended(_ text: String, _ keys: KnownKeys) -> String? {
             do throws(YAMLErrors) {
                 _ = try YAML.parse(Array(text.utf8), keys: keys)
@@ -128,7 +128,7 @@ import YAML
         #expect(mended("when: a\n- log: hi", KnownKeys()) == nil)
     }
 
-    @Test func `help and range point at the slip`() throws {
+    @Test func `the help and the place of a common mistake point at its cause`() throws {
         let fault = try #require(faults("when: größe ? b : c\n").first)
         #expect(fault.range.description == "1:17-1:18")
         #expect(fault.message == "YAML takes a colon followed by a space as the end of a key")

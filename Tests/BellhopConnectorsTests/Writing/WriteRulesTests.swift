@@ -3,18 +3,18 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What an attempt to write does next, for every combination of what is known and what a look found.
+/// The next step of an attempt to write, for every combination of earlier attempts and looks.
 @Suite struct WriteRulesTests {
     let rules = WriteRules(noun: "comment", place: "acme", quiet: .seconds(120), foundAtFirst: "there already")
     static let start = Timestamp(seconds: 1000)
     static let proof = Proof("work note 7f", reference: "7f")
     static let looks: [Look] = [.written(proof), .absent, .altered(proof, "another text"), .unprovable("no rights")]
 
-    /// One line: what was known and found, and what follows.
+    /// One line of the table: the known facts, the result of the look, and the next step.
     struct Line: Sendable, CustomTestStringConvertible {
         var uncertain: Timestamp?
         var decided: Timestamp?
-        /// After the start of the uncertain attempt.
+        /// The time since the start of the uncertain attempt.
         var after: Duration
         var look: Look
         var result: Result
@@ -23,16 +23,16 @@ import Testing
     }
 
     static let table: [Line] =
-        // Nothing was sent: anything but the write itself is no obstacle.
+        // Nothing was sent before: the request is sent, unless the look found the write.
         [Look.absent, looks[2], looks[3]].map { Line(after: .zero, look: $0, result: .send) }
-        // What is there is done, at any time.
+        // An existing write is done, at any time.
         + [.zero, .seconds(119), .days(1)].map { Line(uncertain: start, after: $0, look: looks[0], result: .done) }
         + [Line(after: .zero, look: looks[0], result: .done)]
-        // While an earlier request may run, nothing is sent, not even by a person's decision.
+        // As long as an earlier request may be running, nothing is sent, whatever a person decided.
         + [Look.absent, looks[2], looks[3]].flatMap { look in
             [nil, start].map { Line(uncertain: start, decided: $0, after: .seconds(30), look: look, result: .wait(.seconds(90))) }
         }
-        // Afterwards it is sent if it is proved absent, or a person has decided about that very attempt.
+        // Afterwards it is sent if it is proved absent, or if a person has decided on that very attempt.
         + [
             Line(uncertain: start, after: .seconds(120), look: .absent, result: .send),
             Line(uncertain: start, after: .seconds(120), look: looks[2], result: .hold),
@@ -42,7 +42,7 @@ import Testing
             Line(uncertain: start, decided: start - .seconds(1), after: .seconds(120), look: looks[3], result: .hold),
         ]
 
-    @Test(arguments: table) func `an attempt begins as the table says`(_ line: Line) {
+    @Test(arguments: table) func `the first step of an attempt is that of the table`(_ line: Line) {
         let now = Self.start + line.after
         var note = WriteNote()
         note.since = line.uncertain
@@ -65,7 +65,7 @@ import Testing
         #expect(result == line.result)
     }
 
-    @Test func `a receipt says when it was found`() throws {
+    @Test func `a receipt states when the write was made`() throws {
         let now = Self.start
         var note = WriteNote()
         func summary(_ attempt: Attempt) throws -> String? {
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test(arguments: looks) func `an unclear request is sent again only if a look finds nothing`(_ look: Look) {
+    @Test(arguments: looks) func `a request with an unclear answer is sent again only if a look finds nothing`(_ look: Look) {
         switch (look, rules.step(after: Self.lost, look, mayResend: true)) {
         case (.written, .done), (.absent, .send): break
         case (.altered, .stop(let failure)), (.unprovable, .stop(let failure)): #expect(failure.remedy == .hold)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `only a failure that may hide a write calls for a look`() {
+    @Test func `only a failure that may hide a write requires a look`() {
         #expect(rules.needsLook(Self.lost) && rules.needsLook(Self.forbidden))
         for (reason, remedy) in [
             (Failure.Reason.notWritten, Failure.Remedy.giveUp), (.badArguments, .giveUp), (.unreachable, .retry(after: nil)),
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `a claim without the write is looked for once more, and the second is final`() throws {
+    @Test func `after a 201 without a write a second look follows, and its result is final`() throws {
         var note = WriteNote()
         let steps = (1...2).map { _ in rules.step(afterClaim: "201", ifAbsent: "it is not there", .absent, &note) }
         #expect(

@@ -12,7 +12,7 @@ struct Stage: Sendable {
     let folder: TemporaryFolder
     let address: String
     /// The output of all processes, searched for secrets at the end.
-    private let said: Transcript
+    private let transcript: Transcript
 
     var instance: SimulatedInstance { simulation.instance }
 
@@ -45,7 +45,7 @@ struct Stage: Sendable {
         if !rules.isEmpty { try folder.write("rules/rules.yaml", rules) }
         return try await SimulatorServer(simulation).serve { address in
             try folder.write("bellhop.yaml", configuration(address))
-            let stage = Stage(simulation: simulation, time: time, folder: folder, address: address, said: Transcript())
+            let stage = Stage(simulation: simulation, time: time, folder: folder, address: address, transcript: Transcript())
             let result = try await body(stage)
             try stage.checkSecrets(sourceLocation)
             return result
@@ -62,7 +62,7 @@ struct Stage: Sendable {
         let command = wrapper + [Repository.program] + arguments
         let program = try Program(
             Array(command.dropFirst()), program: command[0], in: folder.path, environment: all, input: input)
-        said.note(program)
+        transcript.note(program)
         return program
     }
 
@@ -94,7 +94,7 @@ struct Stage: Sendable {
     func notes(on task: String) -> [JournalEntry] { instance.journal(of: task, .workNotes).filter { $0.author == Self.user } }
 
     private func checkSecrets(_ sourceLocation: SourceLocation) throws {
-        for (index, text) in said.texts.enumerated() {
+        for (index, text) in transcript.texts.enumerated() {
             Secrets.check(text, in: "what process \(index + 1) printed", sourceLocation: sourceLocation)
         }
         for name in try folder.files where name != "keychain.json" && !name.hasPrefix("secrets/") {
@@ -108,11 +108,11 @@ struct Stage: Sendable {
 ///
 /// A class with a mutex, because several tasks of a test start processes.
 private final class Transcript: Sendable {
-    private let said = Mutex<[@Sendable () -> String]>([])
+    private let outputs = Mutex<[@Sendable () -> String]>([])
 
-    func note(_ program: Program) { said.withLock { $0.append(program.said) } }
+    func note(_ program: Program) { outputs.withLock { $0.append(program.said) } }
 
-    var texts: [String] { said.withLock { $0.map { $0() } } }
+    var texts: [String] { outputs.withLock { $0.map { $0() } } }
 }
 
 /// Waits until a condition is true, as long as a slow machine may need.
