@@ -10,7 +10,7 @@ struct DeliveryBody: Hashable {
     var after: [Delivery.ID]
     var initial: Delivery.InitialState
 
-    /// The only version that this program writes and reads.
+    /// The version that this program writes. It also reads all older ones.
     static let version: Int64 = 1
 
     init(_ delivery: Delivery) {
@@ -46,8 +46,8 @@ struct DeliveryBody: Hashable {
     init(stored json: JSON) throws(DamagedValue) {
         let object = try StoredObject(json, "a delivery")
         let version = try object.int("v")
-        guard version == Self.version else {
-            throw DamagedValue("it was written in form \(version), and this version of Bellhop reads form \(Self.version)")
+        guard (1...Self.version).contains(version) else {
+            throw DamagedValue("it was written in form \(version), and this version of Bellhop reads forms up to \(Self.version)")
         }
         revision = try object.text("revision")
         name = object.members["name"]?.asString
@@ -68,7 +68,7 @@ struct DeliveryBody: Hashable {
         switch object.members["initial"] {
         case nil: initial = .available
         case "shadow": initial = .shadow
-        case let failure?: initial = .dead(try Failure(stored: failure))
+        case let failure?: initial = .dead(Failure(stored: failure))
         }
     }
 }

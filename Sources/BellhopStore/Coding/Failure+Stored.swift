@@ -19,19 +19,20 @@ extension Failure {
         return .object(object)
     }
 
-    init(stored json: JSON) throws(DamagedValue) {
-        let object = try StoredObject(json, "a failure")
-        guard let reason = Reason(rawValue: try object.text("reason")) else { throw object.missing("reason") }
-        let remedy: Remedy
-        switch try object.text("remedy") {
-        case "retry": remedy = .retry(after: object.members["after"]?.asInt.map(Duration.microseconds))
-        case "rest": remedy = .rest(object.members["after"]?.asInt.map(Duration.microseconds))
-        case "give_up": remedy = .giveUp
-        case "unknown_outcome": remedy = .unknownOutcome
-        case "hold": remedy = .hold
-        case "pause_connection": remedy = .pauseConnection
-        default: throw object.missing("remedy")
-        }
-        self.init(reason, remedy, try object.text("message"))
+    /// A failure is only shown, so it is read whatever another version wrote: an unknown reason as `refused`, an unknown remedy as
+    /// giving up.
+    init(stored json: JSON) {
+        let after = json["after"]?.asInt.map(Duration.microseconds)
+        let remedy: Remedy =
+            switch json["remedy"]?.asString {
+            case "retry": .retry(after: after)
+            case "rest": .rest(after)
+            case "unknown_outcome": .unknownOutcome
+            case "hold": .hold
+            case "pause_connection": .pauseConnection
+            default: .giveUp
+            }
+        self.init(
+            json["reason"]?.asString.flatMap(Reason.init) ?? .refused, remedy, json["message"]?.asString ?? "")
     }
 }

@@ -12,17 +12,13 @@ extension SourceHealth {
         return .object(object)
     }
 
-    init(stored json: JSON) throws(DamagedValue) {
-        let object = try StoredObject(json, "a source's health")
-        var held: HeldResult?
-        if let json = object.members["held"] {
-            held = HeldResult(json: json)
-            if held == nil { throw object.missing("held") }
-        }
+    /// A missing or unreadable member is as if there were nothing to record: polling finds it out again.
+    init(stored json: JSON) {
+        func time(_ name: String) -> Timestamp? { json[name]?.asInt.map(Timestamp.init(microseconds:)) }
         self.init(
-            failures: Int(try object.int("failures")), failingSince: object.optionalTime("failingSince"),
-            lastError: object.optionalText("lastError"), announced: object.members["announced"] == true,
-            lastSuccess: object.optionalTime("lastSuccess"), held: held,
-            emptyBaseline: object.optionalTime("emptySince").map(EmptyBaseline.init(since:)))
+            failures: Int(json["failures"]?.asInt ?? 0), failingSince: time("failingSince"),
+            lastError: json["lastError"]?.asString,
+            announced: json["announced"] == true, lastSuccess: time("lastSuccess"),
+            held: json["held"].flatMap(HeldResult.init(json:)), emptyBaseline: time("emptySince").map(EmptyBaseline.init(since:)))
     }
 }

@@ -1,6 +1,7 @@
 import BellhopCore
 
-/// The members of a stored JSON object, read strictly: anything unexpected throws ``DamagedValue``.
+/// The members of a stored JSON object. A required one that is missing throws ``DamagedValue``; unknown ones are ignored, so a form
+/// may gain members. A form whose old members change their meaning needs a version, as ``DeliveryBody`` has one.
 struct StoredObject {
     let members: JSON.Object
     private let what: String
@@ -23,12 +24,16 @@ struct StoredObject {
         return number
     }
 
-    func optionalTime(_ name: String) -> Timestamp? { members[name]?.asInt.map(Timestamp.init(microseconds:)) }
-
     func array(_ name: String) throws(DamagedValue) -> [JSON] {
         guard let array = members[name]?.asArray else { throw missing(name) }
         return array
     }
 
     func missing(_ name: String) -> DamagedValue { DamagedValue("\(what) has no valid `\(name)`") }
+}
+
+/// A value in a row that this program cannot have written.
+struct DamagedValue: Error, Sendable, Hashable {
+    var problem: String
+    init(_ problem: String) { self.problem = problem }
 }

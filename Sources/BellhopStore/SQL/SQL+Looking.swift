@@ -15,10 +15,12 @@ extension SQL {
             ORDER BY name
             """
 
-        /// From the index alone.
+        /// How many deliveries wait for each receiver that rests or rested. From the index alone.
         static let waiting = """
-            SELECT count(*) FROM delivery
-            WHERE state = 'available' AND state <> 'done' AND head IN (0, 1) AND receiver = :receiver
+            SELECT receiver, (
+                SELECT count(*) FROM delivery
+                WHERE state = 'available' AND state <> 'done' AND head IN (0, 1) AND delivery.receiver = rest.receiver)
+            FROM rest
             """
 
         static let openDeliveries = "SELECT state, count(*) FROM delivery WHERE state <> 'done' GROUP BY state"

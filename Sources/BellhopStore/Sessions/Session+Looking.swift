@@ -96,7 +96,7 @@ extension Session {
                     scope: Scope(
                         instance: statement.text(1), user: statement.text(2), kind: statement.text(3), query: statement.text(4)),
                     hasBaseline: statement.int(5) > 0, tasks: Int(statement.int(8)), lastCommit: statement.optionalTime(6),
-                    health: try SourceHealth(stored: statement.json(7))))
+                    health: SourceHealth(stored: try statement.json(7))))
         }
         return sources
     }
@@ -115,18 +115,19 @@ extension Session {
     }
 
     private func restStatus() throws -> [StoreStatus.RestStatus] {
-        try rests().map { rest in
-            var statement = try prepare(SQL.Looking.waiting)
-            try statement.bind(":receiver", rest.receiver)
-            return StoreStatus.RestStatus(rest: rest, waiting: try statement.next() ? Int(statement.int(0)) : 0)
-        }
+        let rests = try rests()
+        if rests.isEmpty { return [] }
+        var waiting: [String: Int] = [:]
+        var statement = try prepare(SQL.Looking.waiting)
+        while try statement.next() { waiting[statement.text(0)] = Int(statement.int(1)) }
+        return rests.map { StoreStatus.RestStatus(rest: $0, waiting: waiting[$0.receiver] ?? 0) }
     }
 
     private static func record(_ row: borrowing Prepared) throws -> DeliveryRecord {
         let delivery = DeliveryRow(row)
         let next = DeliveryRow.width
         var failure: Failure?
-        if !row.isNull(next + 5) { failure = try Failure(stored: row.json(next + 5)) }
+        if !row.isNull(next + 5) { failure = Failure(stored: try row.json(next + 5)) }
         if let problem = delivery.problem { failure = failure ?? DeliveryRow.failure(problem) }
         return DeliveryRecord(
             delivery: delivery.delivery, state: try state(row.text(next)), attempts: Int(row.int(next + 1)),

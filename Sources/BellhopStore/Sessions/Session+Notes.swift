@@ -21,3 +21,37 @@ extension Session {
         }
     }
 }
+
+/// A time without writes: the agent did not run, or the store was restored from a copy that lacks what happened since. Deliveries
+/// due right after it may already have been done during it.
+struct Downtime {
+    let span: Range<Timestamp>
+    /// How long after it new deliveries may still come from catching up.
+    private static let catchingUp = Duration.seconds(3600)
+
+    /// The time in which a delivery created at `created` may already have been done; nil if that is impossible.
+    func span(before created: Timestamp) -> Range<Timestamp>? { created <= span.upperBound + Self.catchingUp ? span : nil }
+}
+
+extension Session {
+    /// In a note, so that it survives another restart soon after.
+    private static let downtimeKey = "downtime"
+    /// A shorter time is an ordinary restart.
+    private static let leastDowntime = Duration.seconds(120)
+
+    /// Notes the time since the last write, if it is long.
+    func noteDowntime(until now: Timestamp) throws {
+        var statement = try prepare(SQL.Notes.latest)
+        guard try statement.next(), let latest = statement.optionalTime(0), latest + Self.leastDowntime <= now else { return }
+        statement.stop()
+        try setNote(Self.downtimeKey, to: ["from": .int(latest.microseconds), "until": .int(now.microseconds)])
+    }
+
+    /// The latest time without writes.
+    func downtime() throws -> Downtime? {
+        guard let note = try note(Self.downtimeKey), let from = note["from"]?.asInt, let until = note["until"]?.asInt,
+            from < until
+        else { return nil }
+        return Downtime(span: Timestamp(microseconds: from)..<Timestamp(microseconds: until))
+    }
+}

@@ -180,7 +180,7 @@ extension Session {
         return ScopeRow(
             id: statement.int(0), turn: statement.int(1),
             cursor: statement.isNull(2) ? nil : Cursor(try statement.json(2)), answer: try statement.optionalFingerprint(3),
-            health: try SourceHealth(stored: statement.json(4)))
+            health: SourceHealth(stored: try statement.json(4)))
     }
 
     private func require(_ id: Scope.ID) throws -> ScopeRow {
