@@ -41,8 +41,8 @@ final class SQLiteStore: Sendable {
             // Before anything is written, so that a foreign file stays unchanged.
             if !StoreFile.isEmpty(path) {
                 let database = try Database(path: path, .reading)
-                let standing = try migrator.standing(of: Session(database), path: path)
-                if case .older(let version) = standing, version > 0 { try migrator.copy(database, at: path, version: version) }
+                let state = try migrator.state(of: Session(database), path: path)
+                if case .older(let version) = state, version > 0 { try migrator.copy(database, at: path, version: version) }
             }
             let database = try Database(path: path, .writing)
             // With less than FULL a commit may be lost when the power goes.
@@ -51,7 +51,7 @@ final class SQLiteStore: Sendable {
             log.watch(database)
             try database.execute(SQL.usualCache)
             let session = Session(database)
-            if case .older(let version) = try migrator.standing(of: session, path: path) {
+            if case .older(let version) = try migrator.state(of: session, path: path) {
                 try migrator.migrate(session, from: version)
             }
             return SQLiteStore(
@@ -64,7 +64,7 @@ final class SQLiteStore: Sendable {
         try StoreFile.require(path)
         return try translating(path) {
             let database = try Database(path: path, .reading)
-            guard try Migrator().standing(of: Session(database), path: path) == .current else {
+            guard try Migrator().state(of: Session(database), path: path) == .current else {
                 throw StoreError(
                     .damaged, "The store \(path) was made by an older Bellhop: start the agent once, which brings it up to date.")
             }

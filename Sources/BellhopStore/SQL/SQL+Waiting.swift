@@ -15,7 +15,7 @@ extension SQL {
             """
 
         /// Whether any predecessor was given up, any waits for a person (itself or through others), or any is not done.
-        static let standing = """
+        static let readiness = """
             SELECT
                 coalesce(max(delivery.state IN ('dead', 'dropped')), 0),
                 coalesce(max(delivery.state = 'held' OR (delivery.state = 'waiting' AND delivery.bars = 0)), 0),

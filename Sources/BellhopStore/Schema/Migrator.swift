@@ -5,14 +5,14 @@ struct Migrator {
     var migrations = Schema.migrations
 
     /// The state of a database's schema.
-    enum Standing: Hashable {
+    enum State: Hashable {
         case current
         /// Made by an older program, or empty (version 0).
         case older(Int64)
     }
 
     /// The state of the database's schema; throws if it is newer than the program or another program's.
-    func standing(of session: Session, path: String) throws -> Standing {
+    func state(of session: Session, path: String) throws -> State {
         let application = try session.int("PRAGMA application_id")
         let version = try session.int("PRAGMA user_version")
         let newest = Int64(migrations.count)

@@ -2,7 +2,7 @@ import BellhopCore
 
 extension Session {
     /// A delivery's state, given those it waits for.
-    private enum Standing: Hashable {
+    private enum Readiness: Hashable {
         /// All of them are done.
         case free
         /// One is not; later deliveries of its rule in its lane wait behind it.
@@ -15,7 +15,7 @@ extension Session {
 
     private struct Follower {
         var id: Int64
-        var standing: Standing
+        var readiness: Readiness
         var lane: String
     }
 
@@ -29,7 +29,7 @@ extension Session {
             try statement.bind(":name", key: predecessor.text)
             try statement.run()
         }
-        try stand(id, try standing(of: id), at: delivery.createdAt)
+        try set(id, to: try readiness(of: id), at: delivery.createdAt)
         try reorder(delivery.lane)
     }
 
@@ -38,9 +38,9 @@ extension Session {
         var changed = [id]
         while let id = changed.popLast() {
             for follower in try followers(of: id) {
-                let standing = try standing(of: follower.id)
-                guard standing != follower.standing else { continue }
-                try stand(follower.id, standing, at: now)
+                let readiness = try readiness(of: follower.id)
+                guard readiness != follower.readiness else { continue }
+                try set(follower.id, to: readiness, at: now)
                 try reorder(follower.lane)
                 changed.append(follower.id)
             }
@@ -74,19 +74,19 @@ extension Session {
         try statement.bind(":id", id)
         var followers: [Follower] = []
         while try statement.next() {
-            let standing: Standing =
+            let readiness: Readiness =
                 switch try Self.state(statement.text(1)) {
                 case .waiting: statement.int(2) == 1 ? .waiting : .aside
                 case .dropped: .stopped
                 case .available, .running, .done, .dead, .held, .shadow: .free
                 }
-            followers.append(Follower(id: statement.int(0), standing: standing, lane: statement.text(3)))
+            followers.append(Follower(id: statement.int(0), readiness: readiness, lane: statement.text(3)))
         }
         return followers
     }
 
-    private func standing(of id: Int64) throws -> Standing {
-        var statement = try prepare(SQL.Waiting.standing)
+    private func readiness(of id: Int64) throws -> Readiness {
+        var statement = try prepare(SQL.Waiting.readiness)
         try statement.bind(":id", id)
         guard try statement.next() else { return .free }
         if statement.int(0) == 1 { return .stopped }
@@ -94,8 +94,8 @@ extension Session {
         return statement.int(2) == 1 ? .waiting : .free
     }
 
-    private func stand(_ id: Int64, _ standing: Standing, at now: Timestamp) throws {
-        switch standing {
+    private func set(_ id: Int64, to readiness: Readiness, at now: Timestamp) throws {
+        switch readiness {
         case .free:
             var statement = try prepare(SQL.Waiting.free)
             try statement.bind(":now", now)
@@ -104,7 +104,7 @@ extension Session {
             try forgetWaits(of: id)
         case .waiting, .aside:
             var statement = try prepare(SQL.Waiting.wait)
-            try statement.bind(":bars", standing == .waiting)
+            try statement.bind(":bars", readiness == .waiting)
             try statement.bind(":id", id)
             try statement.run()
         case .stopped:

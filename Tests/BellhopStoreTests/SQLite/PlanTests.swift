@@ -8,7 +8,7 @@ import Testing
         ("insert", SQL.Deliveries.insert, "delivery_lane"), ("promote", SQL.Deliveries.promote, "delivery_bars"),
         ("due", SQL.Deliveries.due, "delivery_open"), ("next due", SQL.Deliveries.nextDue, "delivery_open"),
         ("followers", SQL.Waiting.followers, "PRIMARY KEY (after=?)"),
-        ("standing", SQL.Waiting.standing, "delivery_wait_delivery"), ("forget", SQL.Waiting.forget, "delivery_wait_delivery"),
+        ("readiness", SQL.Waiting.readiness, "delivery_wait_delivery"), ("forget", SQL.Waiting.forget, "delivery_wait_delivery"),
         ("due timers", SQL.Timers.due, "timer_due"), ("next timer", SQL.Timers.nextDue, "timer_due"),
         ("any bars", SQL.Waiting.anyBars, "delivery_bars"), ("lane bars", SQL.Waiting.laneBars, "delivery_bars"),
     ]
