@@ -149,6 +149,10 @@ extension SQLiteStore: Store {
         try await read { try $0.events(query) }
     }
 
+    func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord] {
+        try await read { try $0.decisions(query) }
+    }
+
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
         try await read { try $0.span(of: query) }
     }

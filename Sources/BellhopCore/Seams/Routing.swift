@@ -10,10 +10,13 @@ public struct Routing: Sendable {
     /// Events caused by routing itself (`schedule_due`, `delivery_dead` for a delivery that was created dead).
     public var events: [Event]
     public var tallies: [RuleTally]
+    /// What stopped rules: the latest of each rule and verdict.
+    public var decisions: [DecisionRecord]
 
     public init(
         routed: [Int64] = [], fired: [RuleTimer] = [], deliveries: [Delivery] = [], state: [StateWrite] = [],
-        timers: [TimerChange] = [], events: [Event] = [], tallies: [RuleTally] = []
+        timers: [TimerChange] = [], events: [Event] = [], tallies: [RuleTally] = [],
+        decisions: [DecisionRecord] = []
     ) {
         self.routed = routed
         self.fired = fired
@@ -22,6 +25,7 @@ public struct Routing: Sendable {
         self.timers = timers
         self.events = events
         self.tallies = tallies
+        self.decisions = decisions
     }
 }
 

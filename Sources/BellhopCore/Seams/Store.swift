@@ -86,6 +86,8 @@ public protocol Store: Notebook {
     func events(_ query: EventQuery) async throws(StoreError) -> EventPage
     /// The newest deliveries of the query, or a page of those that follow a place, as in ``events(_:)``.
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord]
+    /// The newest records of the query.
+    func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord]
     /// The range of the newest rows of a query, for reading them page by page, oldest first; nil if there are none.
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan?
     func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan?
@@ -105,12 +107,18 @@ public enum DeliveryCommand: String, Sendable, Hashable { case retry, drop }
 public struct Retention: Sendable, Hashable {
     public var events: Duration
     public var deliveries: Duration
+    /// How long the records of common decisions are kept; others are kept as long as events.
+    public var commonDecisions: Duration
     /// How long a removed task is remembered.
     public var forgotten: Duration
 
-    public init(events: Duration = .days(30), deliveries: Duration = .days(30), forgotten: Duration = .days(400)) {
+    public init(
+        events: Duration = .days(30), deliveries: Duration = .days(30), commonDecisions: Duration = .days(7),
+        forgotten: Duration = .days(400)
+    ) {
         self.events = events
         self.deliveries = deliveries
+        self.commonDecisions = commonDecisions
         self.forgotten = forgotten
     }
 }

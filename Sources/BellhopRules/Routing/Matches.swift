@@ -15,10 +15,9 @@ public struct Matches: Sendable {
     var runs: [Run] = []
     /// What the runs are for that are for more than an event of the batch.
     var contexts: [RunContext] = []
-    var errors: [RuleError] = []
 
     /// Whether no rule matches any of the events: deciding then only marks them as routed.
-    public var isEmpty: Bool { runs.isEmpty && errors.isEmpty && timers.isEmpty }
+    public var isEmpty: Bool { runs.isEmpty && timers.isEmpty }
 
     /// A run of a rule, unless the rule's state prevents it.
     struct Run: Sendable {
@@ -32,16 +31,19 @@ public struct Matches: Sendable {
         var isCertain = true
         var once: String?
         var throttle: String?
-        /// Why the rule cannot run, if its condition holds.
-        var failure: String?
+        /// Why the run cannot take place, if the condition holds or has failed.
+        var stop: Stop?
     }
+}
 
-    /// A rule whose condition failed.
-    struct RuleError: Sendable {
-        /// The place in the batch of what the rule was to run for.
-        var place: Int
-        var rule: Int
-        var message: String
+/// What stopped a run of a rule, or one of its steps.
+struct Stop: Sendable {
+    var verdict: DecisionRecord.Verdict
+    var detail: JSON.Object
+
+    /// An error of the rule.
+    static func failed(_ verdict: DecisionRecord.Verdict, _ error: String) -> Stop {
+        Stop(verdict: verdict, detail: ["error": .string(error)])
     }
 }
 

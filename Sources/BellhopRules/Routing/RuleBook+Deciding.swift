@@ -14,15 +14,7 @@ extension RuleBook {
         _ matches: Matches, state: RuleState, tasks: [Scope.ID: [Snapshot]], at now: Timestamp
     ) -> Routing {
         guard !matches.isEmpty else { return Routing(routed: matches.events.map(\.sequence)) }
-        var decision = Decision(self, matches, state: state, tasks: tasks, at: now)
-        return decision.routing()
-    }
-
-    /// The same, with what stopped runs and steps: for tests.
-    func decideTracing(
-        _ matches: Matches, state: RuleState, tasks: [Scope.ID: [Snapshot]], at now: Timestamp
-    ) -> (routing: Routing, stops: [Decision.Stop]) {
-        var decision = Decision(self, matches, state: state, tasks: tasks, at: now, isTracing: true)
-        return (decision.routing(), decision.stops)
+        var decider = BatchDecider(self, matches, state: state, tasks: tasks, at: now)
+        return decider.routing()
     }
 }

@@ -121,8 +121,8 @@ private struct Matcher {
                 case .yes: break
                 case .no, .unknown: return
                 case .failed(let error):
-                    matches.errors.append(
-                        .init(place: run.place, rule: run.rule, message: "`when` failed: \(error.message)"))
+                    run.stop = .failed(.conditionFailed, "`when` failed: \(error.message)")
+                    matches.runs.append(run)
                     return
                 }
             } else if isRuledOut(condition) {
@@ -184,9 +184,9 @@ private struct Matcher {
                 keys.insert(rule.stateKey(kind, text))
                 return text
             }
-            run.failure = "\(what) has no value"
+            run.stop = .failed(.keyFailed, "\(what) has no value")
         } catch {
-            run.failure = "\(what) failed: \(error.message)"
+            run.stop = .failed(.keyFailed, "\(what) failed: \(error.message)")
         }
         return nil
     }

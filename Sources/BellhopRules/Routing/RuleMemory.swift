@@ -40,16 +40,18 @@ struct RuleMemory {
     }
 
     /// Nil if `throttle` and `once` let the run through, which both then record. Else the one that stops it.
-    mutating func pass(_ run: Matches.Run, _ rule: Rule) -> Decision.Stop.Reason? {
+    mutating func pass(_ run: Matches.Run, _ rule: Rule) -> Stop? {
         let throttle = run.throttle.map { rule.stateKey(.throttle, $0) }
         if let throttle, let every = rule.throttle?.every, case .int(let last)? = value(throttle) {
             let since = now - Timestamp(microseconds: last)
             // A clock that was set back must not extend the throttle.
-            if since >= .zero, since < every { return .throttle(last: Timestamp(microseconds: last)) }
+            if since >= .zero, since < every {
+                return Stop(verdict: .throttled, detail: ["last": .string(Timestamp(microseconds: last).rfc3339)])
+            }
         }
         if let text = run.once {
             let key = rule.stateKey(.once, text)
-            if value(key) != nil { return .once(key: text) }
+            if value(key) != nil { return Stop(verdict: .once, detail: ["key": .string(text)]) }
             set(key, to: true)
         }
         if let throttle, let every = rule.throttle?.every { set(throttle, to: .int(now.microseconds), expires: now + every) }

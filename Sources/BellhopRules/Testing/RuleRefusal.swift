@@ -8,8 +8,8 @@ struct RuleRefusal {
         /// `on` and `from` do not match.
         case trigger
         case condition
-        case throttle(last: BellhopCore.Timestamp)
-        case once(key: String)
+        /// `throttle` or `once`.
+        case stopped(DecisionRecord)
         /// The `if` of the step at this place.
         case step(Int)
     }
@@ -35,11 +35,14 @@ struct RuleRefusal {
         let what = "`\(event.event.type.name)`" + (line.map { " (line \($0))" } ?? " at \(now.formatted(in: rule.zone))")
         switch reason {
         case .trigger: return ["rule `\(rule.name)`: \(triggerWords) \(what)"]
-        case .throttle(let last):
+        case .stopped(let record):
+            guard let last = record.detail["last"]?.asString.flatMap({ BellhopCore.Timestamp(rfc3339: $0) }) else {
+                let key = record.detail["key"]?.asString ?? ""
+                return ["rule `\(rule.name)`: `once` stopped \(what): it ran for the key \"\(key)\" before"]
+            }
             let every = rule.throttle.map { DurationText.format($0.every) } ?? ""
             let ran = "it ran at \(last.formatted(in: rule.zone)), less than \(every) ago"
             return ["rule `\(rule.name)`: `throttle` stopped \(what): \(ran)"]
-        case .once(let key): return ["rule `\(rule.name)`: `once` stopped \(what): it ran for the key \"\(key)\" before"]
         case .condition: return explain(rule.condition, "`when`", what, in: book)
         case .step(let number):
             let step = rule.steps[number]

@@ -1,9 +1,10 @@
 import BellhopCore
+import CEL
 
 /// A running test: a simulated clock, the rules' state, the sources' snapshots. Nothing is sent; deliveries are recorded.
 struct TestRun {
     let book: RuleBook
-    private var now: Timestamp
+    private var now: BellhopCore.Timestamp
     private var state: RuleState = [:]
     private var tasks: [Scope.ID: [Snapshot]] = [:]
     private var timers: [RuleTimer] = []
@@ -24,7 +25,7 @@ struct TestRun {
     private var firings = 0
     var isCutShort: Bool { firings >= Self.mostFirings }
 
-    init(_ book: RuleBook, at start: Timestamp) {
+    init(_ book: RuleBook, at start: BellhopCore.Timestamp) {
         self.book = book
         now = start
         for case .tasks(let group) in book.facts.readers { for source in group.sources { tasks[source.scope] = [] } }
@@ -48,7 +49,7 @@ struct TestRun {
 
     /// Fires the timers that become due on the way, each at its own time; those of one time by the place of the rule, then by
     /// when they were set.
-    private mutating func goOn(to moment: Timestamp) {
+    private mutating func goOn(to moment: BellhopCore.Timestamp) {
         let places = book.byName
         while let next = timers.min(by: { ($0.due, places[$0.id.rule] ?? 0) < ($1.due, places[$1.id.rule] ?? 0) }),
             next.due <= moment, firings < Self.mostFirings
@@ -89,8 +90,8 @@ struct TestRun {
             events = []
             while !stored.isEmpty {
                 let matches = book.match(stored, since: [:])
-                let (routing, stops) = book.decideTracing(matches, state: state, tasks: tasks, at: now)
-                note(matches, stops, ofFirst: routing.routed.count, from: line)
+                let routing = book.decide(matches, state: state, tasks: tasks, at: now)
+                for event in matches.events.prefix(routing.routed.count) { note(event, routing.decisions, from: line) }
                 keep(routing)
                 events += routing.events
                 stored.removeFirst(routing.routed.count)
@@ -99,29 +100,36 @@ struct TestRun {
         }
     }
 
-    /// Records what stopped each rule at each of the first `count` events.
-    private mutating func note(_ matches: Matches, _ stops: [Decision.Stop], ofFirst count: Int, from line: Int?) {
-        func refuse(_ event: Int, _ rule: Int, _ reason: RuleRefusal.Reason) {
-            refusals.append(
-                RuleRefusal(
-                    rule: book.compiled[rule], event: matches.events[event], line: line, reason: reason, now: now, tasks: tasks))
-        }
-        for (place, stored) in matches.events.prefix(count).enumerated() {
-            let ran = matches.runs.filter { $0.place == place }.map(\.rule)
-            let met = Set(ran + matches.errors.filter { $0.place == place }.map(\.rule))
-            for (number, rule) in book.compiled.enumerated() where !met.contains(number) {
-                refuse(place, number, rule.isFor(stored.event) ? .condition : .trigger)
+    /// Records what stopped each rule at an event. What conditions say is computed again.
+    private mutating func note(_ event: StoredEvent, _ decisions: [DecisionRecord], from line: Int?) {
+        let records = decisions.filter { $0.occasion == Occasion.event(event.event.id).id }
+        let frame = RunFrame(book.facts, events: [event], now: now, snapshots: tasks)
+        let activation = Activation(book.slots)
+        activation.begin(frame)
+        for rule in book.compiled {
+            func refuse(_ reason: RuleRefusal.Reason) {
+                refusals.append(RuleRefusal(rule: rule, event: event, line: line, reason: reason, now: now, tasks: tasks))
             }
-        }
-        for stop in stops {
-            switch stop.reason {
-            case .condition: refuse(stop.place, stop.rule, .condition)
-            case .throttle(let last): refuse(stop.place, stop.rule, .throttle(last: last))
-            case .once(let key): refuse(stop.place, stop.rule, .once(key: key))
-            case .step(let number): refuse(stop.place, stop.rule, .step(number))
-            case .error(let message):
-                let error = RuleError(rule: book.compiled[stop.rule].name, message: message)
-                if !errors.contains(error) { errors.append(error) }
+            guard rule.isFor(event.event) else {
+                refuse(.trigger)
+                continue
+            }
+            let own = records.filter { $0.rule == rule.name }
+            for record in own {
+                if let message = record.error {
+                    let error = RuleError(rule: rule.name, message: message)
+                    if !errors.contains(error) { errors.append(error) }
+                } else if record.verdict.isOfRun {
+                    refuse(.stopped(record))
+                }
+            }
+            if own.contains(where: \.verdict.isOfRun) { continue }
+            if rule.condition.map({ $0.isRefused(activation) }) ?? false {
+                refuse(.condition)
+                continue
+            }
+            for (number, step) in rule.steps.enumerated() where step.condition.map({ $0.isRefused(activation) }) ?? false {
+                refuse(.step(number))
             }
         }
     }
@@ -140,6 +148,16 @@ struct TestRun {
                 list.append(task)
             }
             tasks[scope] = list
+        }
+    }
+}
+
+extension RuleExpression {
+    /// Whether this condition is false or unknown.
+    fileprivate func isRefused(_ activation: Activation) -> Bool {
+        switch program.verdict(activation) {
+        case .no, .unknown: true
+        case .yes, .failed: false
         }
     }
 }

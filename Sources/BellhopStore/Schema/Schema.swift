@@ -167,6 +167,19 @@ enum Schema {
         ) STRICT;
         CREATE INDEX timer_due ON timer (due);
 
+        -- What stopped rules, other than a plain `when`: the latest of each rule and verdict.
+        CREATE TABLE decision (
+            rule TEXT NOT NULL,
+            verdict TEXT NOT NULL,
+            number INTEGER NOT NULL,                  -- counts them, those that were not kept too
+            occasion TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            detail TEXT NOT NULL,
+            PRIMARY KEY (rule, verdict, number)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX decision_occasion ON decision (occasion);
+        CREATE INDEX decision_at ON decision (verdict, at);
+
         CREATE TABLE note (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
         """
 }

@@ -66,6 +66,7 @@ extension Session {
         try insert(routing.deliveries)
         try append(routing.events)
         try add(routing.tallies)
+        try add(routing.decisions)
         return .stored
     }
 

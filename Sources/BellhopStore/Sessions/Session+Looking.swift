@@ -142,7 +142,7 @@ extension Session {
     }
 
     /// A JSON array for `json_each`; nil for no condition.
-    private static func list(_ names: [String]) -> [UInt8]? {
+    static func list(_ names: [String]) -> [UInt8]? {
         names.isEmpty ? nil : JSON.array(names.map(JSON.string)).encoded()
     }
 

@@ -5,8 +5,13 @@ extension Session {
     enum PruningStep: Sendable {
         case events(after: Int64)
         case deliveries(after: Int64)
+        /// The records of these verdicts.
+        case decisions([DecisionRecord.Verdict])
         case rest
     }
+
+    /// The most records of decisions that one step deletes.
+    private static let step = 1000
 
     /// Takes one step, of at most a thousand rows of the large tables; returns how many rows were removed, and the next step.
     ///
@@ -22,7 +27,12 @@ extension Session {
             let (removed, last) = try walk(
                 SQL.Pruning.deliveries, SQL.Pruning.removeDeliveries, after, before: now - retention.deliveries)
             if let last, removed > 0 { try forgetWaits(after: after, through: last) }
-            return (removed, last.map { .deliveries(after: $0) } ?? .rest)
+            return (removed, last.map { .deliveries(after: $0) } ?? .decisions(DecisionRecord.Verdict.allCases))
+        case .decisions(let verdicts):
+            guard let verdict = verdicts.first else { return (0, .rest) }
+            let kept = verdict.isCommon ? min(retention.commonDecisions, retention.events) : retention.events
+            let removed = try forget(verdict, before: now - kept, atMost: Self.step)
+            return (removed, .decisions(removed == Self.step ? verdicts : Array(verdicts.dropFirst())))
         case .rest:
             // A forgotten task counts its changes from the start again, so its new events must not collide with old ones.
             let limit = now - max(retention.forgotten, retention.events)

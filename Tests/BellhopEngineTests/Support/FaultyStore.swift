@@ -9,7 +9,7 @@ final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, nextTimer,
             dueTimers, timers
-        case claim, finish, rests, start, rescue, wake, bringForward, nextDue, apply, status, events, deliveries, prune, note
+        case claim, finish, rests, start, rescue, wake, bringForward, nextDue, apply, status, events, deliveries, decisions, prune, note
     }
 
     enum Moment: Sendable {
@@ -159,6 +159,9 @@ final class FaultyStore: Store {
     }
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord] {
         try await through(.deliveries) { () throws(StoreError) in try await base.deliveries(query) }
+    }
+    func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord] {
+        try await through(.decisions) { () throws(StoreError) in try await base.decisions(query) }
     }
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
         try await through(.events) { () throws(StoreError) in try await base.span(of: query) }

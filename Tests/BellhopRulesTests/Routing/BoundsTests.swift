@@ -120,8 +120,8 @@ import Testing
         let rule = "rule: heavy\non: task_created\nfrom: my-work\ndo:\n" + String(repeating: step, count: 30)
         let book = try Fixture.book(rule)
         let matches = book.match(Self.events(1), since: [:])
-        var decision = Decision(book, matches, state: [:], tasks: Self.tasks(50), at: Fixture.start, work: 40_000)
-        let routing = decision.routing()
+        var decider = BatchDecider(book, matches, state: [:], tasks: Self.tasks(50), at: Fixture.start, work: 40_000)
+        let routing = decider.routing()
         #expect(routing.deliveries.first?.initial == .available)
         #expect(Self.death(of: routing.deliveries.last)?.contains("it costs more than its limit") == true)
     }

@@ -29,7 +29,10 @@ struct Operation: Sendable, CustomTestStringConvertible {
                     Routing(
                         routed: [1, 2, 4], deliveries: [Sample.delivery(1), Sample.delivery(2)],
                         state: [StateWrite(StateKey(rule: "a", kind: .once, key: "k"), .set(true, expires: nil))],
-                        events: [Sample.event(9)], tallies: [RuleTally(rule: "a", runs: 1, errors: 0, at: bench.now)]))
+                        events: [Sample.event(9)], tallies: [RuleTally(rule: "a", runs: 1, errors: 0, at: bench.now)],
+                        decisions: [1, 2, Int64(DecisionRecord.most) + 1].map {
+                            DecisionRecord(rule: "a", verdict: .once, occasion: Occasion.ID("o"), at: bench.now, number: $0)
+                        }))
             }),
         Operation(
             testDescription: "register", prepare: { _ = try await $0.store.register(rules, at: $0.now) },
@@ -73,7 +76,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
                 _ = try await bench.claim()
             }, run: { try await $0.store.start(.only, at: $0.now) }),
         Operation(
-            testDescription: "decide", prepare: owing,
+            testDescription: "apply", prepare: owing,
             run: { bench in
                 try await bench.store.apply(.drop, to: (1...6).map { Sample.delivery($0).id }, at: bench.now)
             }),
@@ -93,7 +96,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
                     })
             }),
         Operation(
-            testDescription: "decide before waiting",
+            testDescription: "apply before waiting",
             prepare: { bench in
                 try await following(bench)
                 try await bench.finish(try await bench.claim(1)[0], .dead(Sample.failure))

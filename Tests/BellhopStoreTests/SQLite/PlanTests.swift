@@ -10,7 +10,10 @@ import Testing
         ("followers", SQL.Waiting.followers, "PRIMARY KEY (after=?)"),
         ("readiness", SQL.Waiting.readiness, "delivery_wait_delivery"), ("forget", SQL.Waiting.forget, "delivery_wait_delivery"),
         ("due timers", SQL.Timers.due, "timer_due"), ("next timer", SQL.Timers.nextDue, "timer_due"),
-        ("any bars", SQL.Waiting.anyBars, "delivery_bars"), ("lane bars", SQL.Waiting.laneBars, "delivery_bars"),
+        ("last decision", SQL.Decisions.last, "PRIMARY KEY (rule=? AND verdict=?"),
+        ("decisions of an occasion", SQL.Decisions.ofOccasion, "decision_occasion"),
+        ("old decisions", SQL.Decisions.prune, "decision_at"), ("any bars", SQL.Waiting.anyBars, "delivery_bars"),
+        ("lane bars", SQL.Waiting.laneBars, "delivery_bars"),
     ]
 
     @Test(arguments: statements)

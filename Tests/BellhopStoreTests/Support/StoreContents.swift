@@ -17,6 +17,7 @@ struct StoreContents: Hashable {
     var writes: [String: Int]
     var state: RuleState
     var timers: [RuleTimer]
+    var decisions: [DecisionRecord]
     var note: JSON?
 
     private static let keys = (1...4).map(Sample.key)
@@ -41,6 +42,7 @@ struct StoreContents: Hashable {
         writes = try await store.writes(to: Self.subjects, since: Sample.now)
         state = try await store.state(for: Self.stateKeys)
         timers = try await store.dueTimers(at: Self.later, limit: 99)
+        decisions = try await store.decisions(DecisionQuery())
         note = try await store.note("note")
         try await store.start(.only, at: Self.later)
         claims = try await store.claim(limit: 99, excluding: [], until: Self.later, at: Self.later)
@@ -67,7 +69,15 @@ struct StoreContents: Hashable {
                     .set(RuleTimer(.init(rule: "rule", kind: .schedule, key: "k"), due: later, payload: ["a": [1, .null]]))
                 ],
                 events: [Sample.event(4, type: .deliveryDead)],
-                tallies: [RuleTally(rule: "rule", runs: 3, errors: 1, lastError: "no such field", at: Sample.now)]))
+                tallies: [RuleTally(rule: "rule", runs: 3, errors: 1, lastError: "no such field", at: Sample.now)],
+                decisions: [
+                    DecisionRecord(
+                        rule: "rule", verdict: .conditionFailed, occasion: Occasion.ID("event/1"), at: Sample.now,
+                        detail: ["error": "no such field"]),
+                    DecisionRecord(
+                        rule: "rule", verdict: .once, occasion: Occasion.ID("event/2"), at: Sample.now, number: 3,
+                        detail: ["key": "INC1001"]),
+                ]))
         let nexts: [RetryPolicy.Next] = [
             .done(Receipt("201, work note", reference: "entry")), .done(Receipt("201", reference: Sample.subject(9))),
             .retry(at: later, Sample.failure), .dead(Sample.failure), .held(Sample.failure), .postponed(Sample.failure),

@@ -2,7 +2,7 @@ import BellhopCore
 import CEL
 
 /// Decides a batch: the state that one run leaves counts for the next.
-struct Decision {
+struct BatchDecider {
     private let book: RuleBook
     private let matches: Matches
     private let now: BellhopCore.Timestamp
@@ -18,37 +18,24 @@ struct Decision {
     private var timers: [TimerChange] = []
     private var events: [Event] = []
     private var tallies: [Int: RuleTally] = [:]
-    /// Whether to record what stopped a run or a step.
-    private let isTracing: Bool
-    private(set) var stops: [Stop] = []
+    private var decisions: [DecisionRecord] = []
+    /// How many records there were of each rule and verdict.
+    private var stops: [StopKind: Int64] = [:]
 
-    /// What stopped a run of a rule, or one of its steps.
-    struct Stop {
-        enum Reason {
-            case condition
-            case throttle(last: BellhopCore.Timestamp)
-            case once(key: String)
-            /// The step's own `if`.
-            case step(Int)
-            case error(String)
-        }
-
-        /// The place in the batch of what the run was for, and the rule's in the book.
-        var place: Int
-        var rule: Int
-        var reason: Reason
+    private struct StopKind: Hashable {
+        var rule: String
+        var verdict: DecisionRecord.Verdict
     }
 
     init(
         _ book: RuleBook, _ matches: Matches, state: RuleState, tasks: [Scope.ID: [Snapshot]],
-        at now: BellhopCore.Timestamp, work: Int64 = RuleBook.workPerRun, isTracing: Bool = false
+        at now: BellhopCore.Timestamp, work: Int64 = RuleBook.workPerRun
     ) {
         workPerRun = work
         self.book = book
         self.matches = matches
         memory = RuleMemory(state, at: now)
         self.now = now
-        self.isTracing = isTracing
         frame = RunFrame(book.facts, events: matches.events, now: now, snapshots: tasks)
         activation = Activation(book.slots)
     }
@@ -70,13 +57,10 @@ struct Decision {
                 next += 1
             }
         }
-        for error in matches.errors where error.place < end {
-            count(error: error.message, of: error.rule)
-            if isTracing { stops.append(Stop(place: error.place, rule: error.rule, reason: .error(error.message))) }
-        }
         return Routing(
             routed: matches.events.prefix(end).map(\.sequence), fired: Array(matches.timers.prefix(end)), deliveries: deliveries,
-            state: memory.written, timers: timers, events: events, tallies: tallies.sorted { $0.key < $1.key }.map(\.value))
+            state: memory.written, timers: timers, events: events, tallies: tallies.sorted { $0.key < $1.key }.map(\.value),
+            decisions: latestDecisions)
     }
 
     /// Whether one transaction is full; the rest of the batch comes with the next.
@@ -84,8 +68,8 @@ struct Decision {
 
     /// The bytes of deliveries and events in one transaction; the last event's rules may exceed it.
     private static let mostBytes = 4 << 20
-    /// About the bytes of a schedule's event.
-    private static let eventBytes = 256
+    /// About the bytes of a schedule's event, and of a record.
+    private static let (eventBytes, recordBytes) = (256, 200)
 
     /// Makes the events of a schedule that is due, as the rule's `missed` says, and sets the next time. The timer of a rule that
     /// has no schedule any more ends.
@@ -112,28 +96,36 @@ struct Decision {
         if !run.isCertain, let condition = rule.condition {
             switch condition.program.verdict(activation) {
             case .yes: break
-            case .no, .unknown: return stop(run, .condition)
-            case .failed(let error): return fail(run, "`when` failed: \(error.message)")
+            case .no, .unknown: return
+            case .failed(let error): return record(.failed(.conditionFailed, "`when` failed: \(error.message)"), of: run)
             }
         }
-        if let failure = run.failure { return fail(run, failure) }
+        if let stop = run.stop { return record(stop, of: run) }
         if rule.writesTasks, frame.hop >= Event.lastHop {
-            return fail(
-                run,
-                "stopped: \(Event.lastHop) writes by rules led to this event, each causing the next; rules trigger each other")
+            let writes = "\(Event.lastHop) writes by rules led to this event, each causing the next"
+            return record(.failed(.loop, "stopped: \(writes); rules trigger each other"), of: run)
         }
-        if let reason = memory.pass(run, rule) { return stop(run, reason) }
+        if let stop = memory.pass(run, rule) { return record(stop, of: run) }
         tally(run.rule) { $0.runs += 1 }
         perform(rule, run)
     }
 
-    private mutating func stop(_ run: Matches.Run, _ reason: Stop.Reason) {
-        if isTracing { stops.append(Stop(place: run.place, rule: run.rule, reason: reason)) }
+    private mutating func record(_ stop: Stop, of run: Matches.Run) {
+        let rule = book.compiled[run.rule].name
+        let number = stops[StopKind(rule: rule, verdict: stop.verdict), default: 0] + 1
+        stops[StopKind(rule: rule, verdict: stop.verdict)] = number
+        let record = DecisionRecord(
+            rule: rule, verdict: stop.verdict, occasion: frame.occasion.id, at: now, number: number, detail: stop.detail)
+        decisions.append(record)
+        bytes += Self.recordBytes
+        if let error = record.error { count(error: error, of: run.rule) }
     }
 
-    private mutating func fail(_ run: Matches.Run, _ message: String) {
-        count(error: message, of: run.rule)
-        stop(run, .error(message))
+    /// The records that are kept.
+    private var latestDecisions: [DecisionRecord] {
+        decisions.filter { record in
+            record.number > stops[StopKind(rule: record.rule, verdict: record.verdict), default: 0] - Int64(DecisionRecord.most)
+        }
     }
 
     // MARK: Steps
@@ -142,21 +134,21 @@ struct Decision {
         let owner = frame.reference
         // What the next steps wait for: the latest earlier step that stops the run if it fails.
         var after: [Delivery.ID] = []
-        for (number, step) in rule.steps.enumerated() {
+        for step in rule.steps {
             let first = deliveries.count
             var isFine = true
             do throws(RenderFailure) {
-                guard try applies(step) else {
-                    stop(run, .step(number))
-                    continue
-                }
-                isFine = try make(step, rule, owner)
+                guard try applies(step) else { continue }
+                isFine = try make(step, rule, run, owner)
             } catch {
                 isFine = false
                 let message = "step \(step.name ?? step.path.text) (\(step.action.kind)): \(error.message)"
-                count(error: message, of: run.rule)
                 // Other steps become dead deliveries, which are visible anyway.
-                if step.action.isMessage || rule.isShadow { stop(run, .error(message)) }
+                if step.action.isMessage || rule.isShadow {
+                    record(.failed(.stepFailed, message), of: run)
+                } else {
+                    count(error: message, of: run.rule)
+                }
                 fail(step, rule, owner, error)
             }
             for place in deliveries.indices[first...] { deliveries[place].after = after }
@@ -177,7 +169,9 @@ struct Decision {
     }
 
     /// Makes the deliveries of a step; false if one is dead from the start.
-    private mutating func make(_ step: Step, _ rule: Rule, _ owner: TaskReference?) throws(RenderFailure) -> Bool {
+    private mutating func make(
+        _ step: Step, _ rule: Rule, _ run: Matches.Run, _ owner: TaskReference?
+    ) throws(RenderFailure) -> Bool {
         let renderer = Renderer(frame: frame, activation: activation, zone: rule.zone)
         var target: WriteTarget?
         if step.action.effect == .writes {
@@ -203,6 +197,10 @@ struct Decision {
             {
                 state = .dead(failure)
                 isFine = false
+                record(
+                    Stop(
+                        verdict: .budget, detail: ["step": .string(step.path.text), "task": .string(counted.reference.subject)]),
+                    of: run)
             }
             bytes += renderer.room.used
             add(delivery(step, rule, receiver, arguments, target?.reference ?? owner, target, state))

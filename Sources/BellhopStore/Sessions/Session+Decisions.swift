@@ -1,0 +1,73 @@
+import BellhopCore
+
+extension Session {
+    private struct Series: Hashable {
+        var rule: String
+        var verdict: DecisionRecord.Verdict
+    }
+
+    /// Adds records, and deletes the oldest of a rule and verdict beyond the most that are kept.
+    func add(_ records: [DecisionRecord]) throws {
+        guard !records.isEmpty else { return }
+        var before: [Series: Int64] = [:]
+        var last: [Series: Int64] = [:]
+        var looking = try prepare(SQL.Decisions.last)
+        var insert = try prepare(SQL.Decisions.insert)
+        for record in records {
+            let series = Series(rule: record.rule, verdict: record.verdict)
+            if before[series] == nil {
+                try Self.bind(series, to: &looking)
+                before[series] = try looking.next() ? looking.int(0) : 0
+                looking.stop()
+            }
+            let number = before[series, default: 0] + record.number
+            try Self.bind(series, to: &insert)
+            try insert.bind(":number", number)
+            try insert.bind(":occasion", record.occasion.text)
+            try insert.bind(":at", record.at)
+            try insert.bind(":detail", text: JSON.object(record.detail).encoded())
+            try insert.run()
+            last[series] = number
+        }
+        var trim = try prepare(SQL.Decisions.trim)
+        for (series, number) in last where number > Int64(DecisionRecord.most) {
+            try Self.bind(series, to: &trim)
+            try trim.bind(":last", number - Int64(DecisionRecord.most))
+            try trim.run()
+        }
+    }
+
+    func decisions(_ query: DecisionQuery) throws -> [DecisionRecord] {
+        var statement = try prepare(query.occasion == nil ? SQL.Decisions.newest : SQL.Decisions.ofOccasion)
+        if let occasion = query.occasion { try statement.bind(":occasion", occasion.text) }
+        try statement.bind(":rule", query.rule)
+        try statement.bind(":since", query.since)
+        try statement.bind(":verdicts", text: Self.list(query.verdicts.map(\.rawValue)))
+        try statement.bind(":limit", query.limit)
+        var records: [DecisionRecord] = []
+        while try statement.next() {
+            guard let verdict = DecisionRecord.Verdict(rawValue: statement.text(1)) else {
+                throw DamagedValue("a decision has an unknown verdict")
+            }
+            records.append(
+                DecisionRecord(
+                    rule: statement.text(0), verdict: verdict, occasion: Occasion.ID(statement.text(3)), at: statement.time(4),
+                    number: statement.int(2), detail: try statement.json(5).asObject ?? [:]))
+        }
+        return records.reversed()
+    }
+
+    /// Deletes old records of a verdict, at most this many; returns how many.
+    func forget(_ verdict: DecisionRecord.Verdict, before limit: Timestamp, atMost count: Int) throws -> Int {
+        var statement = try prepare(SQL.Decisions.prune)
+        try statement.bind(":verdict", verdict.rawValue)
+        try statement.bind(":before", limit)
+        try statement.bind(":limit", count)
+        return try statement.run()
+    }
+
+    private static func bind(_ series: Series, to statement: inout Prepared) throws {
+        try statement.bind(":rule", series.rule)
+        try statement.bind(":verdict", series.verdict.rawValue)
+    }
+}
