@@ -33,34 +33,35 @@ enum ETOAnswer: Sendable {
         }
     }
 
-    /// The failure that this answer means; nil for a good answer.
+    /// The reply of a good answer; throws what any other answer means.
     /// - Parameter changesSomething: whether the request may have changed something.
-    func failure(of place: String, changesSomething: Bool) -> Failure? {
+    @discardableResult
+    func reply(from place: String, changesSomething: Bool = false) throws(Failure) -> ETOReply {
         let again: Failure.Remedy = changesSomething ? .unknownOutcome : .retry(after: nil)
         switch self {
-        case .ok: return nil
+        case .ok(let reply): return reply
         case .doubtful(401, let text):
-            return Failure(.unauthenticated, again, "\(place) does not accept the session (401)\(Self.said(text)).")
+            throw Failure(.unauthenticated, again, "\(place) does not accept the session (401)\(Self.said(text)).")
         case .doubtful(400, let text):
-            return Failure(.refused, again, "\(place) refuses the request (400)\(Self.said(text)).")
+            throw Failure(.refused, again, "\(place) refuses the request (400)\(Self.said(text)).")
         case .doubtful(let status, let text):
-            return Failure(.serverError, again, "\(place) failed (\(status))\(Self.said(text)).")
+            throw Failure(.serverError, again, "\(place) failed (\(status))\(Self.said(text)).")
         case .refused(403, let text):
-            return Failure(.forbidden, .giveUp, "\(place) does not allow it (403)\(Self.said(text)).")
+            throw Failure(.forbidden, .giveUp, "\(place) does not allow it (403)\(Self.said(text)).")
         case .refused(404, let text):
-            return Failure(.goneOrHidden, .giveUp, "\(place) does not have it (404)\(Self.said(text)).")
+            throw Failure(.goneOrHidden, .giveUp, "\(place) does not have it (404)\(Self.said(text)).")
         case .refused(let status, let text):
-            guard status < 500 else { return Failure(.serverError, again, "\(place) failed (\(status))\(Self.said(text)).") }
-            return Failure(.refused, .giveUp, "\(place) refuses the request (\(status))\(Self.said(text)).")
+            guard status < 500 else { throw Failure(.serverError, again, "\(place) failed (\(status))\(Self.said(text)).") }
+            throw Failure(.refused, .giveUp, "\(place) refuses the request (\(status))\(Self.said(text)).")
         case .throttled(let after):
-            return Failure(.throttled, .rest(after), "\(place) takes no more requests for now (429).")
-        case .gateway(let status): return Failure(.gateway, again, "A gateway in front of \(place) answered \(status).")
+            throw Failure(.throttled, .rest(after), "\(place) takes no more requests for now (429).")
+        case .gateway(let status): throw Failure(.gateway, again, "A gateway in front of \(place) answered \(status).")
         case .redirect(let host):
-            return Failure(
+            throw Failure(
                 .refused, changesSomething ? .unknownOutcome : .pauseConnection,
                 "\(place) redirects to \(host); redirects are not followed, because the addresses hold secrets: check `address`.")
         case .page(let status):
-            return Failure(.unexpectedPage, again, "\(place) answered with a web page (\(status)) instead of data.")
+            throw Failure(.unexpectedPage, again, "\(place) answered with a web page (\(status)) instead of data.")
         }
     }
 

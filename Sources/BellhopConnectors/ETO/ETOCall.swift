@@ -76,11 +76,9 @@ struct ETOChoice: Sendable, Hashable {
     var key: String
     var name: String
 
-    init(key: String, name: String) {
-        self.key = key
-        self.name = name
-    }
+}
 
+extension ETOChoice {
     /// Reads `{"Key": …, "Value": …}`, whose key is text or a number. Nil for anything else.
     init?(_ json: JSON) {
         guard let key = json["Key"].map(ItemValue.text), !key.isEmpty else { return nil }

@@ -26,12 +26,11 @@ struct ETOChain: Sendable {
     func authenticate(_ credentials: Credentials) async throws(Failure) -> Ticket {
         let body: JSON = ["security": ["Email": .string(credentials.username), "Password": .string(credentials.password)]]
         let address = base.with(target: "/API/Security.svc/SSOAuthenticate/")
-        let response = try await transmit(HTTPRequest("POST", address, headers: Self.headers, body: body.encoded()))
-        let answer = ETOAnswer(
-            HTTPResponse(status: response.status, headers: response.headers), to: address, secrets: [], at: clock.now)
-        if let failure = answer.failure(of: place, changesSomething: false) {
-            throw failure
-        }
+        let response = try await exchange.send(
+            HTTPRequest("POST", address, headers: Self.headers, body: body.encoded()), changesSomething: false)
+        // Without the body, which contains the password.
+        try ETOAnswer(HTTPResponse(status: response.status, headers: response.headers), to: address, secrets: [], at: clock.now)
+            .reply(from: place)
         guard let result = (try? JSON.parse(response.body))?["SSOAuthenticateResult"],
             let token = result["SSOAuthToken"]?.asString,
             GUID.isGUID(token)
@@ -124,21 +123,8 @@ struct ETOChain: Sendable {
 
     private func get(_ path: String, secrets: [String]) async throws(Failure) -> ETOReply {
         let address = base.with(target: "/API/Security.svc/" + path)
-        let response = try await transmit(HTTPRequest("GET", address, headers: Self.headers))
-        let answer = ETOAnswer(response, to: address, secrets: secrets, at: clock.now)
-        if case .ok(let reply) = answer { return reply }
-        guard let failure = answer.failure(of: place, changesSomething: false) else {
-            preconditionFailure("every answer but a good one is a failure")
-        }
-        throw failure
-    }
-
-    private func transmit(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
-        do throws(TransportError) {
-            return try await exchange.send(request)
-        } catch {
-            throw error.failure(changesSomething: false)
-        }
+        let response = try await exchange.send(HTTPRequest("GET", address, headers: Self.headers), changesSomething: false)
+        return try ETOAnswer(response, to: address, secrets: secrets, at: clock.now).reply(from: place)
     }
 
     static let headers: HeaderFields = ["Accept": "application/json", "Content-Type": "application/json"]

@@ -95,17 +95,6 @@ public struct ETOConnection: Connection {
     static let address = "https://services.etosoftware.com"
 
     static func base(_ text: String, connection: String) throws(ConnectorError) -> HTTPAddress {
-        let address: HTTPAddress
-        do throws(HTTPAddress.Problem) {
-            address = try HTTPAddress(ASCII.trimmed(text))
-        } catch {
-            throw ConnectorError(connection: connection, setting: "address", error.message)
-        }
-        guard address.target == "/", address.userInfo == nil else {
-            throw ConnectorError(
-                connection: connection, setting: "address",
-                "The address of ETO's services must not have a path, user or password: \(Self.address).")
-        }
-        return address
+        try HTTPAddress(server: text, "address", of: connection)
     }
 }

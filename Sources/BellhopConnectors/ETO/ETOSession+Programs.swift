@@ -32,15 +32,13 @@ extension ETOSession {
 
     func enter(_ program: ETOProgram?, whose: String?) async throws(Failure) {
         guard let program else { return }
-        if let failure = try await choose(program, whose: whose).failure(of: base.place, changesSomething: false) {
-            throw failure
-        }
+        try await choose(program, whose: whose).reply(from: base.place)
     }
 
     /// Checks that the connection's program exists, and keeps the current one.
     func checkProgram() async throws(Failure) {
         guard let program = wanted.program else { return }
-        if let failure = try await learnPrograms()?.failure(of: base.place, changesSomething: false) { throw failure }
+        try await learnPrograms()?.reply(from: base.place)
         let name = try choice(program, nil).name
         steps.append(Finding("program", .ok, "\(DisplayText.line(GUID.masked(name))), of \(login?.programs?.count ?? 0)"))
     }
@@ -49,9 +47,7 @@ extension ETOSession {
     func check(_ program: ETOProgram, whose: String) async throws(Failure) {
         try await gate.inTurn { () async throws(Failure) in
             if self.login == nil { try await self.logIn(force: false) }
-            if let failure = try await self.learnPrograms()?.failure(of: self.base.place, changesSomething: false) {
-                throw failure
-            }
+            try await self.learnPrograms()?.reply(from: self.base.place)
             _ = try self.choice(program, whose)
         }
     }

@@ -172,10 +172,7 @@ actor ETOSession {
                 await end(status)
             default:
                 await doubt(answer, changes, wasAlive: mayLogIn)
-                guard let failure = answer.failure(of: base.place, changesSomething: changes) else {
-                    preconditionFailure("every answer but a good one is a failure")
-                }
-                throw failure
+                return try answer.reply(from: base.place, changesSomething: changes)
             }
         }
     }
@@ -208,12 +205,8 @@ actor ETOSession {
         headers["securityToken"] = login.token
         let request = HTTPRequest(
             call.method, address, headers: headers, body: call.body?.encoded(), timeout: call.timeout, notAfter: call.notAfter)
-        do throws(TransportError) {
-            let response = try await exchange.send(request)
-            return ETOAnswer(response, to: address, secrets: login.secrets, at: clock.now)
-        } catch {
-            throw error.failure(changesSomething: call.changesSomething)
-        }
+        let response = try await exchange.send(request, changesSomething: call.changesSomething)
+        return ETOAnswer(response, to: address, secrets: login.secrets, at: clock.now)
     }
 
     // MARK: Logging in

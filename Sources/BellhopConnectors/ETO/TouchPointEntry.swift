@@ -28,9 +28,7 @@ struct TouchPointEntry: Sendable, Hashable {
 
     /// Reads a delivery; throws a final failure if it can never be sent.
     init(_ delivery: Delivery) throws(Failure) {
-        guard case .values(let arguments) = delivery.arguments else {
-            throw Self.wrong("This delivery contains no response; it was made by another version of Bellhop.")
-        }
+        let arguments = try delivery.values()
         guard let touchPoint = Self.number(arguments["touchpoint"]) else {
             throw Self.wrong("A response needs the number of its TouchPoint.")
         }

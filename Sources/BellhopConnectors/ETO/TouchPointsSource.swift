@@ -89,10 +89,7 @@ public struct TouchPointsSource: Source {
     public func list(from standing: Standing) async throws(Failure) -> Answer {
         var pages: [Listing] = []
         for subject in subjects {
-            var call = ETOCall.responses(of: touchPoint, subject: subject)
-            call.program = program
-            call.timeout = timeout
-            let reply = try await connection.session.send(call)
+            let reply = try await send(.responses(of: touchPoint, subject: subject))
             do throws(ListingError) {
                 pages.append(try Listing(reply.isNothing ? Array("[]".utf8) : reply.body, shape: Self.shape))
             } catch {
@@ -105,6 +102,12 @@ public struct TouchPointsSource: Source {
         } catch {
             throw unreadable(error)
         }
+    }
+
+    private func send(_ call: ETOCall) async throws(Failure) -> ETOReply {
+        var call = call
+        (call.program, call.timeout) = (program, timeout)
+        return try await connection.session.send(call)
     }
 
     /// Describes the responses of the first subject. Keeps the current program.
@@ -172,10 +175,7 @@ public struct TouchPointsSource: Source {
     }
 
     private func read(_ key: TaskKey) async throws(Failure) -> TouchPointResponse? {
-        var call = ETOCall.response(key.text, of: touchPoint)
-        call.program = program
-        call.timeout = timeout
-        let json = try await connection.session.send(call).json(from: connection.session.base.place)
+        let json = try await send(.response(key.text, of: touchPoint)).json(from: connection.session.base.place)
         let response = TouchPointResponse(json)
         return response.id == key.text ? response : nil
     }
@@ -239,10 +239,6 @@ extension TouchPointsSource {
                 "url", .text,
                 "The address where a person opens a response; `{id}`, `{SubjectID}` and other names of its record are replaced by their values."
             ),
-            Setting(
-                "initial", .oneOf(["baseline", "emit"]), default: "baseline",
-                "Whether the first poll only sets the baseline, or emits a task_created for each response."),
-            Setting(
-                "timeout", .duration, least: "1ms", "The time limit of a request; by default the connection's."),
+            .initial(of: "response"), .timeout,
         ])
 }

@@ -15,3 +15,35 @@ public struct ConnectorError: Error, Sendable, Hashable {
         self.message = message
     }
 }
+
+/// All errors in the connections and sources of one configuration; never empty.
+public struct ConnectorErrors: Error, Sendable, Hashable {
+    public var all: [ConnectorError]
+
+    public init(_ all: [ConnectorError]) { self.all = all }
+
+    /// One line per error.
+    public var message: String { all.map { "\($0.connection): \($0.message)" }.joined(separator: "\n") }
+}
+
+extension HTTPAddress {
+    /// The address of a server, from a setting: without a path, a user and a password.
+    init(server text: String, _ setting: String, of connection: String) throws(ConnectorError) {
+        do throws(Problem) {
+            let address = try HTTPAddress(ASCII.trimmed(text))
+            guard address.target == "/", address.userInfo == nil else {
+                throw Problem(message: "Write the server's address without a path, user or password.")
+            }
+            self = address
+        } catch {
+            throw ConnectorError(connection: connection, setting: setting, error.message)
+        }
+    }
+
+    /// The address of a path below this one, from a setting of a source.
+    func inside(_ path: String, _ setting: String, of source: String) throws(ConnectorError) -> HTTPAddress {
+        do { return try inside(path) } catch {
+            throw ConnectorError(connection: source, setting: setting, error.message)
+        }
+    }
+}

@@ -56,3 +56,10 @@ public struct HTTPResponse: Sendable, Hashable {
 public protocol HTTPExchange: Sendable {
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse
 }
+
+extension HTTPExchange {
+    /// Sends a request; throws what a failed transport means for who sent it.
+    func send(_ request: HTTPRequest, changesSomething: Bool) async throws(Failure) -> HTTPResponse {
+        do { return try await send(request) } catch { throw error.failure(changesSomething: changesSomething) }
+    }
+}

@@ -1,5 +1,16 @@
 public import BellhopCore
 
+extension Setting {
+    static func initial(of item: String) -> Setting {
+        Setting(
+            "initial", .oneOf(["baseline", "emit"]), default: "baseline",
+            "Whether the first poll only sets the baseline, or emits a task_created for each \(item).")
+    }
+
+    static let timeout = Setting(
+        "timeout", .duration, least: "1ms", "The time limit of a request; by default the connection's.")
+}
+
 extension ItemReading {
     /// The settings of a source that reads items, for its kind's manifest.
     public static let settings: [Setting] = [
@@ -30,9 +41,7 @@ extension ItemReading {
                         ])),
                 ])),
             "The fields of an item: a name, `name: path`, or `name: {path, type}`."),
-        Setting(
-            "initial", .oneOf(["baseline", "emit"]), default: "baseline",
-            "Whether the first poll only sets the baseline, or emits a task_created for each item."),
+        .initial(of: "item"),
     ]
 
     /// Reads checked settings.

@@ -1,5 +1,8 @@
 public import BellhopCore
 
+/// Writes one line, without its newline, to standard output. Returns once it is written, and throws if it could not be.
+public typealias LogSink = @Sendable (_ line: String) async throws -> Void
+
 /// Writes a line to standard output or to a file.
 ///
 /// A delivery is done once its line is on disk, or accepted by standard output. Lines in JSON carry the delivery's name, so that
@@ -33,9 +36,7 @@ public struct LogAction: Action {
     }
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        guard case .values(let arguments) = delivery.arguments else {
-            throw Failure(.badArguments, .giveUp, "This delivery contains no text; it was made by another version of Bellhop.")
-        }
+        let arguments = try delivery.values()
         let format = arguments["format"]?.asString.flatMap(LogEntry.Format.init(rawValue:)) ?? .text
         let line = LogEntry(arguments, delivery: delivery, at: attempt.now).line(format)
         guard let name = arguments["file"]?.asString else {

@@ -108,7 +108,7 @@ final class LogFile: Sendable {
         guard fstat(descriptor, &facts) == 0, !places.isOwn(facts) else {
             close(descriptor)
             throw Failure(
-                .badArguments, .giveUp, "`\(DisplayText.line(path))` is not a place for a log: this file is Bellhop's own.")
+                .badArguments, .giveUp, "`\(DisplayText.line(path))` is not a place for a log: \(LogPlaces.otherNames).")
         }
         return descriptor
     }

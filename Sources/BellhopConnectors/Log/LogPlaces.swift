@@ -13,10 +13,8 @@ public struct LogPlaces: Sendable, Hashable {
 
     /// One or several of Bellhop's own files.
     public enum Own: Sendable, Hashable {
-        /// With its drafts and its lock.
+        /// With the files beside it: drafts, locks, and those of a database.
         case file(String)
-        /// A database with its side files.
-        case store(String)
         /// A rule file, or a folder of them.
         case rules(String)
         case folder(String)
@@ -35,9 +33,9 @@ public struct LogPlaces: Sendable, Hashable {
         guard folders.contains(where: { Self.isBelow(place, Self.real($0.isEmpty ? "." : $0)) }) else {
             throw Refusal("it is outside the folder of bellhop.yaml and of the `log_folders` there")
         }
+        if own.contains(where: { $0.contains(place) }) { throw Refusal("this file is Bellhop's own") }
         var facts = stat()
-        let isOwn = own.contains { $0.contains(place) } || stat(place, &facts) == 0 && isOwn(facts)
-        if isOwn { throw Refusal("this file is Bellhop's own") }
+        if stat(place, &facts) == 0, isOwn(facts) { throw Refusal(Self.otherNames) }
         return place
     }
 
@@ -59,16 +57,15 @@ public struct LogPlaces: Sendable, Hashable {
         return nil
     }
 
-    /// Whether an open file is one of Bellhop's own under another name.
+    static let otherNames = "this file is Bellhop's own, or has several names, one of which may be"
+
+    /// Whether an open file may be one of Bellhop's own under another name: a file with several names counts as such.
     func isOwn(_ facts: stat) -> Bool {
-        func isSame(_ path: String) -> Bool {
+        if facts.st_nlink > 1, facts.st_mode & S_IFMT == S_IFREG { return true }
+        return own.contains { own in
+            guard case .file(let path) = own else { return false }
             var other = stat()
             return stat(path, &other) == 0 && other.st_ino == facts.st_ino && other.st_dev == facts.st_dev
-        }
-        return own.contains { own in
-            if let path = own.wholePath, isSame(path) { return true }
-            // Only a file with several names can be one of many.
-            return facts.st_nlink > 1 && facts.st_mode & S_IFMT == S_IFREG && own.files.contains(where: isSame)
         }
     }
 
@@ -98,54 +95,12 @@ public struct LogPlaces: Sendable, Hashable {
 }
 
 extension LogPlaces.Own {
-    /// The path of a single file.
-    fileprivate var wholePath: String? {
-        switch self {
-        case .file(let path), .store(let path): path
-        case .rules(let path): path.contains { "*?[".contains($0) } ? nil : path
-        case .folder: nil
-        }
-    }
-
-    /// All files of it that are there.
-    fileprivate var files: [String] {
-        switch self {
-        case .file(let path): return ["", ".new", ".lock"].map { path + $0 }
-        case .store(let path): return ["", "-wal", "-shm", "-journal", ".lock"].map { path + $0 }
-        case .folder(let path): return Self.files(below: path)
-        case .rules(let path):
-            guard path.contains(where: { "*?[".contains($0) }) else { return [path] + Self.files(below: path) }
-            var found = glob_t()
-            defer { globfree(&found) }
-            guard glob(path, 0, nil, &found) == 0 else { return [] }
-            let paths = (0..<Int(found.gl_pathc)).compactMap { index in found.gl_pathv[index].map { String(cString: $0) } }
-            return paths + paths.flatMap { Self.files(below: $0) }
-        }
-    }
-
-    private static func files(below folder: String, depth: Int = 0) -> [String] {
-        guard depth < 16, let stream = opendir(folder) else { return [] }
-        defer { closedir(stream) }
-        var paths: [String] = []
-        while let entry = readdir(stream) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
-                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name == "." || name == ".." { continue }
-            let path = folder + "/" + name
-            paths.append(path)
-            if entry.pointee.d_type != UInt8(DT_REG) { paths += files(below: path, depth: depth + 1) }
-        }
-        return paths
-    }
-
     /// Whether a real path is of it, or would take its name when files are put aside (`NAME.1`).
     fileprivate func contains(_ place: String) -> Bool {
         switch self {
-        case .file(let path): return Self.names(path, and: [".new", ".lock"], place)
-        case .store(let path):
+        case .file(let path):
             guard let own = LogPlaces.real(path) else { return false }
-            return Self.names(path, and: ["-wal", "-shm", "-journal", ".lock", ".sock"], place)
+            return Self.names(path, and: [".new", ".lock", "-wal", "-shm", "-journal", ".sock"], place)
                 || place.hasPrefix(own + ".schema-")
         case .folder(let path): return LogPlaces.isBelow(place, LogPlaces.real(path))
         case .rules(let path):

@@ -27,13 +27,17 @@ extension Setting {
     /// How a connection logs in with a name and a password: both written down, or stored by `bellhop login`.
     static func passwordLogin(_ summary: String, username: String) -> [Setting] {
         [
-            Setting(
-                "basic",
-                .record([
-                    Setting("username", .text, required: true, username),
-                    Setting("password", .secret, required: true, "Its password."),
-                ]), summary),
+            basicLogin(summary, username: username),
             Setting("keychain", .boolean, "Log in with the login stored by `bellhop login`."),
         ]
+    }
+
+    static func basicLogin(_ summary: String, username: String) -> Setting {
+        Setting(
+            "basic",
+            .record([
+                Setting("username", .text, required: true, username),
+                Setting("password", .secret, required: true, "Its password."),
+            ]), summary)
     }
 }

@@ -18,9 +18,7 @@ public struct AdapterAction: Action {
     public init(connection: MobileFoundationConnection) { self.connection = connection }
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        guard case .values(let arguments) = delivery.arguments else {
-            throw Failure(.badArguments, .giveUp, "This delivery contains no call; it was made by another version of Bellhop.")
-        }
+        let arguments = try delivery.values()
         let request: AdapterRequest
         let expected: ExpectedAnswer
         do throws(AdapterRequest.Problem) {

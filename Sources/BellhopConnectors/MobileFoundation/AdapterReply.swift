@@ -24,7 +24,7 @@ struct AdapterReply: Sendable {
 
     /// The failure reported by a body whose `isSuccessful` is not true.
     private func backEndFailure(_ repetition: Repetition, _ answer: ReceiverAnswer) -> Failure? {
-        guard response.body.containsText("\"isSuccessful\""), let json = try? JSON.parse(response.body),
+        guard response.body.contains("\"isSuccessful\""), let json = try? JSON.parse(response.body),
             !Self.isYes(json["isSuccessful"])
         else { return nil }
         let lists = ["errors", "errorMessages", "info", "warnings"].flatMap { json[$0]?.asArray ?? [] }.map(ItemValue.text)
@@ -48,17 +48,6 @@ extension AdapterReply {
         case .string(let text)?: ASCII.lowercased(ASCII.trimmed(text)) == "true" || text == "1"
         case .int(let number)?: number != 0
         case .double, .array, .object: false
-        }
-    }
-}
-
-extension [UInt8] {
-    /// Whether the bytes contain this text.
-    fileprivate func containsText(_ text: String) -> Bool {
-        let wanted = Array(text.utf8)
-        guard let first = wanted.first, count >= wanted.count else { return false }
-        return indices.dropLast(wanted.count - 1).contains {
-            self[$0] == first && self[$0..<$0 + wanted.count].elementsEqual(wanted)
         }
     }
 }

@@ -63,7 +63,7 @@ public struct AdapterSource: Source {
     func look() async throws(Failure) -> String? {
         guard request.method == "GET" else { return nil }
         let count = try await ask().entries.count
-        let scopes = connection.learntScopes(of: request).map { ", with the scope \($0.joined(separator: ", "))" } ?? ""
+        let scopes = await connection.learntScopes(of: request).map { ", with the scope \($0.joined(separator: ", "))" } ?? ""
         return "\(count) item\(count == 1 ? "" : "s")\(scopes)"
     }
 

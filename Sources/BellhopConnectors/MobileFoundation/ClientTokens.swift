@@ -56,6 +56,17 @@ actor ClientTokens {
     /// The texts of the most recent tokens, valid or not: messages must not contain them.
     private(set) var texts: [String] = []
 
+    /// The scopes that resources have demanded, to save the extra round trip.
+    private var demanded: [String: Set<String>] = [:]
+
+    func scopes(of resource: String) -> Set<String>? { demanded[resource] }
+
+    func learn(_ scopes: Set<String>?, of resource: String) {
+        // A rule may use a different path each time.
+        if demanded.count >= 1000, demanded[resource] == nil { demanded = [:] }
+        demanded[resource] = scopes
+    }
+
     /// Gets a new token.
     ///
     /// - Parameter force: whether to try even a secret that was refused before, because a person asked for it.
@@ -113,12 +124,7 @@ actor ClientTokens {
                 "Content-Type": "application/x-www-form-urlencoded",
             ], body: Array(PercentEncoding.query(form).utf8))
         let asked = clock.now
-        let response: HTTPResponse
-        do throws(TransportError) {
-            response = try await exchange.send(request)
-        } catch {
-            throw error.failure(changesSomething: false)
-        }
+        let response = try await exchange.send(request, changesSomething: false)
         await pause.note(response)
         let json = try? JSON.parse(response.body)
         if let failure = refusal(response, json, scope) { throw failure }

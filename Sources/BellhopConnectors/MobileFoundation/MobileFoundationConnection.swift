@@ -1,5 +1,4 @@
 public import BellhopCore
-import Synchronization
 
 /// A Mobile Foundation runtime, as a connection of kind `mobilefirst` in bellhop.yaml: its adapters, the external resources that
 /// it protects, and the back-end services of its API connector.
@@ -17,7 +16,6 @@ public struct MobileFoundationConnection: Connection {
     private let defaultScopes: Set<String>
     private let tokens: ClientTokens
     private let secrets: [String]
-    private let learnt = LearntScopes()
     private let configuration: HTTPConnection.Configuration
     private let http: HTTPConnection
     /// Rate limits and times in the server's answers.
@@ -28,18 +26,7 @@ public struct MobileFoundationConnection: Connection {
         func problem(_ setting: String, _ message: String) -> ConnectorError {
             ConnectorError(connection: name, setting: setting, message)
         }
-        func address(_ text: String, _ setting: String) throws(ConnectorError) -> HTTPAddress {
-            do throws(HTTPAddress.Problem) {
-                let address = try HTTPAddress(ASCII.trimmed(text))
-                guard address.target == "/", address.userInfo == nil else {
-                    throw HTTPAddress.Problem(message: "Write the server's address without a path, user or password.")
-                }
-                return address
-            } catch {
-                throw problem(setting, error.message)
-            }
-        }
-        let base = try address(settings.text("address") ?? "", "address")
+        let base = try HTTPAddress(server: settings.text("address") ?? "", "address", of: name)
         configuration = try HTTPConnection.Configuration(name: name, settings)
         if let refusal = configuration.refusal(of: base) { throw problem("address", refusal) }
         guard let client = settings.text("client_id"), let secret = settings.text("client_secret"), !client.isEmpty,
@@ -50,7 +37,9 @@ public struct MobileFoundationConnection: Connection {
         let prefix = settings.text("service_prefix") ?? "services"
         guard Self.isPath(prefix) else { throw problem("service_prefix", "This is not a path.") }
         external = Set(
-            try settings.texts("external").map { text throws(ConnectorError) in try address(text, "external").origin })
+            try settings.texts("external").map { text throws(ConnectorError) in
+                try HTTPAddress(server: text, "external", of: name).origin
+            })
         let scopes = settings.texts("scope").flatMap { $0.split(separator: " ").map(String.init) }
         defaultScopes = scopes.isEmpty ? ["RegisteredClient"] : Set(scopes)
         let http = try HTTPConnection(configuration, in: environment)
@@ -101,9 +90,9 @@ public struct MobileFoundationConnection: Connection {
     }
 
     /// The scopes that a resource has demanded; nil if it accepted any, or was not called yet.
-    func learntScopes(of request: AdapterRequest) -> [String]? {
+    func learntScopes(of request: AdapterRequest) async -> [String]? {
         guard let address = try? address(of: request) else { return nil }
-        return learnt[Self.resource(request, address)]?.sorted()
+        return await tokens.scopes(of: Self.resource(request, address))?.sorted()
     }
 
     private static func resource(_ request: AdapterRequest, _ address: HTTPAddress) -> String {
@@ -155,7 +144,7 @@ public struct MobileFoundationConnection: Connection {
     ) async throws(Failure) -> AdapterReply {
         let address = try address(of: request)
         let resource = Self.resource(request, address)
-        var scopes = learnt[resource] ?? request.scopes
+        var scopes = await tokens.scopes(of: resource) ?? request.scopes
         var tried: Set<String> = []
         var shown: [String] = []
         while true {
@@ -173,7 +162,7 @@ public struct MobileFoundationConnection: Connection {
             case (.scopes(let wanted)?, _, _) where wanted != scopes && tried.insert("scopes").inserted:
                 scopes = wanted
             default:
-                if response.isSuccess { learnt[resource] = scopes }
+                if response.isSuccess { await tokens.learn(scopes, of: resource) }
                 let hidden = secrets + shown + (await tokens.texts)
                 let reply = AdapterReply(response: response, place: "\(name) (\(address.place))", secrets: hidden)
                 guard var failure = reply.failure(expecting: expected, repetition, at: clock.now) else { return reply }
@@ -204,23 +193,4 @@ extension MobileFoundationConnection: CustomStringConvertible, CustomReflectable
     /// Only the name: the rest holds secrets.
     public var description: String { "MobileFoundationConnection(\(name))" }
     public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
-}
-
-/// The scopes that resources have demanded, to save the extra round trip.
-///
-/// A class with a lock, because all requests of a connection share it.
-final class LearntScopes: Sendable {
-    private let scopes = Mutex<[String: Set<String>]>([:])
-    /// A limit, because a rule may use a different path each time.
-    private static let capacity = 1000
-
-    subscript(resource: String) -> Set<String>? {
-        get { scopes.withLock { $0[resource] } }
-        set {
-            scopes.withLock { scopes in
-                if scopes.count >= Self.capacity, scopes[resource] == nil { scopes = [:] }
-                scopes[resource] = newValue
-            }
-        }
-    }
 }

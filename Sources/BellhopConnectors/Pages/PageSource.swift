@@ -33,28 +33,21 @@ public struct PageSource: ProbedSource {
 
     /// - Parameter settings: checked against ``manifest``.
     init(name: String, settings: Settings, base: HTTPAddress, user: String, host: any PageHost) throws(ConnectorError) {
-        func address(_ text: String, _ setting: String) throws(ConnectorError) -> HTTPAddress {
-            do throws(HTTPAddress.Problem) {
-                return try base.inside(text)
-            } catch {
-                throw ConnectorError(connection: name, setting: setting, error.message)
-            }
-        }
         self.name = name
         self.host = host
-        self.address = try address(settings.text("path") ?? "", "path")
-        var preload: [HTTPAddress] = []
-        for text in settings.texts("preload") { preload.append(try address(text, "preload")) }
-        self.preload = preload
+        address = try base.inside(settings.text("path") ?? "", "path", of: name)
+        preload = try settings.texts("preload").map { text throws(ConnectorError) in
+            try base.inside(text, "preload", of: name)
+        }
         reading = try PageWatch(settings, source: name)
         timeout = settings.duration("timeout")
         secrets = settings.secrets
-        let path = Redaction.scrub(String(self.address.path.dropFirst()), of: secrets).replacing(Redaction.mark, with: "-")
+        let path = Redaction.scrub(String(address.path.dropFirst()), of: secrets).replacing(Redaction.mark, with: "-")
         key = TaskKey(path.isEmpty ? "index" : path)
-        var said: JSON.Object = ["target": .string(self.address.target)]
+        var said: JSON.Object = ["target": .string(address.target)]
         for setting in ["select", "extract", "ignore"] { said[setting] = settings.values[setting] }
         scope = Scope(
-            instance: self.address.origin, user: user, kind: Self.manifest.kind,
+            instance: address.origin, user: user, kind: Self.manifest.kind,
             query: Fingerprint(content: JSON.object(said).encoded(.sorted)).hex)
     }
 
@@ -200,7 +193,7 @@ public struct PageSource: ProbedSource {
                 "preload", .list(.text), "Pages to request once before the first poll, so that the server has them ready."
             ),
         ] + PageWatch.settings + [
-            Setting("timeout", .duration, least: "1ms", "The time limit of a request; by default the connection's.")
+            .timeout
         ])
 }
 

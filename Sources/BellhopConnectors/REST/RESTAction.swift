@@ -22,9 +22,7 @@ public struct RESTAction: Action {
     public init(connection: WebConnection) { self.connection = connection }
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        guard case .values(let arguments) = delivery.arguments else {
-            throw Failure(.badArguments, .giveUp, "This delivery contains no request; it was made by another version of Bellhop.")
-        }
+        let arguments = try delivery.values()
         let call = try RESTCall(arguments, to: connection.base, delivery: delivery)
         try await call.repetition.check(delivery, attempt, at: connection.name, connection.notebook)
         let session = connection.session

@@ -7,7 +7,7 @@ enum RESTError {
         in body: [UInt8], under names: [String] = ["error", "errors"], hiding secrets: [String]
     ) -> String? {
         // Most bodies do not contain the word at all and are not parsed twice.
-        guard contains(body, Array("\"error".utf8)), let json = try? JSON.parse(body) else { return nil }
+        guard body.contains("\"error"), let json = try? JSON.parse(body) else { return nil }
         for name in names {
             guard let value = json[name], isSomething(value) else { continue }
             let message = value["message"] ?? value[0]?["message"] ?? json["error_description"] ?? value
@@ -28,11 +28,15 @@ enum RESTError {
         case .object(let members): !members.isEmpty
         }
     }
+}
 
-    private static func contains(_ body: [UInt8], _ word: [UInt8]) -> Bool {
-        var place = body.startIndex
-        while let found = body[place...].firstIndex(of: word[0]) {
-            if body[found...].starts(with: word) { return true }
+extension [UInt8] {
+    /// Whether the bytes contain this text, which is not empty.
+    func contains(_ text: StaticString) -> Bool {
+        let word = Array("\(text)".utf8)
+        var place = startIndex
+        while let found = self[place...].firstIndex(of: word[0]) {
+            if self[found...].starts(with: word) { return true }
             place = found + 1
         }
         return false

@@ -26,11 +26,7 @@ public struct RESTSource: ProbedSource {
         }
         self.name = name
         session = connection.session
-        do throws(HTTPAddress.Problem) {
-            address = try connection.base.inside(settings.text("path") ?? "")
-        } catch {
-            throw problem("path", error.message)
-        }
+        address = try connection.base.inside(settings.text("path") ?? "", "path", of: name)
         do throws(RequestArguments.Problem) {
             arguments = try RequestArguments(settings.values, method: "GET")
             expected = try ExpectedAnswer(["check": settings.values["check"] ?? .null])

@@ -34,9 +34,7 @@ public struct WebhookAction: Action {
     public init(_ target: Target) { self.target = target }
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        guard case .values(let arguments) = delivery.arguments else {
-            throw Failure(.badArguments, .giveUp, "This delivery contains no request; it was made by another version of Bellhop.")
-        }
+        let arguments = try delivery.values()
         let (hook, signer) = try place(arguments)
         var call = try WebhookCall(arguments, to: hook.address, delivery: delivery)
         if call.sign ?? (signer != nil) {

@@ -13,9 +13,7 @@ enum TaskFields {
         Setting(
             "journal", .list(.oneOf(["comments", "work_notes"])),
             "The journals whose entries become `task_commented` events."),
-        Setting(
-            "initial", .oneOf(["baseline", "emit"]), default: "baseline",
-            "Whether the first poll only sets the baseline, or emits a task_created for each task."),
+        .initial(of: "task"),
     ]
 
     static let labels = Ability.setting("display", values: ["labels", "both"], line: "display: both")

@@ -153,7 +153,6 @@ extension TrackerSource {
             Setting(
                 "refresh", .duration,
                 "How often to read each task again; by default at every poll for up to 200 tasks."),
-            Setting(
-                "timeout", .duration, least: "1ms", "The time limit of a request; by default the connection's."),
+            .timeout,
         ])
 }

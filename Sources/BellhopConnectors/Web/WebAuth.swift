@@ -10,12 +10,7 @@ enum WebAuth: Sendable {
 
     /// The settings under `auth`.
     static let settings: [Setting] = [
-        Setting(
-            "basic",
-            .record([
-                Setting("username", .text, required: true, "The account's user name."),
-                Setting("password", .secret, required: true, "Its password."),
-            ]), "Send a name and a password with every request."),
+        .basicLogin("Send a name and a password with every request.", username: "The account's user name."),
         Setting("bearer", .secret, "Send a token with every request (`Authorization: Bearer …`)."),
         Setting(
             "api_key",

@@ -70,3 +70,13 @@ struct DeliveryNote: Sendable {
         do { try await notebook.setNote(key, to: nil) } catch { return }
     }
 }
+
+extension Delivery {
+    /// The step's arguments, for an action without a message.
+    func values() throws(Failure) -> JSON.Object {
+        if case .values(let values) = arguments { return values }
+        throw Failure(
+            .badArguments, .giveUp,
+            "This delivery does not contain what `\(action)` needs; it was made by another version of Bellhop.")
+    }
+}

@@ -174,7 +174,7 @@ struct LogActionTests {
 
     @Test func `no file of Bellhop's own is written to, whatever path leads to it`() async throws {
         let own: [LogPlaces.Own] = [
-            .file(folder + "/bellhop.yaml"), .file(folder + "/keychain.json"), .store(folder + "/bellhop.db"),
+            .file(folder + "/bellhop.yaml"), .file(folder + "/keychain.json"), .file(folder + "/bellhop.db"),
             .rules(folder + "/rules"), .rules(folder + "/more/*.rules"), .folder(folder + "/secrets"),
         ]
         try await withAction(own: own) { action in
@@ -199,7 +199,7 @@ struct LogActionTests {
             let places = LogPlaces(folders: [folder], own: own)
             for name in names {
                 // `bellhop check` finds the mistake before anything is written.
-                #expect(places.refusal(of: "\(folder)/\(name)") == "this file is Bellhop's own", "\(name)")
+                #expect(places.refusal(of: "\(folder)/\(name)")?.hasPrefix("this file is Bellhop's own") == true, "\(name)")
                 let failure = await #expect(throws: Failure.self, "\(name)") {
                     try await perform(["text": "x", "file": .string(name)], action)
                 }

@@ -21,8 +21,7 @@ extension TableSource {
             Setting(
                 "longest_address", .integer(256...65_536), default: "2048",
                 "The longest address of a request; a longer one is sent in the body of a batch."),
-            Setting(
-                "timeout", .duration, least: "1ms", "The time limit of a request; by default the connection's."),
+            .timeout,
         ])
 
     static let kind = SourceKind(manifest) { settings in
