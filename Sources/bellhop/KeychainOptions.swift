@@ -12,7 +12,7 @@ extension ConfigOptions {
     /// The keychain as the project of bellhop.yaml sees it; without a file or an id, only the shared entries.
     func projectKeychain() throws(Trouble) -> Keychain {
         guard Files.exist(config) else { return keychain }
-        return keychain.of(try place().project)
+        return keychain.of(try storeLink().project)
     }
 
     /// The keychain for storing something. A bellhop.yaml without an id gets one.
@@ -24,7 +24,7 @@ extension ConfigOptions {
                 "There is no \(config) here, and the keychain keeps things by project: go to its folder, name it with --config, "
                     + "or say --shared to store this for all your projects.")
         }
-        if let project = try place().project { return keychain.of(project) }
+        if let project = try storeLink().project { return keychain.of(project) }
         let id = ProjectLine.makeID()
         do throws(SecretError) {
             try ProjectLine.add(id, to: config)
@@ -33,16 +33,16 @@ extension ConfigOptions {
         }
         Console.sentence(
             "Wrote `\(ProjectLine.key): \(id)` into \(config): the keychain keeps this project's logins and secrets by it.")
-        return keychain.of(try place().project)
+        return keychain.of(try storeLink().project)
     }
 
     /// Tells the agent of this project what changed in the keychain; for shared entries, the agents of all projects.
     func tellAgent(_ change: KeychainChange, _ options: KeychainOptions) throws(Trouble) {
         var own: String?
         if Files.exist(config) {
-            let project = try place().project
-            KeychainNotice.send(change, project: options.shared ? nil : project?.id, to: try storeLink())
-            own = project?.id
+            let link = try storeLink()
+            own = link.project?.id
+            KeychainNotice.send(change, project: options.shared ? nil : own, to: link)
         }
         guard options.shared else { return }
         let others = try SecretCommand.keychain { () throws(SecretError) in try keychain.projects() }.filter { $0.id != own }
@@ -62,13 +62,5 @@ extension ConfigOptions {
                 "An agent of \(other.file.visible) uses it once it is restarted: its store cannot be found from here.")
         }
         KeychainNotice.send(change, project: nil, to: link, of: other.file)
-    }
-
-    private func place() throws(Trouble) -> StorePlace {
-        do throws(ConfigurationError) {
-            return try ConfigurationLoader(environment: environment, keychain: keychain).storePlace(config)
-        } catch {
-            throw Trouble(error)
-        }
     }
 }

@@ -27,16 +27,8 @@ struct Workplace {
             needed.connections.removeAll { connection in !configuration.sources.contains { $0.connection == connection.name } }
         }
         let notes = StoredNotes(path: configuration.store)
-        let connectors: Connectors
-        do throws(AssemblyError) {
-            connectors = try await Assembly.connectors(
-                needed, clock: SystemClock(), events: NoOpSink(), notebook: notes, output: { _ in },
-                login: { [keychain = configuration.keychain] connection in
-                    try keychain.login(connection) ?? .init(username: "nobody-\(connection)", password: "none")
-                },
-                tokens: configuration.keychain, hasPlaceholders: focus == .shape)
-        } catch {
-            throw Trouble(error)
+        let connectors = try await connectors(needed, notebook: notes, hasPlaceholders: focus == .shape) {
+            .init(username: "nobody-\($0)", password: "none")
         }
         await connectors.prepare(offline: true)
         let surroundings = RuleLoading.surroundings(configuration, sources: connectors.sources)
@@ -45,6 +37,23 @@ struct Workplace {
         return Workplace(
             rulePaths: configuration.rules, hasDefaultRules: configuration.rules == [configuration.folder + "rules"],
             surroundings: surroundings, warnings: try doubts(of: configuration))
+    }
+
+    /// The connectors of a configuration, for a command that runs without an agent.
+    ///
+    /// - Parameter login: stands for a login that is not stored.
+    static func connectors(
+        _ configuration: Configuration, notebook: any Notebook, hasPlaceholders: Bool = false,
+        login: @escaping @Sendable (String) -> Keychain.Login? = { _ in nil }
+    ) async throws(Trouble) -> Connectors {
+        let keychain = configuration.keychain
+        do throws(AssemblyError) {
+            return try await Assembly.connectors(
+                configuration, clock: SystemClock(), events: NoOpSink(), notebook: notebook, output: { _ in },
+                login: { try keychain.login($0) ?? login($0) }, tokens: keychain, hasPlaceholders: hasPlaceholders)
+        } catch {
+            throw Trouble(error)
+        }
     }
 
     /// What a configuration lacks only for running: logins that are not stored, and login choices that are not written in
@@ -71,6 +80,11 @@ struct Workplace {
             }
         }
         return Diagnostics(logins + choices)
+    }
+
+    static func requireLogins(_ configuration: Configuration) throws(Trouble) {
+        guard let missing = try missingLogins(configuration).first else { return }
+        throw Trouble(.loginRefused, "The login of connection `\(missing)` is not stored yet: run `bellhop login \(missing)`.")
     }
 
     /// Connections whose login is not stored yet.

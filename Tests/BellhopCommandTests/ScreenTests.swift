@@ -120,7 +120,7 @@ import Testing
             let first = lines.first { $0.hasPrefix("source-") }
             #expect(first?.contains("failing") == true)
         }
-        #expect(page.needsNobody == (failing == 0))
+        #expect(page.needsNoAction == (failing == 0))
     }
 
     @Test func `a reason shared by several sources is shown once, and sources that work are not listed`() {

@@ -15,7 +15,7 @@ public enum RedirectListener {
     public enum Outcome: Sendable {
         case code(String)
         case refused(String)
-        case nobodyCame
+        case timedOut
         /// For example, another program has the port.
         case cannotListen
     }
@@ -44,10 +44,10 @@ public enum RedirectListener {
             return .cannotListen
         }
         let alarm = group.any().scheduleTask(in: .nanoseconds(Int64(patience / .nanoseconds(1)))) {
-            _ = source.yield(.nobodyCame)
+            _ = source.yield(.timedOut)
         }
         ready()
-        var outcome = Outcome.nobodyCame
+        var outcome = Outcome.timedOut
         for await first in outcomes {
             outcome = first
             break

@@ -2,10 +2,7 @@ import Glibc
 
 /// A folder that only this user may enter, in a place where others may make folders too.
 enum PrivateFolder {
-    struct Trouble: Error, Sendable {
-        /// One sentence: what happened, where, what to do.
-        var message: String
-    }
+    typealias Trouble = PrivateFile.Trouble
 
     /// Makes the folder if it is missing, and requires that it is ours.
     static func make(_ path: String) throws(Trouble) {

@@ -27,23 +27,14 @@ struct Doctor: AsyncParsableCommand {
     }
 
     private func examine(_ configuration: Configuration) async throws(Trouble) -> Examination {
-        let keychain = configuration.keychain
         let withoutLogin = try Workplace.missingLogins(configuration)
-        let connectors: Connectors
-        do throws(AssemblyError) {
-            connectors = try await Assembly.connectors(
-                configuration, clock: SystemClock(), events: NoOpSink(),
-                notebook: CommandNotes(store: configuration.store, environment: config.environment), output: { _ in },
-                login: { connection in
-                    // For a connection without a stored login: this is reported, and no request is sent.
-                    let none = withoutLogin.contains(connection) ? Keychain.Login(username: "nobody", password: "none") : nil
-                    return try keychain.login(connection) ?? none
-                },
-                tokens: keychain)
-        } catch {
-            throw Trouble(error)
+        let connectors = try await Workplace.connectors(
+            configuration, notebook: CommandNotes(store: configuration.store, environment: config.environment)
+        ) { connection in
+            // For a connection without a stored login: this is reported, and no request is sent.
+            withoutLogin.contains(connection) ? .init(username: "nobody", password: "none") : nil
         }
-        var local = LocalExamination(configuration, keychain: keychain).findings()
+        var local = LocalExamination(configuration, keychain: configuration.keychain).findings()
         var rules: [RuleSummary] = []
         do throws(Diagnostics) {
             let loaded = try await RuleLoading.book(configuration, sources: connectors.sources)

@@ -1,6 +1,7 @@
 import BellhopAgent
 import BellhopConnectors
 import BellhopCore
+import Synchronization
 
 extension LogIn {
     /// The same for a connection that has nothing but `auth: {keychain: true}`: the client goes into the keychain too.
@@ -87,7 +88,7 @@ extension LogIn {
         switch outcome {
         case .code(let code): return code
         case .refused(let why): throw Trouble(.loginRefused, why)
-        case .nobodyCame: throw Trouble(.loginRefused, "No one agreed within five minutes, so nothing was stored.")
+        case .timedOut: throw Trouble(.loginRefused, "No one agreed within five minutes, so nothing was stored.")
         case .cannotListen:
             Console.note("Nothing can listen at \(redirect.place): another program has the port.")
             return try pasted(request)
@@ -107,4 +108,14 @@ extension LogIn {
             throw Trouble(.loginRefused, error.message)
         }
     }
+}
+
+/// Tokens of a login that is being tried and not stored yet. A class over a lock, because the connection writes them and the
+/// command reads them.
+final class DraftTokens: TokenKeeper {
+    private let kept = Mutex<KeptTokens?>(nil)
+
+    func tokens(of connection: String) async throws -> KeptTokens? { kept.withLock { $0 } }
+
+    func keep(_ tokens: KeptTokens, of connection: String) async throws { kept.withLock { $0 = tokens } }
 }

@@ -50,24 +50,13 @@ struct Query: AsyncParsableCommand {
         var configuration = try await config.load(focus: .connection(entry.connection))
         configuration.connections.removeAll { $0.name != entry.connection }
         configuration.sources.removeAll { $0.name != name }
-        if let missing = try Workplace.missingLogins(configuration).first {
-            throw Trouble(
-                .loginRefused, "The login of connection `\(missing)` is not stored yet: run `bellhop login \(missing)`.")
-        }
+        try Workplace.requireLogins(configuration)
         return configuration
     }
 
     private func ask(_ configuration: Configuration) async throws(Trouble) -> SourceSample {
-        let connectors: Connectors
-        let keychain = configuration.keychain
-        do throws(AssemblyError) {
-            connectors = try await Assembly.connectors(
-                configuration, clock: SystemClock(), events: NoOpSink(),
-                notebook: CommandNotes(store: configuration.store, environment: config.environment), output: { _ in },
-                login: { connection in try keychain.login(connection) }, tokens: keychain)
-        } catch {
-            throw Trouble(error)
-        }
+        let connectors = try await Workplace.connectors(
+            configuration, notebook: CommandNotes(store: configuration.store, environment: config.environment))
         do throws(Failure) {
             let sample = try await connectors.sample(of: source, limit: limit ?? 20, fields: wanted)
             await connectors.shutdown()

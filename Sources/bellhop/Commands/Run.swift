@@ -29,10 +29,7 @@ struct Run: AsyncParsableCommand {
         signal(SIGPIPE, SIG_IGN)  // The agent survives the reader of its output.
         umask(0o077)  // The agent's files are for its own user: store, socket, logs.
         let configuration = try await config.load()
-        if let connection = try Workplace.missingLogins(configuration).first {
-            throw Trouble(
-                .loginRefused, "The login of connection `\(connection)` is not stored yet: run `bellhop login \(connection)`.")
-        }
+        try Workplace.requireLogins(configuration)
         let clock = SystemClock.ofThisRun(environment: config.environment)
         let story = log.story(clock: clock, zone: configuration.timeZone)
         let logger = log.logger(clock: clock, zone: configuration.timeZone)

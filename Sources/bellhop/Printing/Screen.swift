@@ -8,7 +8,7 @@ enum Screen {
     /// For standard error.
     static let noteWidth = width(of: STDERR_FILENO)
 
-    private static func width(of file: Int32) -> Int? {
+    static func width(of file: Int32) -> Int? {
         if isatty(file) == 1 {
             var size = winsize()
             if ioctl(file, UInt(TIOCGWINSZ), &size) == 0, size.ws_col >= 40 { return Int(size.ws_col) }

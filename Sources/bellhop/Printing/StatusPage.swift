@@ -14,11 +14,10 @@ struct StatusPage {
         self.width = width
     }
 
-    /// Whether nothing needs a person.
-    var needsNobody: Bool { (status["needs"]?.asArray ?? []).isEmpty }
+    var needsNoAction: Bool { (status["needs"]?.asArray ?? []).isEmpty }
 
     /// What needs a person.
-    var needs: [String] { needsNobody ? ["Nothing needs a person."] : lines(ofNeeds: sentences, atMost: .max) }
+    var needs: [String] { needsNoAction ? ["Nothing needs a person."] : lines(ofNeeds: sentences, atMost: .max) }
 
     var whole: [String] {
         parts([head, sources(limit: .max), rules(limit: .max), rests(limit: .max), totals, lines(ofNeeds: beside, atMost: .max)])
@@ -30,7 +29,7 @@ struct StatusPage {
         let parts = [
             head, failing.isEmpty ? [] : table(ofSources: failing) + reasons(failing),
             rules.isEmpty ? [] : table(ofRules: rules) + ruleErrors(rules), rests(limit: .max),
-            needsNobody ? needs : lines(ofNeeds: beside, atMost: .max),
+            needsNoAction ? needs : lines(ofNeeds: beside, atMost: .max),
         ]
         return self.parts(parts)
     }

@@ -73,10 +73,7 @@ struct LinePrompt {
         return rows.joined(separator: "\n")
     }
 
-    private static var width: Int {
-        var size = winsize()
-        return ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? Int(size.ws_col) : 80
-    }
+    private static var width: Int { Screen.width(of: STDERR_FILENO) ?? 80 }
 }
 
 /// The terminal on standard input, delivering single keys until it is restored.
