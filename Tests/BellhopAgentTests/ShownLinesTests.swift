@@ -4,14 +4,6 @@ import BellhopCore
 import BellhopTesting
 import Testing
 
-/// Discards events and keeps no notes.
-private struct NoOpSink: EventSink, Notebook {
-    func emit(_ events: [Event]) async {}
-    func retry(_ events: [Event], after error: StoreError) {}
-    func note(_ key: String) async throws -> JSON? { nil }
-    func setNote(_ key: String, to value: JSON?) async throws {}
-}
-
 /// The excerpts of bellhop.yaml in messages. The secret is always hunter2.
 @Suite struct ShownLinesTests {
     private func problems(_ text: String) async throws -> [Diagnostic] {

@@ -3,18 +3,10 @@ import BellhopCore
 import BellhopTesting
 import Testing
 
-/// Discards events and keeps no notes.
-private struct Discarding: EventSink, Notebook {
-    func emit(_ events: [Event]) async {}
-    func retry(_ events: [Event], after error: StoreError) {}
-    func note(_ key: String) async throws -> JSON? { nil }
-    func setNote(_ key: String, to value: JSON?) async throws {}
-}
-
 extension ConnectorEnvironment {
     static func sample(login: (username: String, password: String)? = nil) -> ConnectorEnvironment {
         ConnectorEnvironment(
-            clock: TestClock(at: SampleDelivery.now), events: Discarding(), notebook: Discarding(), login: { _ in login },
+            clock: TestClock(at: SampleDelivery.now), events: NoOpSink(), notebook: NoOpSink(), login: { _ in login },
             baseFolder: "",
             output: { _ in })
     }

@@ -95,22 +95,26 @@ import Testing
         }
     }
 
+    /// The statuses of five lists asked for at the same time in one session.
+    private static func statuses(ofFive client: Client) async throws -> [Int] {
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<5 {
+                group.addTask {
+                    var mine = client
+                    return try await mine.list().status
+                }
+            }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
     @Test func `a session processes one request at a time and drops excess ones`() async throws {
         office.instance.settings.sessionQueue = 2
         let statuses = try await office.open { client in
             _ = try await client.list()
             _ = try await client.list()
             office.simulation.faults.add(.slow(milliseconds: 300), times: nil)
-            let client = client
-            return try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<5 {
-                    group.addTask {
-                        var mine = client
-                        return try await mine.list().status
-                    }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
+            return try await Self.statuses(ofFive: client)
         }
         #expect(statuses.sorted() == [200, 200, 200, 202, 202])
         #expect(office.instance.counts.queued == 2)
@@ -128,16 +132,7 @@ import Testing
             _ = try await client.list()
             let set = try await client.send(.PATCH, "/simulator/settings", body: #"{"latency":300}"#)
             #expect(set.status == 204)
-            let client = client
-            return try await withThrowingTaskGroup(of: Int.self) { group in
-                for _ in 0..<5 {
-                    group.addTask {
-                        var mine = client
-                        return try await mine.list().status
-                    }
-                }
-                return try await group.reduce(into: []) { $0.append($1) }
-            }
+            return try await Self.statuses(ofFive: client)
         }
         #expect(statuses.sorted() == [200, 200, 200, 202, 202])
         #expect(clock.now - start >= .milliseconds(900))

@@ -21,8 +21,6 @@ extension SimulatedInstance {
         change { state, _ in state.tokens.keys[key] = SimulatedAPIKey(key: key, user: user, paths: paths) }
     }
 
-    public func removeAPIKey(_ key: String) { change { state, _ in state.tokens.keys[key] = nil } }
-
     /// Revokes tokens; the sessions that they opened end with access tokens, if the instance is set so.
     public func revokeTokens(access: Bool = true, refresh: Bool = false) {
         change { state, _ in

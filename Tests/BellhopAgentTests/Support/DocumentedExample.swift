@@ -108,7 +108,7 @@ enum DocumentedExample: Sendable {
         let connectors: Connectors
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(
-                configuration, clock: SystemClock(), events: Discarding(), notebook: Discarding(), output: { _ in },
+                configuration, clock: SystemClock(), events: NoOpSink(), notebook: NoOpSink(), output: { _ in },
                 login: { _ in Keychain.Login(username: "john.doe", password: "none") }, tokens: NoTokenKeeper())
         } catch {
             switch error {
@@ -119,13 +119,5 @@ enum DocumentedExample: Sendable {
         let surroundings = RuleLoading.surroundings(configuration, sources: connectors.sources)
         await connectors.shutdown()
         return surroundings
-    }
-
-    /// Discards everything: no test here logs in.
-    private struct Discarding: EventSink, Notebook {
-        func emit(_ events: [Event]) async {}
-        func retry(_ events: [Event], after error: StoreError) {}
-        func note(_ key: String) async throws -> JSON? { nil }
-        func setNote(_ key: String, to value: JSON?) async throws {}
     }
 }

@@ -51,14 +51,7 @@ struct ETOPractice {
         try await simulation.serve { address in
             let connection = try await ETOConnection(
                 name: "eto", settings: settings(address, password: password, more), in: environment)
-            do {
-                let value = try await body(connection)
-                try await connection.shutdown()
-                return value
-            } catch {
-                try await connection.shutdown()
-                throw error
-            }
+            return try await connection.inUse(body)
         }
     }
 

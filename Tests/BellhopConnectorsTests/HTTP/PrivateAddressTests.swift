@@ -81,7 +81,8 @@ import Testing
         let simulation = Simulation { 0 }
         try await simulation.serve { address in
             let environment = ConnectorEnvironment(
-                clock: TestClock(), events: Ignored(), notebook: Ignored(), login: { _ in nil }, baseFolder: "", output: { _ in })
+                clock: TestClock(), events: NoOpSink(), notebook: NoOpSink(), login: { _ in nil }, baseFolder: "",
+                output: { _ in })
             let connectors = try await Connectors(connections: [], sources: [], environment: environment)
             func perform(_ more: JSON.Object) async throws(Failure) -> Receipt {
                 var arguments: JSON.Object = ["url": .string(address + "/webhook/x"), "json": 1]
@@ -101,13 +102,6 @@ import Testing
             #expect(simulation.requests.total == 2)
             await connectors.shutdown()
         }
-    }
-
-    private struct Ignored: EventSink, Notebook {
-        func emit(_ events: [Event]) async {}
-        func retry(_ events: [Event], after error: StoreError) {}
-        func note(_ key: String) async throws -> JSON? { nil }
-        func setNote(_ key: String, to value: JSON?) async throws {}
     }
 
     @Test func `connections use TLS 1.2 or newer`() async throws {

@@ -41,14 +41,7 @@ struct MobileFoundationPractice {
             clock: clock, events: events, notebook: notebook, login: { _ in nil }, baseFolder: "", output: { _ in },
             random: { 42 })
         let connection = try MobileFoundationConnection(name: "mfp", settings: Settings(values), environment: environment)
-        do {
-            let value = try await body(connection, address)
-            try await connection.shutdown()
-            return value
-        } catch {
-            try await connection.shutdown()
-            throw error
-        }
+        return try await connection.inUse { try await body($0, address) }
     }
 
     func call(

@@ -90,9 +90,9 @@ extension JournalWatchTests {
         var (observer, task) = try await watch()
         for (number, reading) in [SimulatedUser.Reading.allowed, .forbidden].enumerated() {
             instance.changeUser("john.doe") { $0.journal = reading }
-            let standing = observer.standing
+            let standing = observer.polls.standing
             observer = try table()
-            observer.standing = standing
+            observer.polls.standing = standing
             await practice.clock.advance(by: .seconds(700))
             instance.addNote("number \(number)", on: task.id, by: "abel.tuter")
             await practice.clock.advance(by: .seconds(60))

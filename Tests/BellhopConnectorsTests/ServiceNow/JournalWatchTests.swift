@@ -14,22 +14,14 @@ import Testing
 
     /// Polls comments as a poller does.
     struct Observer {
-        var standing = Standing()
+        var polls = TableObserver()
         var source: any Source
         var notices: [String] = []
 
         mutating func comments() async throws -> [TaskComment] {
-            let answer = try await source.list(from: standing)
-            let comparison = standing.known.compare(with: answer)
-            for place in comparison.new + comparison.changed {
-                let entry = answer.listing.entries[place]
-                standing.known.set(KnownTask(key: entry.key, listed: entry.fingerprint))
-            }
-            standing.known.remove(comparison.gone)
-            standing.cursor = answer.cursor
-            if answer.coverage != .same { standing.answer = answer.fingerprint }
+            let answer = try await polls.poll(source).0
             notices += answer.notices
-            return answer.comments.filter { standing.known[$0.task] != nil }
+            return answer.comments.filter { polls.standing.known[$0.task] != nil }
         }
     }
 
@@ -193,9 +185,9 @@ import Testing
         // From here on they are read another way, with other ids for all of them.
         for access in beginsWithJournal ? [SimulatedUser.Reading.hidden, .allowed] : [.allowed, .hidden] {
             instance.changeUser("john.doe") { $0.journal = access }
-            let standing = observer.standing
+            let standing = observer.polls.standing
             observer = try table()
-            observer.standing = standing
+            observer.polls.standing = standing
             for task in tasks { instance.touchTask(task.id) }
             await practice.clock.advance(by: .seconds(6))
             #expect(try await observer.comments().map(\.text) == [])

@@ -15,15 +15,7 @@ import Testing
         _ auth: JSON.Object, _ body: (ServiceNowConnection) async throws -> Value
     ) async throws -> Value {
         try await practice.simulation.serve { address in
-            let connection = try connection(address, auth)
-            do {
-                let value = try await body(connection)
-                try await connection.shutdown()
-                return value
-            } catch {
-                try await connection.shutdown()
-                throw error
-            }
+            try await connection(address, auth).inUse(body)
         }
     }
 

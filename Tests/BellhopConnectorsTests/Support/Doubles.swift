@@ -94,3 +94,13 @@ extension HTTPResponse {
         HTTPResponse(status: status, headers: ["Content-Type": "text/html"], body: Array(body.utf8))
     }
 }
+
+extension Connection {
+    /// Runs the body, and closes the connection after it.
+    func inUse<Value: Sendable>(_ body: (Self) async throws -> Value) async throws -> Value {
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(self)) } catch { result = .failure(error) }
+        try await shutdown()
+        return try result.get()
+    }
+}

@@ -47,14 +47,7 @@ struct Practice {
     ) async throws -> Value {
         try await simulation.serve { address in
             let connection = try connection(address, password: password, settings: settings)
-            do {
-                let value = try await body(connection)
-                try await connection.shutdown()
-                return value
-            } catch {
-                try await connection.shutdown()
-                throw error
-            }
+            return try await connection.inUse(body)
         }
     }
 }

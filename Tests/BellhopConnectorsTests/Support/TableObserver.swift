@@ -15,7 +15,7 @@ struct TableObserver {
         }
         standing.known.remove(comparison.gone)
         standing.cursor = answer.cursor
-        standing.answer = answer.fingerprint
+        if answer.coverage != .same { standing.answer = answer.fingerprint }
         return (answer, comparison)
     }
 

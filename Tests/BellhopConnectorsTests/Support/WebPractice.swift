@@ -35,14 +35,7 @@ struct WebPractice {
     ) async throws -> Value {
         try await simulation.serve { address in
             let connection = try connection(address, settings)
-            do {
-                let value = try await body(connection)
-                try await connection.shutdown()
-                return value
-            } catch {
-                try await connection.shutdown()
-                throw error
-            }
+            return try await connection.inUse(body)
         }
     }
 
