@@ -44,7 +44,7 @@ final class BoundSource: Source {
 
     func prepare(offline: Bool) async { await current.prepare(offline: offline) }
 
-    func list(from standing: Standing) async throws(Failure) -> Answer { try await usable().list(from: standing) }
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer { try await usable().list(from: lastPoll) }
 
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         try await usable().details(of: keys, in: listing)

@@ -39,6 +39,12 @@ public enum Catalogue {
         WebhookAction.manifest,
     ]
 
+    /// The fields that rules may assume of a task without a configuration.
+    public static let assumedFields = TaskFields.assumed
+
+    /// Recognizes a query in a system's own language where a rule expects an expression.
+    public static let queryHint: RuleSurroundings.QueryHint = EncodedQuery.hint
+
     /// Errors in a source's settings that their types cannot express.
     public static func complaints(about settings: Settings, ofSource kind: String) -> [SettingComplaint] {
         sourceKinds.first { $0.manifest.kind == kind }?.complaints(settings) ?? []

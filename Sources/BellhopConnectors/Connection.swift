@@ -31,6 +31,13 @@ public protocol Connection: Sendable {
     /// The origin of the addresses that its login uses; nil if it has none.
     var origin: String? { get }
 
+    /// Two connections to the same origin with different credentials are different users to it; null if its sources' scopes say
+    /// whose they are.
+    var credentials: JSON { get }
+
+    /// The same connection, with its name in its sources' scopes; nil if their scopes say whose they are.
+    var named: Self? { get }
+
     /// Closes what is open and waits for it; must be called exactly once.
     func shutdown() async throws
 }
@@ -41,6 +48,10 @@ extension Connection {
     public var oauth: OAuthClient? { nil }
 
     public var origin: String? { nil }
+
+    public var credentials: JSON { .null }
+
+    public var named: Self? { nil }
 
     public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
         [Finding("connection", .unknown, "connections of this kind cannot be examined yet")]

@@ -96,8 +96,9 @@ extension Connectors {
         _ before: BoundSource, _ kind: String, _ settings: Settings, on connection: any Connection, called name: String
     ) throws(ConnectorError) -> any Source {
         let source = try source(before.name, kind, settings, on: connection, called: name)
-        guard source.scope.id != before.scope.id, let way = connection as? WebConnection,
-            let named = try way.named.source(before.name, kind: kind, settings: settings), named.scope.id == before.scope.id
+        guard source.scope.id != before.scope.id,
+            let named = try connection.named?.source(before.name, kind: kind, settings: settings),
+            named.scope.id == before.scope.id
         else { return source }
         return named
     }

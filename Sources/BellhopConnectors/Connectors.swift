@@ -162,19 +162,18 @@ public struct Connectors: Sendable {
             "A \(kind) source reads from a connection of kind \(manifest.connections.joined(separator: " or ")).")
     }
 
-    /// Adds the connection's name to a source's scope if connections of kind `http` with different logins would otherwise share
-    /// it.
+    /// Adds the connection's name to a source's scope if connections with different logins would otherwise share it.
     private static func tellApart(
         _ sources: inout [any Source],
         _ entries: [(name: String, kind: String, connection: String, settings: Settings)], _ connections: [String: any Connection]
     ) {
         for places in Dictionary(grouping: sources.indices, by: { sources[$0].scope.id }).values where places.count > 1 {
-            let ways = places.compactMap { connections[entries[$0].connection] as? WebConnection }
-            guard Set(ways.map(\.credentials)).count > 1 else { continue }
-            for (place, way) in zip(places, ways) {
+            let ways = places.compactMap { place in connections[entries[place].connection]?.named.map { (place, $0) } }
+            guard Set(ways.map(\.1.credentials)).count > 1 else { continue }
+            for (place, way) in ways {
                 let entry = entries[place]
                 // It was made successfully a moment ago.
-                let source = try? way.named.source(entry.name, kind: entry.kind, settings: entry.settings)
+                let source = try? way.source(entry.name, kind: entry.kind, settings: entry.settings)
                 if let source { sources[place] = source }
             }
         }

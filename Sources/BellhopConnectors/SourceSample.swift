@@ -45,7 +45,7 @@ extension SampledSource {
 extension Source {
     /// A sample from a first poll.
     fileprivate func polled(_ limit: Int) async throws(Failure) -> SourceSample {
-        let listing = try await list(from: Standing()).listing
+        let listing = try await list(from: LastPoll()).listing
         let keys = listing.entries.prefix(limit).map(\.key)
         let details = try await details(of: keys, in: listing)
         let own = ["id", "number", "title", "type", "class", "url"]

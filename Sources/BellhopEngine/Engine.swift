@@ -139,7 +139,7 @@ public struct Engine: Service {
         for (source, plan) in sources {
             var poller = Poller(source, plan: plan, in: surroundings)
             pass.polls.append((source.name, try await poller.pollOnce()))
-            await poller.keepSuccess()
+            await poller.storeSuccess()
         }
         try await timers.fireDue()
         // Deliveries can cause events (a dead one), and those further deliveries.

@@ -32,11 +32,15 @@ final class Rests: Sendable {
     /// The latest rest of a connection, which may be over.
     func latest(of receiver: String) -> ReceiverRest? { state.withLock { $0.rests[receiver] } }
 
-    /// Until when a connection rests; nil if it does not.
-    func until(_ receiver: String, at now: Timestamp) -> Timestamp? {
-        guard let until = latest(of: receiver)?.until, until > now else { return nil }
-        return min(until, now + Self.longest)
+    /// The rest that a connection is in; nil if it does not rest.
+    func current(of receiver: String, at now: Timestamp) -> ReceiverRest? {
+        guard var rest = latest(of: receiver), rest.until > now else { return nil }
+        rest.until = min(rest.until, now + Self.longest)
+        return rest
     }
+
+    /// Until when a connection rests; nil if it does not.
+    func until(_ receiver: String, at now: Timestamp) -> Timestamp? { current(of: receiver, at: now)?.until }
 
     /// Records the rest that a delivery met, and returns it with the later end of both if the connection rests already.
     func record(_ rest: ReceiverRest) -> ReceiverRest {

@@ -64,13 +64,13 @@ public enum RuleLoading {
             fileRefusal: { [places = LogPlaces(configuration, keychain: nil), folder = configuration.folder] path in
                 places.refusal(of: path.hasPrefix("/") ? path : folder + path)
             },
-            largestDelivery: configuration.largestDelivery)
+            queryHint: Catalogue.queryHint, largestDelivery: configuration.largestDelivery)
     }
 
     /// What rules are checked against without a configuration: any source and receiver may be named.
     public static func openSurroundings() -> RuleSurroundings {
         RuleSurroundings(
             sources: [], connections: [], actions: Catalogue.actions, timeZone: .utc, timeZoneName: "UTC",
-            zone: { ZoneFiles.zone($0) }, isOpen: true)
+            zone: { ZoneFiles.zone($0) }, assumed: Catalogue.assumedFields, queryHint: Catalogue.queryHint)
     }
 }

@@ -60,7 +60,8 @@ public struct TouchPointsSource: Source {
         self.name = name
         self.connection = connection
         self.touchPoint = touchPoint
-        schema = TaskSchema(Self.standard + elements.map { .init($0.name, $0.type, path: String($0.id)) })
+        schema = TaskSchema(
+            Self.standard + elements.map { .init($0.name, $0.type, path: String($0.id)) }, roles: .init(created: "created"))
         let whom = Set(subjects).map { $0.map { String($0) } ?? "all" }.sorted()
         scope = Scope(
             instance: connection.instance, user: connection.username, kind: "touchpoints",
@@ -74,7 +75,7 @@ public struct TouchPointsSource: Source {
             guard let number = Int64(id) else {
                 throw ConnectorError(connection: source, setting: "fields.\(name)", "An element is named by its number.")
             }
-            guard TaskFields.isName(name), !standard.contains(where: { $0.name == name }) else {
+            guard FieldName.isValid(name), !standard.contains(where: { $0.name == name }) else {
                 throw ConnectorError(
                     connection: source, setting: "fields.\(name)",
                     "`\(name)` cannot be the name of an element's field: letters, digits and _, and none of "
@@ -86,7 +87,7 @@ public struct TouchPointsSource: Source {
         return elements
     }
 
-    public func list(from standing: Standing) async throws(Failure) -> Answer {
+    public func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         var pages: [Listing] = []
         for subject in subjects {
             let reply = try await send(.responses(of: touchPoint, subject: subject))

@@ -28,6 +28,9 @@ public struct HTTPRequest: Sendable, Hashable {
         self.init("GET", address, headers: headers, timeout: timeout)
     }
 
+    /// The most redirects followed for one request.
+    static let mostRedirects = 5
+
     /// Whether the request may change something.
     public var changesSomething: Bool { !["GET", "HEAD", "OPTIONS"].contains(method) }
 }

@@ -85,10 +85,10 @@ extension ItemReading {
     private static func fields(_ setting: JSON?, _ source: String) throws(ConnectorError) -> [(TaskSchema.Field, JSON.Path)] {
         var fields: [(field: TaskSchema.Field, path: JSON.Path)] = []
         func add(_ name: String, _ text: String, _ type: FieldType) throws(ConnectorError) {
-            guard TaskFields.isName(name) else {
+            guard FieldName.isValid(name) else {
                 throw ConnectorError(
                     connection: source, setting: "fields",
-                    "`\(name)` is not a field name (letters, digits and _ only): rename it, as in {\(TaskFields.asName(name)): \(name)}."
+                    "`\(name)` is not a field name (letters, digits and _ only): rename it, as in {\(FieldName.made(of: name)): \(name)}."
                 )
             }
             guard !fields.contains(where: { $0.field.name == name }) else {

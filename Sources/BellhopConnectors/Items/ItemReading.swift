@@ -30,7 +30,9 @@ public struct ItemReading: Sendable, Hashable {
         self.type = type
         self.className = className
         self.page = page
-        schema = TaskSchema(fields.map(\.field))
+        let names = Set(fields.map(\.field.name))
+        schema = TaskSchema(
+            fields.map(\.field), roles: .init(created: ["created_at", "created"].first(where: names.contains)))
         paths = fields.map(\.path)
     }
 

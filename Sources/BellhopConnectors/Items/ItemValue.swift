@@ -13,9 +13,24 @@ enum ItemValue {
         case (.double, .double(let number)?): .double(number)
         case (.bool, .bool(let flag)?): .bool(flag)
         case (.timestamp, let value?): time(value).map { .string($0.rfc3339) } ?? .null
-        case (.int, let value?), (.double, let value?), (.bool, let value?):
-            FieldValue(.string(text(value)))?.typed(type) ?? .null
+        case (.int, let value?), (.double, let value?), (.bool, let value?): typed(text(value), type)
         }
+    }
+
+    /// A text as a field of this type: a time is UTC without a zone, and a date alone its midnight.
+    static func typed(_ text: String, _ type: FieldType) -> JSON {
+        switch type {
+        case .text: .string(text)
+        case .int: Int64(ASCII.trimmed(text)).map { .int($0) } ?? .null
+        case .double: Double(ASCII.trimmed(text)).flatMap { $0.isFinite ? .double($0) : nil } ?? .null
+        case .bool: ["true", "1"].contains(text) ? .bool(true) : ["false", "0"].contains(text) ? .bool(false) : .null
+        case .timestamp: plainTime(text).map { .string($0.rfc3339) } ?? .null
+        }
+    }
+
+    /// Reads a time without a zone as UTC, and a date alone as its midnight.
+    static func plainTime(_ text: String) -> Timestamp? {
+        Timestamp(sql: text) ?? Timestamp(sql: text + " 00:00:00")
     }
 
     /// The value as text: numbers and booleans as written, null as empty, lists and objects as JSON.
@@ -38,7 +53,7 @@ enum ItemValue {
                 ? Timestamp(microseconds: Int64(number * 1000)) : Timestamp(microseconds: Int64(number * 1_000_000))
         case .string(let words):
             let text = String(ASCII.trimmed(words))
-            if let time = Timestamp(rfc3339: text) ?? FieldValue.time(text) ?? Timestamp(wcf: text) ?? Timestamp(httpDate: text) {
+            if let time = Timestamp(rfc3339: text) ?? plainTime(text) ?? Timestamp(wcf: text) ?? Timestamp(httpDate: text) {
                 return time
             }
             // `+0100` without its colon.

@@ -41,7 +41,7 @@ public struct AdapterSource: Source {
     /// The answer is all the information about an item.
     public var hidesChanges: Bool { false }
 
-    public func list(from standing: Standing) async throws(Failure) -> Answer {
+    public func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let listing = try await ask()
         return Answer(listing: listing, fingerprint: Fingerprint(content: listing.body))
     }

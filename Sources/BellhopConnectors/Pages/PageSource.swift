@@ -51,12 +51,12 @@ public struct PageSource: ProbedSource {
             query: Fingerprint(content: JSON.object(said).encoded(.sorted)).hex)
     }
 
-    public func list(from standing: Standing) async throws(Failure) -> Answer {
+    public func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let notices = await warm()
-        let validators = standing.answer == nil ? Validators() : Validators(standing.cursor)
+        let validators = lastPoll.answer == nil ? Validators() : Validators(lastPoll.cursor)
         guard let response = try await page(validators) else {
             return Answer(
-                listing: Listing(), coverage: .same, fingerprint: standing.answer ?? .zero, cursor: standing.cursor,
+                listing: Listing(), coverage: .same, fingerprint: lastPoll.answer ?? .zero, cursor: lastPoll.cursor,
                 notices: notices)
         }
         let snapshot = try snapshot(response)
@@ -156,7 +156,7 @@ public struct PageSource: ProbedSource {
         }
         let first = response.body.first { !" \t\r\n\u{FEFF}".utf8.contains($0) }
         if first == UInt8(ascii: "{"),
-            let words = RESTError.words(in: response.body, under: ["error"], hiding: secrets + host.hidden)
+            let words = ReportedError.words(in: response.body, under: ["error"], hiding: secrets + host.hidden)
         {
             throw Failure(
                 .serverError, .retry(after: nil),

@@ -38,24 +38,5 @@ struct FieldValue: Sendable, Hashable {
     }
 
     /// The value converted to this type. Empty and unreadable values are null, except for texts.
-    func typed(_ type: FieldType) -> JSON {
-        switch type {
-        case .text: .string(raw)
-        case .int: Int64(ASCII.trimmed(raw)).map { .int($0) } ?? .null
-        case .double: Double(ASCII.trimmed(raw)).flatMap { $0.isFinite ? .double($0) : nil } ?? .null
-        case .bool:
-            switch raw {
-            case "true", "1": .bool(true)
-            case "false", "0": .bool(false)
-            default: .null
-            }
-        case .timestamp where raw.isEmpty: .null
-        case .timestamp: Self.time(raw).map { .string($0.rfc3339) } ?? .null
-        }
-    }
-
-    /// Times are UTC without a zone; a date alone means its midnight.
-    static func time(_ text: String) -> Timestamp? {
-        Timestamp(serviceNow: text) ?? Timestamp(serviceNow: text + " 00:00:00")
-    }
+    func typed(_ type: FieldType) -> JSON { ItemValue.typed(raw, type) }
 }

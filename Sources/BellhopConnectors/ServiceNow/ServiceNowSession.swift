@@ -116,7 +116,7 @@ actor ServiceNowSession {
                 mayAddToken = false
                 if let token { csrfToken = token } else { proof = try await login.pass().headers }
                 if turn == .first { return .tokenWanted }
-            case .moved(let target) where turn == .replaying && hops < WebSession.mostRedirects:
+            case .moved(let target) where turn == .replaying && hops < HTTPRequest.mostRedirects:
                 hops += 1
                 call.target = target
             case .sessionExpired where mayLogIn, .unauthenticated where mayLogIn, .loginRequired where mayLogIn:

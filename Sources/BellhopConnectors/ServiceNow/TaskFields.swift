@@ -26,6 +26,18 @@ enum TaskFields {
         "assignment_group", "opened_by", "opened_at", "due_date", "sys_created_on", "sys_updated_on",
     ]
 
+    /// The fields of a task on an instance that nothing else is known of.
+    static let assumed = made(standard.map { TaskSchema.Field($0, type(of: $0), holdsID: target(of: $0) != nil) })
+
+    private static func made(_ fields: [TaskSchema.Field]) -> TaskSchema {
+        TaskSchema(
+            fields,
+            roles: TaskSchema.Roles(
+                bookkeeping: ["sys_updated_on", "sys_updated_by", "sys_mod_count"],
+                created: fields.first { $0.path == "sys_created_on" }?.name, title: "short_description",
+                className: "sys_class_name", customPrefixes: ["u_", "x_"]))
+    }
+
     private static let ints: Set<String> = [
         "priority", "urgency", "impact", "state", "severity", "incident_state", "escalation", "order", "reassignment_count",
         "reopen_count", "sys_mod_count",
@@ -77,8 +89,9 @@ enum TaskFields {
         }
         var fields: [TaskSchema.Field] = []
         func add(_ name: String, _ path: String) throws(ConnectorError) {
-            guard isName(name) else { throw problem("`\(name)` is not a field name: letters, digits and _ only.") }
-            guard !path.isEmpty, path.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ isName(String($0)) })
+            guard FieldName.isValid(name) else { throw problem("`\(name)` is not a field name: letters, digits and _ only.") }
+            guard !path.isEmpty,
+                path.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ FieldName.isValid(String($0)) })
             else {
                 throw problem("`\(path)` is not a path to a field.")
             }
@@ -94,7 +107,7 @@ enum TaskFields {
         }
         guard let setting else {
             for name in standard { try add(name, name) }
-            return TaskSchema(fields)
+            return made(fields)
         }
         for item in setting.asArray ?? [setting] {
             switch item {
@@ -111,18 +124,7 @@ enum TaskFields {
             }
         }
         guard !fields.isEmpty else { throw problem("A source needs at least one field.") }
-        return TaskSchema(fields)
-    }
-
-    /// A text turned into a valid field name.
-    static func asName(_ text: String) -> String {
-        let name = String(decoding: text.utf8.map { ASCII.isAlphanumeric($0) ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
-        return isName(name) ? name : "field_\(name)"
-    }
-
-    static func isName(_ text: String) -> Bool {
-        guard let first = text.utf8.first, !ASCII.isDigit(first) else { return false }
-        return text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }
+        return made(fields)
     }
 }
 

@@ -27,18 +27,18 @@ public struct TrackerSource: Source {
         reading = TaskReading(schema: schema, display: display) { connection.page(of: $0) }
     }
 
-    public func list(from standing: Standing) async throws(Failure) -> Answer {
+    public func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         var call = ServiceNowCall.tasks
         call.timeout = timeout
         let reply = try await connection.reading.send(call)
         let fingerprint = Fingerprint(content: reply.body)
-        let isSame = fingerprint == standing.answer
+        let isSame = fingerprint == lastPoll.answer
         var answer = Answer(
             listing: isSame ? Listing() : try listing(of: reply), coverage: isSame ? .same : .whole, fingerprint: fingerprint,
-            cursor: standing.cursor)
+            cursor: lastPoll.cursor)
         if let journal {
             let entries = try await journal.read(
-                from: standing.cursor?.value["journal"].flatMap(JournalCursor.init(json:)), among: standing.known, answer.listing,
+                from: lastPoll.cursor?.value["journal"].flatMap(JournalCursor.init(json:)), among: lastPoll.known, answer.listing,
                 at: reply.serverTime ?? connection.clock.now, touched: nil)
             answer.comments = entries.comments
             answer.notices = entries.notices

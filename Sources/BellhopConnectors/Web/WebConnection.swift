@@ -23,7 +23,7 @@ public struct WebConnection: Connection {
     /// The account's name, if the configuration has it.
     private(set) var username: String
     /// All credentials, to see whether two connections are the same user to the API.
-    let credentials: JSON
+    public let credentials: JSON
     let auth: WebAuth
     let session: WebSession
     /// The same origin without credentials: a request that it refuses proves that the login is accepted.
@@ -93,7 +93,7 @@ public struct WebConnection: Connection {
 
     /// The same connection with its name in its sources' scopes: needed if another connection with a different login would
     /// otherwise share them.
-    var named: WebConnection {
+    public var named: WebConnection? {
         var named = self
         named.username = username.isEmpty ? "(\(name))" : "\(username) (\(name))"
         return named

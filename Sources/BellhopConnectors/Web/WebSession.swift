@@ -17,9 +17,6 @@ final class WebSession: HTTPExchange {
     /// The tokens sent last, which an answer may echo.
     private let shown = Mutex<[String]>([])
 
-    /// The most redirects followed for one request.
-    static let mostRedirects = 5
-
     init(
         name: String, base: HTTPAddress, exchange: any HTTPExchange, auth: WebAuth, secrets: [String], notebook: any Notebook,
         clock: any AgentClock
@@ -101,7 +98,7 @@ final class WebSession: HTTPExchange {
                 throw failure(of: response, expecting: expected)
             }
             request.address = try next(response, from: request.address)
-            guard seen.insert(request.address).inserted, seen.count <= Self.mostRedirects + 1 else {
+            guard seen.insert(request.address).inserted, seen.count <= HTTPRequest.mostRedirects + 1 else {
                 throw Failure(.badAnswer, .retry(after: nil), "\(label) redirects in a loop.")
             }
         }

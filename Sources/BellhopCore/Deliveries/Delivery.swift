@@ -101,7 +101,7 @@ public struct TaskReference: Sendable, Hashable {
     public var title: String
     public var className: String
     public var url: String
-    /// The event subject: `INSTANCE/SYS_ID`.
+    /// The event subject: `INSTANCE/KEY`.
     public var subject: String
 
     public init(source: String, key: TaskKey, number: String, title: String, className: String, url: String, subject: String) {

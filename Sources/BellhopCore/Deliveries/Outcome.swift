@@ -10,7 +10,7 @@ public enum Outcome: Sendable, Hashable {
 public struct Receipt: Sendable, Hashable {
     /// One line for people, without secrets: `201, work note 7f3a…`.
     public var summary: String
-    /// Identifies what was created (a journal entry's sys_id), so that no other delivery claims it.
+    /// Identifies what was created (a journal entry's id), so that no other delivery claims it.
     public var reference: String?
 
     public init(_ summary: String, reference: String? = nil) {

@@ -14,7 +14,7 @@ public struct Event: Sendable, Hashable, Identifiable {
     public var type: EventType
     /// The source in bellhop.yaml that saw it; for a login the connection, for a schedule the rule.
     public var source: String
-    /// What it is about: `INSTANCE/SYS_ID` for a task, the same in every source that shows the task.
+    /// What it is about: `INSTANCE/KEY` for a task, the same in every source that shows the task.
     public var subject: String
     /// When it was observed.
     public var time: Timestamp

@@ -1,5 +1,5 @@
 extension JSON {
-    /// The path from a value to one inside it: `result.items[0].sys_id`.
+    /// The path from a value to one inside it: `result.items[0].id`.
     ///
     /// A member whose name contains a dot or a bracket cannot be written as text; build its path from steps.
     public struct Path: Sendable, Hashable {

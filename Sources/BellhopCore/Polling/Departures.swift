@@ -1,21 +1,20 @@
-/// What happened to unlisted tasks, according to their own records: which have left, and which still exist.
+/// Which unlisted tasks have left and which still exist, according to their own records.
 public struct Departures: Sendable, Hashable {
     /// Those that have left, as far as is known.
     public private(set) var gone: [TaskKey] = []
-    /// Those that stay known: they exist according to their records, their state is unknown, or they are queried at the next
-    /// poll.
+    /// Those that stay known: they exist, their state is unknown, or they are asked for at a later poll.
     public private(set) var kept: [TaskKey]
     /// How many exist according to their records.
     public private(set) var remaining = 0
-    /// True for a list that is empty or may be cut off where no record said anything that agrees with it: the account may have lost its
-    /// rights, or the server its rows.
+    /// True if no record confirms a list that is empty or may be cut off: the account may have lost its rights, or the server its
+    /// rows.
     public private(set) var isUnproved = false
 
     /// - Parameters:
     ///   - asked: those whose records were asked for.
     ///   - waiting: those that are asked for at another poll.
-    ///   - isListEmpty: whether the list had no task at all. One that lacks a task which is there is a false one, and then only what a record
-    ///     says counts.
+    ///   - isListEmpty: whether the list had no task at all. If one of its tasks still exists, the list is false, and only
+    ///     records count.
     ///   - mayBeCut: whether the list may lack its end.
     public init(
         asked: [TaskKey], waiting: [TaskKey] = [], details: Details, isListEmpty: Bool, mayBeCut: Bool = false
@@ -36,7 +35,7 @@ public struct Departures: Sendable, Hashable {
         isUnproved = (isListEmpty || mayBeCut) && remaining == 0 && !isAnswered && !gone.isEmpty
     }
 
-    /// What a person should know of a list that lacks tasks which are there.
+    /// A notice about a list that lacks existing tasks; nil if it lacks none.
     /// - Parameters:
     ///   - source: the source's name.
     ///   - isListEmpty: whether the list had no task at all.

@@ -13,19 +13,12 @@ public struct EmptyBaseline: Sendable, Hashable {
 
     /// The appearing tasks that probably existed before, hidden by the empty list; empty if few appeared. A task created in the
     /// second of the empty list or later is new.
-    public func hidden(among tasks: [Snapshot]) -> Set<TaskKey> {
+    /// - Parameter created: the field that says when a task was created, if there is one.
+    public func hidden(among tasks: [Snapshot], created: String?) -> Set<TaskKey> {
         let second = Timestamp(seconds: since.seconds)
-        let old = tasks.filter { task in task.created.map { $0 < second } ?? true }
-        return old.count > Self.few ? Set(old.map(\.key)) : []
-    }
-}
-
-extension Snapshot {
-    /// When the task was created, if a field says so.
-    fileprivate var created: Timestamp? {
-        for name in ["sys_created_on", "created_at", "created"] {
-            if let time = fields[name]?.asString.flatMap({ Timestamp(rfc3339: $0) }) { return time }
+        let old = tasks.filter { task in
+            created.flatMap { task.fields[$0]?.asString }.flatMap { Timestamp(rfc3339: $0) }.map { $0 < second } ?? true
         }
-        return nil
+        return old.count > Self.few ? Set(old.map(\.key)) : []
     }
 }

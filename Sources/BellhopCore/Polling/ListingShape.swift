@@ -1,7 +1,7 @@
 /// Where an answer has its records, and what identifies one.
 ///
 /// At the path is either an array of records or an object whose members are such arrays: the groups, as in
-/// `{"result": {"Incident": [{…}], "Catalog Task": [{…}]}}`. An empty object is an empty list. Names on the path to the records,
+/// `{"orders": {"Open": [{…}], "Paid": [{…}]}}`. An empty object is an empty list. Names on the path to the records,
 /// and those of groups, must be unique.
 public struct ListingShape: Sendable, Hashable {
     /// The path from the answer to its records.
@@ -18,9 +18,6 @@ public struct ListingShape: Sendable, Hashable {
         self.key = key
         self.mayHaveGroups = mayHaveGroups
     }
-
-    /// The form of the Task Tracker and the Table API: `result`, and `sys_id` in each record.
-    public static let serviceNow = ListingShape(items: JSON.Path(keys: ["result"]), key: ["sys_id"])
 
     /// How deep a record may be nested.
     static let depthLimit = JSONTape.defaultDepth

@@ -21,8 +21,7 @@ public struct StormGuard: Sendable, Hashable {
     /// busy source must not be held forever.
     public var mostPolls: Int
 
-    /// How many tasks may change in the same fields at once: the longest page of a list in ServiceNow, so the most that a person
-    /// changes by hand.
+    /// How many tasks may change in the same fields at once: about the most that a person changes by hand.
     public var mostAlike: Int
 
     /// When a second look at a doubtful result counts: most errors are over by then.
@@ -42,12 +41,12 @@ public struct StormGuard: Sendable, Hashable {
     /// previous poll was held with the same result, or if it is the last of ``mostPolls`` in a row.
     /// - Parameters:
     ///   - previous: the previous poll's held result, if any.
-    ///   - isSecondReading: whether this is the list that was read again at once.
+    ///   - isSecondList: whether this is the list that was read again at once.
     ///   - coverage: how much the listing covers.
     ///   - isBaseline: whether this is the source's first poll, which has nothing to compare with.
     public func decide(
         known: KnownTasks, listing: Listing, coverage: Answer.Coverage = .whole, comparison: Comparison, previous: HeldResult?,
-        isSecondReading: Bool, isBaseline: Bool, at now: Timestamp
+        isSecondList: Bool, isBaseline: Bool, at now: Timestamp
     ) -> Decision {
         guard !isBaseline, !comparison.isEmpty else { return .accept }
         let isWhole = coverage == .whole
@@ -58,7 +57,7 @@ public struct StormGuard: Sendable, Hashable {
         guard mostAreGone || mostAreNew || isSuddenlyEmpty else { return .accept }
         let result = HeldResult(known: known.count, listing: listing, comparison: comparison, after: previous, at: now)
         if result.fingerprint == previous?.fingerprint || result.polls >= mostPolls { return .accept }
-        if isSuddenlyEmpty, !isSecondReading { return .readAgain }
+        if isSuddenlyEmpty, !isSecondList { return .readAgain }
         return mayHold && (mostAreGone || mostAreNew) ? .hold(result) : .accept
     }
 
@@ -85,8 +84,8 @@ public struct StormGuard: Sendable, Hashable {
         return .hold(result)
     }
 
-    /// What stays held of an accepted list that lacks tasks which are kept all the same; nil where these are few.
-    /// - Parameter listed: How many tasks the list had.
+    /// What stays held after an accepted list that lacks existing tasks; nil if these are few.
+    /// - Parameter listed: how many tasks the list had.
     public func stillHeld(of departures: Departures, listed: Int, previous: HeldResult?, at now: Timestamp) -> HeldResult? {
         let known = listed + departures.kept.count
         guard mayHold, areMost(departures.kept.count, of: known) else { return nil }

@@ -1,4 +1,4 @@
-/// The identity of a record in its source, such as its `sys_id`.
+/// The identity of a record in its source.
 ///
 /// A key of 32 lowercase hexadecimal digits takes 16 bytes and no allocation; any other is stored as text. The form depends only
 /// on the text, so that equal texts are equal keys. Keys are ordered by their UTF-8 bytes.
@@ -28,7 +28,7 @@ public struct TaskKey: Sendable {
         storage = .digits(high: words.high, low: words.low)
     }
 
-    /// Whether it is 32 lowercase hexadecimal digits, like a `sys_id`; makes no text.
+    /// Whether it is 32 lowercase hexadecimal digits; makes no text.
     public var isDigits: Bool {
         switch storage {
         case .digits: true

@@ -10,7 +10,7 @@ public struct RuleSurroundings: Sendable {
         /// The user whose tasks these are: `user` in expressions.
         public var user: String
         public var shows: RecordKind
-        /// Whether it reports what is added to the journals of its tasks.
+        /// Whether it reports new journal entries of its tasks.
         public var journal: Ability
         /// Whether its tasks have labels in addition to values.
         public var labels: Ability
@@ -64,10 +64,18 @@ public struct RuleSurroundings: Sendable {
     public var zone: @Sendable (String) -> TimeZoneTable?
     /// Why a rule must not write to a file at this path, as the end of a sentence; nil if it may.
     public var fileRefusal: @Sendable (String) -> String?
-    /// True without a configuration: rules may name any source and any receiver, and tasks have the built-in fields.
-    public var isOpen: Bool
+    /// The fields assumed of every task without a configuration; nil with one.
+    public var assumed: TaskSchema?
+    /// Without a configuration rules may name any source and any receiver.
+    public var isOpen: Bool { assumed != nil }
+    public var queryHint: QueryHint
     /// The largest content of one delivery, in bytes.
     public var largestDelivery: Int
+
+    /// Recognizes a text in a system's own query language where an expression is expected, and says where it belongs.
+    /// - Parameter type: the type of a field; nil if unknown.
+    public typealias QueryHint =
+        @Sendable (_ text: String, _ type: (String) -> FieldType?) -> (message: String, help: String)?
 
     /// The default.
     public static let largestDelivery = 256_000
@@ -75,8 +83,8 @@ public struct RuleSurroundings: Sendable {
     public init(
         sources: [SourceFacts], connections: [ConnectionFacts], actions: [ActionManifest], timeZone: TimeZoneTable,
         timeZoneName: String, zone: @escaping @Sendable (String) -> TimeZoneTable?,
-        fileRefusal: @escaping @Sendable (String) -> String? = { _ in nil }, isOpen: Bool = false,
-        events: EventCatalogue = .builtIn, largestDelivery: Int = RuleSurroundings.largestDelivery
+        fileRefusal: @escaping @Sendable (String) -> String? = { _ in nil }, assumed: TaskSchema? = nil,
+        queryHint: @escaping QueryHint = { _, _ in nil }, events: EventCatalogue = .builtIn, largestDelivery: Int = RuleSurroundings.largestDelivery
     ) {
         self.sources = sources
         self.connections = connections
@@ -86,7 +94,8 @@ public struct RuleSurroundings: Sendable {
         self.timeZoneName = timeZoneName
         self.zone = zone
         self.fileRefusal = fileRefusal
-        self.isOpen = isOpen
+        self.assumed = assumed
+        self.queryHint = queryHint
         self.largestDelivery = largestDelivery
     }
 }

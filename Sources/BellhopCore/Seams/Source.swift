@@ -22,7 +22,7 @@ public protocol Source: Sendable {
     func prepare(offline: Bool) async
 
     /// The current records, cheaply: keys and fingerprints. As much as its coverage says, or an error.
-    func list(from standing: Standing) async throws(Failure) -> Answer
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer
 
     /// Reads the details that the comparison requires. Keys not in `listing` have left it: the result says why.
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details
@@ -50,8 +50,8 @@ public struct Cursor: Sendable, Hashable {
     public init(_ value: JSON) { self.value = value }
 }
 
-/// The state of a source after its last stored poll.
-public struct Standing: Sendable {
+/// What the last stored poll of a source left.
+public struct LastPoll: Sendable {
     public var cursor: Cursor?
     /// Of the last answer: one with the same fingerprint need not be scanned. Nil if the next one must be.
     public var answer: Fingerprint?
@@ -83,12 +83,12 @@ public struct Answer: Sendable {
     public var fingerprint: Fingerprint
     /// Where the next poll starts.
     public var cursor: Cursor?
-    /// Where the next poll starts instead when a known task that a whole listing lacks turns out to be there, so that the listing was not
-    /// whole; nil where the next poll reads everything anyway.
+    /// Where the next poll starts instead if a known task that a whole listing lacks is still there, so that the listing was not
+    /// whole; nil if the next poll reads everything anyway.
     public var cursorIfIncomplete: Cursor?
-    /// True when the listing may have been cut off: what it lacks has left only when a listing still lacks it minutes later.
+    /// Whether the listing may be cut off: a task that it lacks has left only if a listing still lacks it minutes later.
     public var mayBeCut = false
-    /// What was added to the journals of tasks, oldest first; of tasks that nobody knows too.
+    /// New journal entries, oldest first; those of unknown tasks too.
     public var comments: [TaskComment]
     /// How much older than the poll its content may be.
     public var lag: Duration

@@ -16,7 +16,7 @@ public protocol Store: Notebook {
     func comments(on subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [WrittenComment]]
     /// T1.
     func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult
-    /// Keeps how polls are going when there is no poll to commit, with what it has to tell, and the rest that was asked for, if any.
+    /// Stores the health of a source without a poll, its events, and the rest that it asked for, if any.
     func setHealth(
         _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverRest?
     ) async throws(StoreError)

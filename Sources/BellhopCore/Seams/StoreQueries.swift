@@ -6,7 +6,7 @@ public struct EventQuery: Sendable, Hashable {
     public var through: Int64?
     public var types: [EventType]
     public var sources: [String]
-    /// A subject, or the end of one (a sys_id), or a task's number.
+    /// A subject, or the end of one (a task's key), or a task's number.
     public var task: String?
     /// An id or its beginning.
     public var id: String?

@@ -15,9 +15,6 @@ public enum Change: Sendable, Hashable {
         }
     }
 
-    /// Fields that every write changes, and that are therefore ignored.
-    public static let bookkeeping: Set<String> = ["sys_updated_on", "sys_updated_by", "sys_mod_count"]
-
     /// Whether two values of a field are equal, although the type of one may have been learnt later: the text `3` that becomes
     /// the number 3 has not changed.
     static func isSame(_ from: JSON, _ to: JSON) -> Bool {
@@ -43,12 +40,13 @@ public enum Change: Sendable, Hashable {
 
     /// A time in the form of a source or of a record.
     private static func moment(_ text: String) -> Timestamp? {
-        Timestamp(rfc3339: text) ?? Timestamp(serviceNow: text) ?? Timestamp(serviceNow: text + " 00:00:00")
+        Timestamp(rfc3339: text) ?? Timestamp(sql: text) ?? Timestamp(sql: text + " 00:00:00")
     }
 
     /// The relevant difference between two snapshots, or nil. A field declared in only one of them is not a change: the
     /// configuration changed, not the task. Labels alone never count: they depend on the user's language.
-    public init?(from before: Snapshot, to after: Snapshot) {
+    /// - Parameter ignored: fields whose changes mean nothing.
+    public init?(from before: Snapshot, to after: Snapshot, ignoring ignored: Set<String>) {
         var changes: [FieldChange] = []
         func compare(_ name: String, _ from: JSON, _ to: JSON) {
             if !Change.isSame(from, to) { changes.append(FieldChange(field: name, from: from, to: to)) }
@@ -60,8 +58,8 @@ public enum Change: Sendable, Hashable {
         let isRead = !before.className.isEmpty && !after.className.isEmpty
         if isRead {
             compare("class", .string(before.className), .string(after.className))
-            // A title is reported as `title` and, if the source declares it, as `short_description`: a rule may use either.
-            for (name, to) in after.fields where !Change.bookkeeping.contains(name) && name != "number" {
+            // A title is reported as `title` and, if the source declares it, as its own field: a rule may use either.
+            for (name, to) in after.fields where !ignored.contains(name) && name != "number" {
                 if let from = before.fields[name] { compare(name, from, to) }
             }
         }

@@ -4,7 +4,7 @@ public struct Scope: Sendable, Hashable {
     public var instance: String
     /// The user whose view of the instance this is; empty if the connection has no user.
     public var user: String
-    /// The kind of source as in bellhop.yaml: `tracker`, `table`, …
+    /// The kind of source as in bellhop.yaml: `table`, `rest`, …
     public var kind: String
     /// The query in the source's canonical form; empty for a source without variants.
     public var query: String

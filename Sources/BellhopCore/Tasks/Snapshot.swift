@@ -1,12 +1,12 @@
 /// A task as a source saw it at one moment: the common properties, and the fields its source declares.
 public struct Snapshot: Sendable, Hashable {
-    /// The record's identity in its instance (the sys_id), never a number that people could reuse.
+    /// The record's identity in its instance, never a number that people could reuse.
     public var key: TaskKey
     public var number: String
     public var title: String
     /// The kind of task as people read it, in the user's language.
     public var type: String
-    /// The record's table (`incident`): the same in every language, for conditions. Empty if it could not be read.
+    /// The kind of record (`incident`): the same in every language, for conditions. Empty if it could not be read.
     public var className: String
     /// The page where a person opens the task; made from the instance's address, never taken from an answer.
     public var url: String

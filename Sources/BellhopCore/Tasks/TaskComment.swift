@@ -15,7 +15,7 @@ public struct TaskComment: Sendable, Hashable {
     public var text: String
     /// The author's user name, or the display name if the journal itself cannot be read; empty if uncertain.
     public var author: String
-    /// Its journal, as named by the source's `journal:`: `comments` or `work_notes`.
+    /// Its journal, as named by the source's `journal:`.
     public var kind: String
     public var time: Timestamp
     public var authorship: Authorship

@@ -5,6 +5,30 @@ public enum FieldType: String, Sendable, Hashable, CaseIterable {
 
 /// The fields a source declares, in order, with their types: conditions are checked against them.
 public struct TaskSchema: Sendable, Hashable {
+    /// What a source knows about its fields besides their types.
+    public struct Roles: Sendable, Hashable {
+        /// Fields that every write changes, and whose changes are therefore ignored.
+        public var bookkeeping: Set<String>
+        /// The field that says when a task was created, which `task.created` reads too.
+        public var created: String?
+        /// The fields of the record that a task's title and class come from.
+        public var title: String?
+        public var className: String?
+        /// How the names of fields begin that customers add: a field with such a name may exist.
+        public var customPrefixes: [String]
+
+        public init(
+            bookkeeping: Set<String> = [], created: String? = nil, title: String? = nil, className: String? = nil,
+            customPrefixes: [String] = []
+        ) {
+            self.bookkeeping = bookkeeping
+            self.created = created
+            self.title = title
+            self.className = className
+            self.customPrefixes = customPrefixes
+        }
+    }
+
     public struct Field: Sendable, Hashable {
         /// The name in conditions and in `task.fields`.
         public var name: String
@@ -59,8 +83,15 @@ public struct TaskSchema: Sendable, Hashable {
     }
 
     public var fields: [Field]
+    public var roles: Roles
 
-    public init(_ fields: [Field]) { self.fields = fields }
+    public init(_ fields: [Field], roles: Roles = Roles()) {
+        self.fields = fields
+        self.roles = roles
+    }
 
     public subscript(name: String) -> Field? { fields.first { $0.name == name } }
+
+    /// The declared field that says when a task was created.
+    public var created: Field? { roles.created.flatMap { self[$0] } }
 }

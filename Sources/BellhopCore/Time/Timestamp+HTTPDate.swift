@@ -1,5 +1,5 @@
 extension Timestamp {
-    /// Parses an HTTP date in all forms of RFC 9110 §5.6.7, and with dashes as in ServiceNow's cookies; nil if invalid.
+    /// Parses an HTTP date in all forms of RFC 9110 §5.6.7, and with dashes as in some cookies; nil if invalid.
     ///
     /// `Sun, 06 Nov 1994 08:49:37 GMT`, `Sunday, 06-Nov-94 08:49:37 GMT`, `Sun Nov 6 08:49:37 1994`, `Sun, 06-Nov-1994 08:49:37
     /// GMT`. The weekday is not checked against the date.

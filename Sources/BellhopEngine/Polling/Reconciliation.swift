@@ -6,7 +6,7 @@ struct Reconciliation {
     var removed: [PollCommit.RemovedTask] = []
     var events: [Event] = []
 
-    /// The inputs of the decision besides the readings.
+    /// The inputs of the decision besides the tasks that were read.
     struct Evidence {
         var source: String
         var scope: Scope
@@ -14,6 +14,8 @@ struct Reconciliation {
         var now: Timestamp
         /// False for the first poll ever.
         var hasBaseline: Bool
+        /// Fields whose changes mean nothing.
+        var bookkeeping: Set<String> = []
         /// True if the tasks of the first poll cause events too.
         var emitsInitial: Bool
         /// Tasks that existed when the first list was empty: they are not new.
@@ -31,58 +33,58 @@ struct Reconciliation {
         var written: [String: [WrittenComment]] = [:]
     }
 
-    /// - Parameter readings: those that equal what is stored are skipped.
-    init(_ evidence: Evidence, _ readings: [Reading]) {
+    /// - Parameter read: those that equal what is stored are skipped.
+    init(_ evidence: Evidence, _ read: [ReadTask]) {
         if evidence.shows == .page {
-            for reading in readings where !reading.isAsKept { reconcile(page: reading, evidence) }
+            for task in read where !task.isAsStored { reconcile(page: task, evidence) }
             return
         }
-        if !evidence.hasBaseline { present.reserveCapacity(readings.count) }
-        for reading in readings where !reading.isAsKept { reconcile(reading, evidence) }
-        if !evidence.comments.isEmpty { comment(evidence, readings) }
+        if !evidence.hasBaseline { present.reserveCapacity(read.count) }
+        for task in read where !task.isAsStored { reconcile(task, evidence) }
+        if !evidence.comments.isEmpty { comment(evidence, read) }
         for key in evidence.gone { depart(key, evidence) }
     }
 
-    private mutating func reconcile(_ reading: Reading, _ evidence: Evidence) {
-        let key = reading.key
+    private mutating func reconcile(_ task: ReadTask, _ evidence: Evidence) {
+        let key = task.key
         var generation: Int64 = 1
         if let before = evidence.remembered[key] {
-            let after = reading.text.snapshot
+            let after = task.text.snapshot
             generation = before.generation
             if let removed = before.removed {
                 generation += 1
                 emit(.taskReturned(after, removed: removed, in: evidence.source), key, generation, evidence)
-            } else if case .changed(let changes)? = Change(from: before.snapshot, to: after) {
+            } else if case .changed(let changes)? = Change(from: before.snapshot, to: after, ignoring: evidence.bookkeeping) {
                 generation += 1
                 emit(
                     .taskChanged(after, before: before.snapshot, changes, in: evidence.source), key, generation, evidence)
             }
         } else if evidence.hasBaseline && !evidence.hidden.contains(key) || evidence.emitsInitial {
-            emit(.taskCreated(reading.text.snapshot, in: evidence.source), key, generation, evidence)
+            emit(.taskCreated(task.text.snapshot, in: evidence.source), key, generation, evidence)
         }
-        keep(reading, generation, evidence)
+        keep(task, generation, evidence)
     }
 
-    private mutating func keep(_ reading: Reading, _ generation: Int64, _ evidence: Evidence) {
+    private mutating func keep(_ task: ReadTask, _ generation: Int64, _ evidence: Evidence) {
         present.append(
             PollCommit.PresentTask(
-                text: reading.text, listed: reading.listed, content: reading.content, generation: generation,
-                refreshed: reading.refreshed(at: evidence.now)))
+                text: task.text, listed: task.listed, content: task.content, generation: generation,
+                refreshed: task.refreshed(at: evidence.now)))
     }
 
     /// A page is not created or removed as tasks are: it always exists, and its text changes.
-    private mutating func reconcile(page reading: Reading, _ evidence: Evidence) {
-        let after = reading.text.snapshot
+    private mutating func reconcile(page task: ReadTask, _ evidence: Evidence) {
+        let after = task.text.snapshot
         var generation: Int64 = 1
-        if let before = evidence.remembered[reading.key] {
+        if let before = evidence.remembered[task.key] {
             generation = before.generation
             let was = before.snapshot.pageText
             if was != after.pageText {
                 generation += 1
-                emit(.pageChanged(after, before: was, in: evidence.source), reading.key, generation, evidence)
+                emit(.pageChanged(after, before: was, in: evidence.source), task.key, generation, evidence)
             }
         }
-        keep(reading, generation, evidence)
+        keep(task, generation, evidence)
     }
 
     private mutating func depart(_ key: TaskKey, _ evidence: Evidence) {
@@ -96,10 +98,10 @@ struct Reconciliation {
     }
 
     /// Emits comments, with their tasks as of this poll.
-    private mutating func comment(_ evidence: Evidence, _ readings: [Reading]) {
-        let read = Dictionary(readings.map { ($0.key, $0.text) }) { _, last in last }
+    private mutating func comment(_ evidence: Evidence, _ read: [ReadTask]) {
+        let texts = Dictionary(read.map { ($0.key, $0.text) }) { _, last in last }
         for comment in evidence.comments {
-            guard let task = read[comment.task]?.snapshot ?? evidence.remembered[comment.task]?.snapshot else { continue }
+            guard let task = texts[comment.task]?.snapshot ?? evidence.remembered[comment.task]?.snapshot else { continue }
             let subject = evidence.scope.subject(of: comment.task)
             let ours = evidence.written[subject, default: []]
                 .compactMap { written in written.match(comment).map { (match: $0, hop: written.hop) } }

@@ -183,7 +183,7 @@ extension Event {
             }
         }
         // The title appears once, by the name that every task has for it.
-        return changes.filter { !($0.key == "short_description" && changes["title"] != nil) }
+        return changes.filter { $0.key == "title" || $0.value != changes["title"] }
             .map { "\($0.key): \(words($0.value[.from])) → \(words($0.value[.to]))" }.joined(separator: ", ")
     }
 }

@@ -24,7 +24,7 @@ public struct ExpressionBench: Sendable {
     public init(_ surroundings: RuleSurroundings, subject: Subject = .nothing) {
         self.surroundings = surroundings
         self.subject = subject
-        let cache = SharedNameCache(isOpen: surroundings.isOpen, hasEvent: subject != .nothing)
+        let cache = SharedNameCache(surroundings, hasEvent: subject != .nothing)
         let shared = cache.names(for: Self.sources(of: subject, in: surroundings))
         let events =
             subject.type.map { [surroundings.events[$0] ?? EventDefinition($0, "", from: .outside, [], isOpen: true)] } ?? []
@@ -37,7 +37,7 @@ public struct ExpressionBench: Sendable {
         of subject: Subject, in surroundings: RuleSurroundings
     ) -> [RuleSurroundings.SourceFacts] {
         let name = subject.source
-        if surroundings.isOpen { return [.assumed(name ?? "")] }
+        if surroundings.isOpen { return [surroundings.assumedSource(name ?? "")] }
         let its = surroundings.taskSources.filter { $0.name == name }
         return its.isEmpty ? surroundings.taskSources : its
     }

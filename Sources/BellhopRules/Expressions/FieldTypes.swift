@@ -7,10 +7,15 @@ struct FieldTypes: Sendable {
     /// The types on which all declaring sources agree.
     private var agreed: [String: FieldType] = [:]
     private var disputed: Set<String> = []
+    /// The field behind `task.created`, by source; of a source that is not named the assumed one.
+    private var created: [String: String] = [:]
+    private var assumedCreated: String?
 
-    init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool) {
-        for source in sources { add(source.schema, of: source.name) }
-        if isOpen { add(.assumed, of: "") }
+    init(_ surroundings: RuleSurroundings) {
+        for source in surroundings.sources { add(source.schema, of: source.name) }
+        guard let assumed = surroundings.assumed else { return }
+        add(assumed, of: "")
+        assumedCreated = assumed.roles.created
     }
 
     private mutating func add(_ schema: TaskSchema, of source: String) {
@@ -20,12 +25,12 @@ struct FieldTypes: Sendable {
             if let other = agreed[field.name], other != field.type { disputed.insert(field.name) }
             agreed[field.name] = field.type
         }
-        for (name, meant) in Snapshot.fieldAliases where types[name] == nil {
-            guard let type = types[meant] else { continue }
-            types[name] = type
-            if let other = agreed[name], other != type { disputed.insert(name) }
-            agreed[name] = agreed[name] ?? type
+        if let field = schema.created, types[Snapshot.created] == nil {
+            types[Snapshot.created] = field.type
+            if let other = agreed[Snapshot.created], other != field.type { disputed.insert(Snapshot.created) }
+            agreed[Snapshot.created] = agreed[Snapshot.created] ?? field.type
         }
+        created[source] = schema.roles.created
         bySource[source] = types
     }
 
@@ -37,6 +42,13 @@ struct FieldTypes: Sendable {
         disputed.contains(field) ? bySource[source]?[field] : agreed[field]
     }
 
+    /// The value of a field, which is looked up first where the previous task had it.
+    func value(of name: String, in fields: JSON.Object, of source: String, near place: inout Int) -> JSON? {
+        if let value = fields.value(of: name, near: &place) { return value }
+        guard name == Snapshot.created, let name = created[source] ?? assumedCreated else { return nil }
+        return fields[name]
+    }
+
     /// A field's value, converted to the type that its source declares.
     func value(_ json: JSON?, of field: String, in source: String) -> Value {
         if let type = type(of: field, in: source) { return Value(json, as: type) }
@@ -45,36 +57,20 @@ struct FieldTypes: Sendable {
 }
 
 extension Snapshot {
-    /// Short names for fields of the record, unless the source declares that name: `created`, as the tracker calls it.
-    static let fieldAliases = ["created": "sys_created_on"]
-
-    /// A declared field's value by its name or a short name for it.
-    static func field(_ name: String, of fields: JSON.Object) -> JSON? {
-        if let value = fields[name] { return value }
-        return fieldAliases[name].flatMap { fields[$0] }
-    }
-
-    /// The same, looked up first where the previous task had it.
-    static func field(_ name: String, of fields: JSON.Object, near place: inout Int) -> JSON? {
-        fields.value(of: name, near: &place) ?? fieldAliases[name].flatMap { fields[$0] }
-    }
+    /// The short name for the field that says when a task was created, unless the source declares a field of this name.
+    static let created = "created"
 }
 
 extension TaskSchema {
-    /// The fields assumed without a configuration: the default fields of a ServiceNow source.
-    static let assumed = TaskSchema([
-        Field("number", .text), Field("short_description", .text), Field("sys_class_name", .text), Field("priority", .int),
-        Field("urgency", .int), Field("impact", .int), Field("state", .int), Field("active", .bool),
-        Field("assigned_to", .text, holdsID: true),
-        Field("assignment_group", .text, holdsID: true), Field("opened_by", .text, holdsID: true), Field("opened_at", .timestamp),
-        Field("due_date", .timestamp),
-        Field("sys_created_on", .timestamp), Field("sys_updated_on", .timestamp),
-    ])
+    /// Whether a field may exist although it is not declared.
+    func isCustom(_ field: String) -> Bool { roles.customPrefixes.contains(where: field.hasPrefix) }
 }
 
-extension RuleSurroundings.SourceFacts {
+extension RuleSurroundings {
     /// A source as assumed without a configuration.
-    static func assumed(_ name: String) -> Self {
-        Self(name: name, kind: "", connection: name, schema: .assumed, scope: Scope.ID(text: "assumed/" + name), user: "")
+    func assumedSource(_ name: String) -> SourceFacts {
+        SourceFacts(
+            name: name, kind: "", connection: name, schema: assumed ?? TaskSchema([]), scope: Scope.ID(text: "assumed/" + name),
+            user: "")
     }
 }

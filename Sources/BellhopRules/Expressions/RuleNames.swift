@@ -9,6 +9,7 @@ struct RuleNames {
     let sources: [RuleSurroundings.SourceFacts]
     /// The types of events the rule is for.
     let events: [EventDefinition]
+    let queryHint: RuleSurroundings.QueryHint
     /// The name of the rule's time zone: `zone` in expressions.
     let zone: String
     /// What the rule's own values need.
@@ -25,6 +26,7 @@ struct RuleNames {
         environment = base.environment
         types = base.types
         sources = base.sources
+        queryHint = base.queryHint
         self.events = events
         self.zone = zone
         environment.declare(.init("zone", .string, scope: zone))
@@ -64,10 +66,15 @@ struct SharedNames: Sendable {
     let environment: Environment
     let types: TaskTypes
     let sources: [RuleSurroundings.SourceFacts]
+    let queryHint: RuleSurroundings.QueryHint
 
     /// - Parameter hasEvent: false if only the sources' tasks can be read.
-    init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool, on base: Environment, hasEvent: Bool = true) {
+    init(
+        _ sources: [RuleSurroundings.SourceFacts], isOpen: Bool, queryHint: @escaping RuleSurroundings.QueryHint,
+        on base: Environment, hasEvent: Bool = true
+    ) {
         self.sources = sources
+        self.queryHint = queryHint
         types = TaskTypes(sources, isOpen: isOpen)
         var environment = base
         environment.declare(.init("tasks", .list(.object(types.task)), scope: Self.scope(of: sources)))
@@ -104,7 +111,7 @@ final class SharedNameCache: Sendable {
     }
 
     let base: Environment
-    private let isOpen: Bool
+    private let surroundings: RuleSurroundings
     private let hasEvent: Bool
     private let made = Mutex(Made())
 
@@ -112,8 +119,8 @@ final class SharedNameCache: Sendable {
     var groups: [String: TaskGroup] { made.withLock(\.groups) }
 
     /// - Parameter hasEvent: false if expressions have no event.
-    init(isOpen: Bool, hasEvent: Bool = true) {
-        self.isOpen = isOpen
+    init(_ surroundings: RuleSurroundings, hasEvent: Bool = true) {
+        self.surroundings = surroundings
         self.hasEvent = hasEvent
         base = SharedNames.base(hasEvent: hasEvent)
     }
@@ -122,7 +129,8 @@ final class SharedNameCache: Sendable {
         let scope = SharedNames.scope(of: sources)
         return made.withLock { made in
             if let names = made.names[scope] { return names }
-            let names = SharedNames(sources, isOpen: isOpen, on: base, hasEvent: hasEvent)
+            let names = SharedNames(
+                sources, isOpen: surroundings.isOpen, queryHint: surroundings.queryHint, on: base, hasEvent: hasEvent)
             made.names[scope] = names
             made.groups[scope] = TaskGroup(
                 sources: sources.map { ($0.name, $0.scope) }, user: sources.first?.user ?? "", type: names.types.task)

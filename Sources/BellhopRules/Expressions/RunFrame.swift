@@ -88,11 +88,13 @@ final class RunFrame: Resolver {
         guard let task = snapshot, task.key == target.key else {
             throw RenderFailure("`unless_changed` works only on the event's own task, but this writes to another")
         }
-        var seen: JSON.Object = ["short_description": .string(task.title)]
+        let schema = facts.schemas[event.source] ?? facts.assumed
+        var seen: JSON.Object = [:]
+        if let title = schema?.roles.title { seen[title] = .string(task.title) }
         // A task known only from the listing has no fields.
         if task.className.isEmpty { return seen }
-        for (name, value) in task.fields where !Change.bookkeeping.contains(name) {
-            seen[facts.paths[source]?[name] ?? name] = value
+        for (name, value) in task.fields where schema?.roles.bookkeeping.contains(name) != true {
+            seen[schema?[name]?.path ?? name] = value
         }
         return seen
     }
@@ -124,7 +126,7 @@ final class RunFrame: Resolver {
         case .field(let name, let type):
             readTask()
             guard taskMembers != nil else { return nil }
-            let value = taskFields.flatMap { Snapshot.field(name, of: $0, near: &member) }
+            let value = taskFields.flatMap { facts.types.value(of: name, in: $0, of: source, near: &member) }
             if let type = type ?? facts.types.type(of: name, in: source) { return Value(value, as: type) }
             return value.map { Value($0) } ?? .null
         case .label(let name):
@@ -208,8 +210,9 @@ struct RunFacts: Sendable {
     var connections: [String: String]
     /// The connections that sources read from.
     var readConnections: Set<String>
-    /// The paths of each source's fields in its records.
-    var paths: [String: [String: String]]
+    var schemas: [String: TaskSchema]
+    /// The schema of a source that the configuration does not have; nil with a configuration.
+    var assumed: TaskSchema?
     /// The most bytes that one delivery may send.
     var largestDelivery: Int
     /// The type that `type(task)` shows.
@@ -217,7 +220,7 @@ struct RunFacts: Sendable {
 
     /// - Parameter slots: the slots of all expressions that use the frame.
     init(_ surroundings: RuleSurroundings, slots: SlotTable, groups: [String: TaskGroup]) {
-        let types = FieldTypes(surroundings.sources, isOpen: surroundings.isOpen)
+        let types = FieldTypes(surroundings)
         self.types = types
         events = surroundings.events
         readers = slots.all.map { SlotReader($0, types: types, groups: groups) }
@@ -225,11 +228,8 @@ struct RunFacts: Sendable {
         connections = Dictionary(surroundings.sources.map { ($0.name, $0.connection) }) { first, _ in first }
         readConnections = Set(surroundings.sources.map(\.connection))
         largestDelivery = surroundings.largestDelivery
-        paths = Dictionary(
-            surroundings.sources.map { source in
-                (source.name, Dictionary(source.schema.fields.map { ($0.name, $0.path) }) { first, _ in first })
-            }
-        ) { first, _ in first }
+        schemas = Dictionary(surroundings.sources.map { ($0.name, $0.schema) }) { first, _ in first }
+        assumed = surroundings.assumed
     }
 
     /// The connection of a source; without a configuration they have the same name.

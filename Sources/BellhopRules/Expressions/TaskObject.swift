@@ -34,8 +34,10 @@ final class TaskObject: HostObject {
 
     /// A declared field, or an undeclared one that the task has.
     func field(_ name: String) -> Value? {
-        if let type = types.type(of: name, in: source) { return Value(Snapshot.field(name, of: snapshot.fields), as: type) }
-        return Snapshot.field(name, of: snapshot.fields).map { Value($0) }
+        var place = 0
+        let value = types.value(of: name, in: snapshot.fields, of: source, near: &place)
+        if let type = types.type(of: name, in: source) { return Value(value, as: type) }
+        return value.map { Value($0) }
     }
 
     var fieldNames: [String] {

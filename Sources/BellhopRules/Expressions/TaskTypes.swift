@@ -11,14 +11,17 @@ struct TaskTypes: Sendable {
     /// The fields that may be among the changes.
     let changeable: [String]
     let isOpen: Bool
+    private let schemas: [TaskSchema]
 
     /// - Parameter isOpen: without a configuration no fields are declared; custom fields are then allowed.
     init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool) {
-        let common = Self.common(sources.map(\.schema))
-        let aliases = Snapshot.fieldAliases.compactMap { name, meant in
-            common.first { $0.name == meant }.map { ObjectType.Field(name, $0.type) }
+        var declared = Self.common(sources.map(\.schema))
+        let created = sources.compactMap(\.schema.created)
+        if let first = created.first, created.count == sources.count, !declared.contains(where: { $0.name == Snapshot.created }) {
+            let isSame = created.allSatisfy { $0.type == first.type }
+            declared.append(ObjectType.Field(Snapshot.created, isSame ? CELType(first.type) : .dyn))
         }
-        let declared = common + aliases.filter { alias in !common.contains { $0.name == alias.name } }
+        let bookkeeping = sources.reduce(into: Set<String>()) { $0.formUnion($1.schema.roles.bookkeeping) }
         let name = Self.name(isOpen ? [] : sources.map(\.name))
         let labelFields = declared.map { ObjectType.Field($0.name, .nullable(.string)) }
         labels = ObjectType("the labels of " + name, fields: labelFields, otherFields: isOpen ? .dyn : nil)
@@ -28,9 +31,13 @@ struct TaskTypes: Sendable {
         task = ObjectType(name, fields: own + rest, otherFields: isOpen ? .dyn : nil)
         let change = ObjectType("change", fields: [EventKey.from, .to].map { .init($0.rawValue, .dyn) })
         changes = .map(.string, .nullable(.object(change)))
-        changeable = ["number", "title", "class"] + rest.map(\.name).filter { !Change.bookkeeping.contains($0) }
+        changeable = ["number", "title", "class"] + rest.map(\.name).filter { !bookkeeping.contains($0) }
         self.isOpen = isOpen
+        schemas = sources.map(\.schema)
     }
+
+    /// Whether a source may have a field that it does not declare.
+    func isCustom(_ field: String) -> Bool { schemas.contains { $0.isCustom(field) } }
 
     private static func ownFields(labels: ObjectType, fields: ObjectType) -> [ObjectType.Field] {
         Snapshot.ownNames.map { name in

@@ -72,8 +72,8 @@ struct ExpressionCompiler {
                 problems.append(Diagnostic(node.cutByComment(comment), in: node.source, file: file))
             } else {
                 let all = error.all.map { told($0, text, at: offset, of: node, what) }
-                // Report an encoded query once, not once per unknown word in it.
-                problems += all.first { $0.code == "encoded-query" }.map { [$0] } ?? all
+                // Report a query in another language once, not once per unknown word in it.
+                problems += all.first { $0.code == IssueWording.foreignQuery }.map { [$0] } ?? all
             }
             return nil
         }

@@ -36,7 +36,7 @@ struct FieldReview {
         guard !known.isEmpty, !known.contains(field) else { return nil }
         let help = Suggestion.didYouMean(field, among: known)
         // Without a configuration any field may exist; only probable typos are reported.
-        if names.types.isOpen, help == nil || field.hasPrefix("u_") || field.hasPrefix("x_") { return nil }
+        if names.types.isOpen, help == nil || names.types.isCustom(field) { return nil }
         return Issue(code: "unknown-field", message: "no field `\(field)` on \(names.types.task.name)", range: range, help: help)
     }
 }

@@ -5,20 +5,23 @@ import CEL
 struct IssueWording {
     let names: RuleNames
 
-    /// The codes that the language reports for an encoded query.
+    /// The codes that the language reports for a query in another language.
     private static let queryCodes: Set<String> = [
         "syntax", "strange-character", "bad-number", "unknown-name", "unknown-function", "unclosed-text",
     ]
+
+    /// The code of a query in another language.
+    static let foreignQuery = "foreign-query"
 
     /// - Parameters:
     ///   - text: the expression.
     ///   - what: names the expression in messages: `` `when` ``.
     func diagnostic(_ issue: Issue, in text: String, at place: Diagnostic.Place, _ what: String) -> Diagnostic {
-        if Self.queryCodes.contains(issue.code), let query = EncodedQueryText(text, names.types) {
-            return Diagnostic(
-                code: "encoded-query", "this is an encoded query, which belongs in the `query` of a source", at: place,
-                help: query.condition.map { "as a condition: `\($0)`" }
-                    ?? "write `query: '\(text.trimmedBlanks)'` under the source in bellhop.yaml")
+        if Self.queryCodes.contains(issue.code),
+            let hint = names.queryHint(
+                text.trimmedBlanks, { field in names.sources.lazy.compactMap { $0.schema[field]?.type }.first })
+        {
+            return Diagnostic(code: Self.foreignQuery, hint.message, at: place, help: hint.help)
         }
         let part = Array(text.utf8)[issue.range.clamped(to: 0..<text.utf8.count)]
         let word = String(decoding: part, as: UTF8.self)

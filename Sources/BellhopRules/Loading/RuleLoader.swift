@@ -11,7 +11,7 @@ struct RuleLoader: Sendable {
     init(_ surroundings: RuleSurroundings, keepsSources: Bool = false) {
         self.surroundings = surroundings
         self.keepsSources = keepsSources
-        cache = SharedNameCache(isOpen: surroundings.isOpen)
+        cache = SharedNameCache(surroundings)
     }
 
     func load(_ files: [RuleFile]) throws(Diagnostics) -> RuleBook { try book(of: files.map(read)) }

@@ -69,7 +69,9 @@ struct RuleReader {
         let isVague = types.isEmpty || from == nil
         let sources = self.sources(from ?? [])
         if let from { problems.all += EventReach(surroundings, from: from).warnings(trigger.places, file: file) }
-        let shared = isVague ? SharedNames(sources, isOpen: true, on: cache.base) : cache.names(for: sources)
+        let shared =
+            isVague
+            ? SharedNames(sources, isOpen: true, queryHint: surroundings.queryHint, on: cache.base) : cache.names(for: sources)
         let names = RuleNames(
             shared, rule: name, events: events.isEmpty ? [Self.anyEvent] : events,
             zone: trigger.schedule?.zoneName ?? surroundings.timeZoneName)
@@ -186,7 +188,7 @@ struct RuleReader {
         guard surroundings.isOpen else {
             return from.isEmpty ? surroundings.taskSources : surroundings.taskSources.filter { from.contains($0.name) }
         }
-        return (from.isEmpty ? [""] : from).map(RuleSurroundings.SourceFacts.assumed)
+        return (from.isEmpty ? [""] : from).map(surroundings.assumedSource)
     }
 
     private mutating func report(
@@ -222,7 +224,7 @@ struct RuleReader {
     private mutating func check(_ fields: [(name: String, node: YAML.Node)], _ types: TaskTypes) {
         for field in fields where !types.changeable.contains(field.name) {
             let help = Suggestion.didYouMean(field.name, among: types.changeable)
-            if types.isOpen, help == nil || field.name.hasPrefix("u_") || field.name.hasPrefix("x_") { continue }
+            if types.isOpen, help == nil || types.isCustom(field.name) { continue }
             report("unknown-field", "no field `\(field.name)` on \(types.task.name)", at: field.node, help: help)
         }
     }

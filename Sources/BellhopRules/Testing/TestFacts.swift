@@ -13,7 +13,7 @@ struct TestFacts {
     }
 
     func facts(of source: String) -> RuleSurroundings.SourceFacts {
-        surroundings.sources.first { $0.name == source } ?? .assumed(source)
+        surroundings.sources.first { $0.name == source } ?? surroundings.assumedSource(source)
     }
 
     /// Any YAML value as JSON.
@@ -56,8 +56,10 @@ struct TestFacts {
             }
         }
         if base == nil, mapping["id"] == nil, !task.number.isEmpty { task.key = TaskKey(task.number) }
-        let mirrored = [("number", task.number), ("short_description", task.title), ("sys_class_name", task.className)]
-        for (name, value) in mirrored where schema[name] != nil && !given.contains(name) { task.fields[name] = .string(value) }
+        let mirrored = [("number", task.number), (schema.roles.title, task.title), (schema.roles.className, task.className)]
+        for case (let name?, let value) in mirrored where schema[name] != nil && !given.contains(name) {
+            task.fields[name] = .string(value)
+        }
         for field in schema.fields where task.fields[field.name] == nil {
             task.fields[field.name] = field.type == .text ? "" : .null
         }
@@ -65,10 +67,10 @@ struct TestFacts {
     }
 
     private mutating func field(_ pair: Mapping.Pair, _ schema: TaskSchema) -> JSON {
-        guard let declared = schema[pair.name] ?? Snapshot.fieldAliases[pair.name].flatMap({ schema[$0] }) else {
+        guard let declared = schema[pair.name] ?? (pair.name == Snapshot.created ? schema.created : nil) else {
             let names = schema.fields.map(\.name) + Snapshot.ownNames
             let help = Suggestion.didYouMean(pair.name, among: names)
-            let isOwn = surroundings.isOpen && (help == nil || pair.name.hasPrefix("u_") || pair.name.hasPrefix("x_"))
+            let isOwn = surroundings.isOpen && (help == nil || schema.isCustom(pair.name))
             if !isOwn { report("unknown-field", "the source declares no field `\(pair.name)`", at: pair.key, help: help) }
             return json(pair.value) ?? .null
         }
@@ -78,7 +80,7 @@ struct TestFacts {
         case (.text, _): return .string(pair.value.scalarText ?? value.text)
         case (.int, .int), (.double, .double), (.double, .int), (.bool, .bool): return value
         case (.timestamp, .string(let text)):
-            if let moment = Timestamp(rfc3339: text) ?? Timestamp(serviceNow: text) { return .string(moment.rfc3339) }
+            if let moment = Timestamp(rfc3339: text) ?? Timestamp(sql: text) { return .string(moment.rfc3339) }
         default: break
         }
         let wanted =
@@ -118,7 +120,9 @@ struct TestFacts {
             content = comment
         case .taskChanged:
             guard let before = before(task, node, source: source) else { return nil }
-            guard case .changed(let changes)? = Change(from: before, to: task) else {
+            guard
+                case .changed(let changes)? = Change(from: before, to: task, ignoring: facts(of: source).schema.roles.bookkeeping)
+            else {
                 report("wrong-value", "`before` and `task` are equal", at: node[.before] ?? node)
                 return nil
             }
@@ -140,7 +144,7 @@ struct TestFacts {
         // Its problems were reported with those of the event.
         var time: Timestamp?
         if let text = values[.time]?.asString {
-            time = Timestamp(rfc3339: text) ?? Timestamp(serviceNow: text)
+            time = Timestamp(rfc3339: text) ?? Timestamp(sql: text)
             if time == nil {
                 report("wrong-type", "`time` is a time such as 2026-01-05T09:00:00Z", at: place[.time] ?? place)
                 return nil

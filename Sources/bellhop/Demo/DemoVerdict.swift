@@ -47,5 +47,5 @@ struct DemoVerdict {
 
 extension SimulatedTask {
     /// When the record was made, in microseconds since 1970 UTC.
-    fileprivate var created: Int64 { Timestamp(serviceNow: self["sys_created_on"])?.microseconds ?? 0 }
+    fileprivate var created: Int64 { Timestamp(sql: self["sys_created_on"])?.microseconds ?? 0 }
 }

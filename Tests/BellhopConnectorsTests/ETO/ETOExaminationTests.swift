@@ -65,7 +65,7 @@ import Testing
                     #expect(findings.contains { $0.verdict == .missing && $0.subject == "login" })
                 }
                 // As both the agent and `query` do.
-                let refused = try await ask { _ = try await practice.source($0).list(from: Standing()) }
+                let refused = try await ask { _ = try await practice.source($0).list(from: LastPoll()) }
                 #expect(refused?.remedy == .pauseConnection)
             }
             #expect(practice.eto.counts.failedLogins == 1)

@@ -15,7 +15,7 @@ import Testing
     ]
 
     private func snapshots(_ source: TouchPointsSource) async throws -> Snapshots {
-        let listing = try await source.list(from: Standing()).listing
+        let listing = try await source.list(from: LastPoll()).listing
         return try await source.details(of: listing.entries.map(\.key), in: listing).snapshots
     }
 
@@ -58,7 +58,7 @@ import Testing
     @Test(arguments: [true, false])
     func `a TouchPoint without responses is an empty list, with or without an array`(_ sendsNothing: Bool) async throws {
         practice.eto.habits.sendsNothing = sendsNothing
-        let entries = try await practice.open { try await practice.source($0).list(from: Standing()).listing.entries }
+        let entries = try await practice.open { try await practice.source($0).list(from: LastPoll()).listing.entries }
         #expect(entries.isEmpty)
     }
 
@@ -67,12 +67,12 @@ import Testing
         let two = practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         try await practice.open { connection in
             let source = try practice.source(connection)
-            let before = try await source.list(from: Standing())
+            let before = try await source.list(from: LastPoll())
             practice.eto.changeResponse(one.id) {
                 $0.elements[0].json = #"{"ElementID": 1006, "ElementType": 5, "Value": "New"}"#
             }
             practice.eto.deleteResponse(two.id)
-            let after = try await source.list(from: Standing())
+            let after = try await source.list(from: LastPoll())
             #expect(before.fingerprint != after.fingerprint)
             #expect(before.listing.entries[0].fingerprint != after.listing.entries[0].fingerprint)
             let details = try await source.details(of: [TaskKey(String(one.id)), TaskKey(String(two.id))], in: after.listing)
@@ -93,7 +93,7 @@ import Testing
         }
         try await practice.open { connection in
             let source = try practice.source(connection)
-            let listing = try await source.list(from: Standing()).listing
+            let listing = try await source.list(from: LastPoll()).listing
             fail(times: 2)  // with a second attempt after a new login
             let details = try await source.details(of: listing.entries.map(\.key), in: listing)
             #expect(details.snapshots.count == 2)
@@ -110,9 +110,9 @@ import Testing
     @Test func `several subjects are read as one list, with one request each`() async throws {
         for subject in [501, 502, 503] { practice.eto.addResponse(touchPoint: 14, subject: subject, elements: Self.elements) }
         try await practice.open { connection in
-            let two = try await practice.source(connection, ["subject": ["501", "503"]]).list(from: Standing()).listing
+            let two = try await practice.source(connection, ["subject": ["501", "503"]]).list(from: LastPoll()).listing
             #expect(two.entries.count == 2)
-            let all = try await practice.source(connection, ["subject": "all"]).list(from: Standing()).listing
+            let all = try await practice.source(connection, ["subject": "all"]).list(from: LastPoll()).listing
             #expect(all.entries.count == 3)
         }
         #expect(
@@ -125,7 +125,7 @@ import Testing
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: [(1006, #""second visit""#), (20, "7")])
         let snapshot = try await practice.open { connection in
             let source = try practice.source(connection, ["title": "1006"])
-            let answer = try await source.list(from: Standing())
+            let answer = try await source.list(from: LastPoll())
             return try await source.details(of: answer.listing.entries.map(\.key), in: answer.listing).snapshots.values.first
         }
         #expect(snapshot?.title == "second visit")
@@ -136,16 +136,16 @@ import Testing
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         try await practice.open { connection in
             let wrong = try practice.source(connection, ["program": "Nope"])
-            let found = await failure { _ = try await wrong.list(from: Standing()) }
+            let found = await failure { _ = try await wrong.list(from: LastPoll()) }
             #expect(found?.remedy == .giveUp && found?.message.contains("which the source names") == true)
-            #expect(try await practice.source(connection).list(from: Standing()).listing.entries.count == 1)
+            #expect(try await practice.source(connection).list(from: LastPoll()).listing.entries.count == 1)
         }
     }
 
     @Test func `an incomplete list is refused`() async throws {
         practice.eto.addResponse(touchPoint: 14, subject: 501, elements: Self.elements)
         practice.simulation.faults.add(.truncatedJSON, path: "/API/TouchPoint.svc")
-        let failure = await failure { try await practice.open { _ = try await practice.source($0).list(from: Standing()) } }
+        let failure = await failure { try await practice.open { _ = try await practice.source($0).list(from: LastPoll()) } }
         #expect(failure?.reason == .badAnswer)
     }
 

@@ -44,8 +44,8 @@ struct TableHistory {
         var scope: Scope { base.scope }
         var schema: TaskSchema { base.schema }
         var hidesChanges: Bool { false }
-        func list(from standing: Standing) async throws(Failure) -> Answer {
-            let answer = try await base.list(from: standing)
+        func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
+            let answer = try await base.list(from: lastPoll)
             coverage.withLock { $0 = answer.coverage }
             watermark.withLock { $0 = TableCursor(answer.cursor)?.watermark }
             return answer
@@ -195,7 +195,7 @@ struct TableHistory {
         let known = try await store.tasks(in: [source.scope.id])[source.scope.id] ?? []
         let versions = Dictionary(known.map { ($0.key.text, $0.title) }) { first, _ in first }
         let (rows, stamped) = world.world.withLock { ($0.rows, $0.stamped) }
-        let end = (clock.now - Self.times.lag).serviceNow
+        let end = (clock.now - Self.times.lag).sql
         for (key, row) in rows where isWhole || stamped.contains(key) && row.time <= end {
             check(
                 versions[key] == row.version, "\(key) is \(row.version) at \(row.time) and known as \(versions[key] ?? "nothing")"

@@ -100,7 +100,7 @@ struct TableWorld {
     private mutating func lateStamp() -> String {
         let now = instance.time / 1_000_000
         let first = min(earliest?.seconds ?? now - latest, now)
-        let others = instance.tasks.compactMap { Timestamp(serviceNow: $0["sys_updated_on"])?.seconds }
+        let others = instance.tasks.compactMap { Timestamp(sql: $0["sys_updated_on"])?.seconds }
         let second =
             switch Int.random(in: 0..<8, using: &random) {
             case 0, 1: first
@@ -109,6 +109,6 @@ struct TableWorld {
             case 4, 5: others.filter { $0 >= first && $0 <= now }.randomElement(using: &random) ?? now
             default: Int64.random(in: first...now, using: &random)
             }
-        return Timestamp(seconds: second).serviceNow
+        return Timestamp(seconds: second).sql
     }
 }

@@ -100,7 +100,7 @@ import Testing
             .init { _ in .init(body: #"[{"id": 1, "note": "\"isSuccessful\": false"}, {"id": 2, "isSuccessful": false}]"#) })
         let entries = try await practice.open { connection, _ in
             try await AdapterSource(name: "feed", settings: Settings(["adapter": "feed", "id": "id"]), connection: connection)
-                .list(from: Standing()).listing.entries
+                .list(from: LastPoll()).listing.entries
         }
         #expect(entries.count == 2)
     }
@@ -167,7 +167,7 @@ import Testing
         let found: Failure? = try await practice.open { connection, _ in
             let source = try AdapterSource(
                 name: "feed", settings: Settings(["adapter": "feed", "id": "id"]), connection: connection)
-            return await failure { _ = try await source.list(from: Standing()) }
+            return await failure { _ = try await source.list(from: LastPoll()) }
         }
         #expect(found?.reason == .badAnswer)
     }
@@ -210,7 +210,7 @@ import Testing
                 "fields": ["n": ["path": "N", "type": "int"]], "query": ["key": "canary-in-query"],
             ]
             let source = try AdapterSource(name: "feed", settings: Settings(settings), connection: connection)
-            let listing = try await source.list(from: Standing()).listing
+            let listing = try await source.list(from: LastPoll()).listing
             let task = try #require(try await source.details(of: ["7"], in: listing).snapshots["7"])
             #expect(task.title == "tag")
             #expect(task.className == "feed")

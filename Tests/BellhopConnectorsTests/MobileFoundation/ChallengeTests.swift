@@ -239,7 +239,7 @@ import Testing
                     let items = secrets.map { #"{"id": "\#($0)"}, {"id": "\#($0)"}"# }.joined(separator: ", ")
                     practice.simulation.faults.removeAll()
                     practice.simulation.faults.add(.status(200, body: "[\(items)]"), path: paths[1], times: nil)
-                    let listed = await BellhopConnectorsTests.failure { _ = try await source.list(from: Standing()) }
+                    let listed = await BellhopConnectorsTests.failure { _ = try await source.list(from: LastPoll()) }
                     // A refused secret is not shown either.
                     #expect(listed?.reason == (path == paths[0] && status == 401 ? .unauthenticated : .badAnswer))
                     for text in [

@@ -58,7 +58,7 @@ import Testing
                 let refused = await failure {
                     try await practice.open(at: address, secret: "wrong", ["scope": ["orders"]]) { connection, _ in
                         let source = try connection.source("orders", kind: "adapter", settings: orders.settings)
-                        _ = try await source?.list(from: Standing())
+                        _ = try await source?.list(from: LastPoll())
                     }
                 }
                 #expect(refused?.remedy == .pauseConnection)

@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    private func read(_ source: any Source, after standing: Standing = Standing()) async throws -> (Answer, Snapshot?) {
-        let answer = try await source.list(from: standing)
+    private func read(_ source: any Source, after lastPoll: LastPoll = LastPoll()) async throws -> (Answer, Snapshot?) {
+        let answer = try await source.list(from: lastPoll)
         let keys = answer.listing.entries.map(\.key)
         return (answer, try await source.details(of: keys, in: answer.listing).snapshots[keys[0]])
     }
@@ -34,10 +34,10 @@ import Testing
             #expect(snapshot?.title == "Board" && snapshot?.className == "page")
             #expect(snapshot?.url.hasSuffix("/board.do") == true)
             #expect(source.shows == .page)
-            let again = try await source.list(from: Standing(first))
+            let again = try await source.list(from: LastPoll(first))
             #expect(again.coverage == .same && again.fingerprint == first.fingerprint && again.cursor == first.cursor)
             instance.setPage("/board.do", "<title>Board</title><body><h1>On call</h1><p>Grace</p></body>")
-            let (changed, other) = try await read(source, after: Standing(again))
+            let (changed, other) = try await read(source, after: LastPoll(again))
             #expect(changed.fingerprint != first.fingerprint)
             #expect(other?.pageText == "On call\nGrace")
         }
@@ -77,11 +77,11 @@ import Testing
 
     @Test func `after a restart an unchanged page costs one small request`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
-        let answer = try await source { source in try await source.list(from: Standing()) }
+        let answer = try await source { source in try await source.list(from: LastPoll()) }
         try await source { source in
-            #expect(try await source.list(from: Standing(answer)).coverage == .same)
+            #expect(try await source.list(from: LastPoll(answer)).coverage == .same)
             // If the answer must be read in any case, the request does not mention the stored one.
-            let (whole, snapshot) = try await read(source, after: Standing(cursor: answer.cursor))
+            let (whole, snapshot) = try await read(source, after: LastPoll(cursor: answer.cursor))
             #expect(whole.coverage == .whole && snapshot?.pageText == "Ada")
         }
     }
@@ -90,7 +90,7 @@ import Testing
     func `an ended session is opened again once, and the page requested again`(_ fault: Fault) async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         try await source { source in
-            _ = try await source.list(from: Standing())
+            _ = try await source.list(from: LastPoll())
             practice.simulation.faults.add(fault, path: "/board.do")
             let (_, snapshot) = try await read(source)
             #expect(snapshot?.pageText == "Ada")
@@ -102,7 +102,7 @@ import Testing
     @Test func `a second login page after a new login is an error, not an endless loop`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         practice.simulation.faults.add(.redirectToLogin, path: "/board.do", times: nil)
-        let found: Failure? = try await source { source in await failure { _ = try await source.list(from: Standing()) } }
+        let found: Failure? = try await source { source in await failure { _ = try await source.list(from: LastPoll()) } }
         #expect(found?.reason == .sessionExpired)
         #expect(practice.simulation.requests.count("GET", path: "/board.do") == 2)
     }
@@ -118,7 +118,7 @@ import Testing
             ("round.do", Failure.Reason.unexpectedPage), ("away.do", .loginRequired), ("gone.do", .goneOrHidden),
         ] {
             let found: Failure? = try await source(["path": .string(path)]) { source in
-                await failure { _ = try await source.list(from: Standing()) }
+                await failure { _ = try await source.list(from: LastPoll()) }
             }
             #expect(found?.reason == reason, "\(path): \(found?.message ?? "none")")
         }
@@ -128,7 +128,7 @@ import Testing
     func `a redirect to another host is reported, and ends no session`(_ target: String) async throws {
         instance.setRedirect("/far.do", to: target)
         let found: Failure? = try await source(["path": "far.do?token=x"]) { source in
-            await failure { _ = try await source.list(from: Standing()) }
+            await failure { _ = try await source.list(from: LastPoll()) }
         }
         #expect(found?.reason == .refused && found?.remedy == .giveUp)
         #expect(
@@ -143,7 +143,7 @@ import Testing
     @Test func `a page that redirects to another host because the session ended is requested again after a login`() async throws {
         instance.setPage("/board.do", "<p>Ada</p>")
         try await source { source in
-            _ = try await source.list(from: Standing())
+            _ = try await source.list(from: LastPoll())
             practice.simulation.faults.add(.redirect(to: "https://portal.example.com/"), path: "/board.do")
             practice.simulation.faults.add(.redirectToLogin, path: "/api/now/v2/table/sys_user")
             #expect(try await read(source).1?.pageText == "Ada")
@@ -164,7 +164,7 @@ import Testing
     @Test(arguments: ["nopage", "gone.do"])
     func `a missing page is reported as missing, with its path`(_ path: String) async throws {
         let found: Failure? = try await source(["path": .string(path)]) { source in
-            await failure { _ = try await source.list(from: Standing()) }
+            await failure { _ = try await source.list(from: LastPoll()) }
         }
         #expect(found?.reason == .goneOrHidden)
         #expect(found?.message.contains("/\(path) is not there") == true, "\(found?.message ?? "")")
@@ -175,7 +175,7 @@ import Testing
         try await practice.open { connection in
             let settings = Settings(["path": "k3y-of-mine/gone"], secrets: ["k3y-of-mine"])
             let source = try #require(try connection.source("board", kind: "page", settings: settings))
-            let found = await failure { _ = try await source.list(from: Standing()) }
+            let found = await failure { _ = try await source.list(from: LastPoll()) }
             #expect(found?.message.contains("/gone is not there") == true)
             #expect(found?.message.contains("k3y") == false)
         }
@@ -185,9 +185,9 @@ import Testing
         instance.setPage("/board.do", "<p>Ada</p>")
         instance.setPage("/warm.do", "<p>warm</p>")
         try await source(["preload": ["warm.do", "cold.do"]]) { source in
-            let notices = try await source.list(from: Standing()).notices
+            let notices = try await source.list(from: LastPoll()).notices
             #expect(notices.count == 1 && notices[0].contains("could not preload") && notices[0].contains("/cold.do"))
-            _ = try await source.list(from: Standing())
+            _ = try await source.list(from: LastPoll())
         }
         let paths = practice.simulation.requests.all.map(\.path).filter { $0.hasSuffix(".do") }
         #expect(paths == ["/warm.do", "/cold.do", "/board.do", "/board.do"])
@@ -237,7 +237,7 @@ import Testing
             let source = try #require(made)
             let (answer, snapshot) = try await read(source)
             #expect(snapshot?.pageText.contains("Fan broken") == true)
-            #expect(try await source.list(from: Standing(answer)).coverage == .same)
+            #expect(try await source.list(from: LastPoll(answer)).coverage == .same)
         }
         #expect(practice.simulation.requests.all.last?.header("If-None-Match") != nil)
     }
@@ -250,15 +250,15 @@ import Testing
             let source = try #require(made)
             let (answer, _) = try await read(source)
             practice.api.quirks = [.alwaysUnchanged]
-            for standing in [Standing(), Standing(cursor: answer.cursor), Standing(answer: answer.fingerprint)] {
-                let found = await failure { _ = try await source.list(from: standing) }
+            for lastPoll in [LastPoll(), LastPoll(cursor: answer.cursor), LastPoll(answer: answer.fingerprint)] {
+                let found = await failure { _ = try await source.list(from: lastPoll) }
                 #expect(found?.reason == .badAnswer && found?.message.contains("unexpected 304") == true)
             }
-            #expect(try await source.list(from: Standing(answer)).coverage == .same)
+            #expect(try await source.list(from: LastPoll(answer)).coverage == .same)
             for status in [202, 206] {
                 practice.api.quirks = []
                 practice.simulation.faults.add(.status(status, body: "Just a moment"))
-                #expect(await failure { _ = try await source.list(from: Standing()) }?.reason == .badAnswer)
+                #expect(await failure { _ = try await source.list(from: LastPoll()) }?.reason == .badAnswer)
             }
         }
     }
@@ -274,7 +274,7 @@ import Testing
             #expect(snapshot?.url.hasSuffix("/•••/board.do?token=•••&list=a") == true, "\(snapshot?.url ?? "")")
             #expect(answer.listing.entries.map(\.key) == ["-/board.do"])
             instance.setPage("/k3y-of-mine/board.do", "<i>none</i>")
-            let found = await failure { _ = try await source.list(from: Standing()) }
+            let found = await failure { _ = try await source.list(from: LastPoll()) }
             for text in ["\(found, default: "")", "\(source.scope)"] { #expect(!text.contains("k3y") && !text.contains("word")) }
         }
         #expect(practice.simulation.requests.all.last?.query == "token=pass%2Fword&list=a")
@@ -299,7 +299,7 @@ import Testing
         try await source { source in
             let (answer, _) = try await read(source)
             practice.simulation.faults.add(.status(200, body: body), path: "/board.do", times: nil)
-            let found = await failure { _ = try await source.list(from: Standing(cursor: answer.cursor)) }
+            let found = await failure { _ = try await source.list(from: LastPoll(cursor: answer.cursor)) }
             #expect(found?.reason == reason, "\(found?.message ?? "none")")
         }
     }
@@ -316,7 +316,7 @@ import Testing
             let made = try connection.source("page", kind: "page", settings: Settings(["path": "list"]))
             let source = try #require(made)
             practice.simulation.faults.add(.status(200, body: body))
-            let found = await failure { _ = try await source.list(from: Standing()) }
+            let found = await failure { _ = try await source.list(from: LastPoll()) }
             #expect(found?.reason == reason, "\(found?.message ?? "none")")
         }
     }
@@ -329,13 +329,13 @@ import Testing
             let made = try connection.source("page", kind: "page", settings: settings)
             let source = try #require(made)
             practice.simulation.faults.add(.status(200, body: " {\"error\": {\"message\": \"boom of pass/word\"}}"))
-            let found = await failure { _ = try await source.list(from: Standing()) }
+            let found = await failure { _ = try await source.list(from: LastPoll()) }
             #expect(found?.reason == .serverError)
             #expect(
                 found?.message.hasSuffix("was answered with an error as JSON (200): boom of •••.") == true,
                 "\(found?.message ?? "")")
             practice.simulation.faults.add(.hibernating)
-            let asleep = await failure { _ = try await source.list(from: Standing()) }
+            let asleep = await failure { _ = try await source.list(from: LastPoll()) }
             #expect(asleep?.reason == .hibernating && asleep?.remedy == .retry(after: .seconds(300)))
             // JSON without an error is a valid page.
             for body in ["{\"error\": null, \"load\": 3}", "{\"errors\": 3}", "[{\"error\": \"boom\"}]"] {

@@ -111,7 +111,7 @@ import Testing
         try await practice.open { connection in
             let source = try RESTSource(
                 name: "issues", settings: Settings(["path": "list", "id": "id"]), connection: connection)
-            for _ in 1...3 { _ = try await source.list(from: Standing()) }
+            for _ in 1...3 { _ = try await source.list(from: LastPoll()) }
             let action = try #require(connection.action("rest"))
             let delivery = SampleDelivery.make("rest", .values(["path": "issues", "json": ["title": "b"]]), to: "api")
             _ = try await action.perform(delivery, attempt: SampleDelivery.first)

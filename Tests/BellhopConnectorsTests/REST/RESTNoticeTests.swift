@@ -9,7 +9,7 @@ import Testing
     private func notices(_ settings: JSON.Object, items: Int = 15) async throws -> [String] {
         let practice = WebPractice()
         for number in 1...items { practice.api.add("issue \(number)") }
-        return try await practice.source(settings) { try await $0.list(from: Standing()).notices }
+        return try await practice.source(settings) { try await $0.list(from: LastPoll()).notices }
     }
 
     private static func cursor(_ next: String, size: JSON? = 4) -> JSON.Object {

@@ -48,8 +48,8 @@ extension RESTSourceTests {
         let titles = add(1)
         practice.simulation.faults.add(.redirect(to: "/rest/v1/list"))
         try await practice.source(["path": "link"]) { source in
-            #expect(try await source.list(from: Standing()).listing.entries.count == titles.count)
-            _ = try await source.list(from: Standing())
+            #expect(try await source.list(from: LastPoll()).listing.entries.count == titles.count)
+            _ = try await source.list(from: LastPoll())
         }
         #expect(practice.simulation.requests.all.last?.header("Cookie")?.hasPrefix("visit=") == true)
         #expect(practice.simulation.requests.all.map(\.path) == ["/rest/v1/link", "/rest/v1/list", "/rest/v1/link"])
@@ -63,18 +63,18 @@ extension RESTSourceTests {
             // The server has another port here, which counts as another host: the pause belongs to host and port.
             let source = try RESTSource(name: "issues", settings: Settings(["path": "list", "id": "id"]), connection: connection)
             practice.simulation.faults.add(.tooManyRequests(.seconds(60)))
-            #expect(await BellhopConnectorsTests.failure { _ = try await source.list(from: Standing()) }?.reason == .throttled)
+            #expect(await BellhopConnectorsTests.failure { _ = try await source.list(from: LastPoll()) }?.reason == .throttled)
             let asked = practice.simulation.requests.total
             await practice.clock.advance(by: .seconds(20))
-            let failure = await BellhopConnectorsTests.failure { _ = try await source.list(from: Standing()) }
+            let failure = await BellhopConnectorsTests.failure { _ = try await source.list(from: LastPoll()) }
             #expect(failure?.remedy == .rest(.seconds(40)))
             let again = try WebConnection(
                 name: "api", settings: Settings(["url": .string(connection.base.text)]), in: practice.environment)
             let other = try RESTSource(name: "other", settings: Settings(["path": "list", "id": "id"]), connection: again)
-            #expect(await BellhopConnectorsTests.failure { _ = try await other.list(from: Standing()) }?.reason == .throttled)
+            #expect(await BellhopConnectorsTests.failure { _ = try await other.list(from: LastPoll()) }?.reason == .throttled)
             #expect(practice.simulation.requests.total == asked)
             await practice.clock.advance(by: .seconds(41))
-            #expect(try await other.list(from: Standing()).listing.entries.count == titles.count)
+            #expect(try await other.list(from: LastPoll()).listing.entries.count == titles.count)
             try await again.shutdown()
         }
     }
@@ -84,13 +84,13 @@ extension RESTSourceTests {
     @Test func `an unchanged list of one page costs an answer without a body`() async throws {
         _ = add(4)
         try await practice.source(["path": "list"]) { source in
-            let first = try await source.list(from: Standing())
-            let again = try await source.list(from: Standing(first))
+            let first = try await source.list(from: LastPoll())
+            let again = try await source.list(from: LastPoll(first))
             #expect(again.coverage == .same && again.cursor == first.cursor && again.fingerprint == first.fingerprint)
             api.add("news")
-            #expect(try await source.list(from: Standing(again)).listing.entries.count == 5)
+            #expect(try await source.list(from: LastPoll(again)).listing.entries.count == 5)
             // If the answer must be read in any case, the request is unconditional.
-            #expect(try await source.list(from: Standing(cursor: first.cursor)).coverage == .whole)
+            #expect(try await source.list(from: LastPoll(cursor: first.cursor)).coverage == .whole)
         }
         let asked = practice.simulation.requests.all.map { $0.header("If-None-Match") != nil }
         #expect(asked == [false, true, true, false])
@@ -104,11 +104,11 @@ extension RESTSourceTests {
             let practice = WebPractice()
             for number in 1...count { practice.api.add("issue \(number)") }
             try await practice.source(settings) { source in
-                let first = try await source.list(from: Standing())
-                let same = try await source.list(from: Standing(first))
+                let first = try await source.list(from: LastPoll())
+                let same = try await source.list(from: LastPoll(first))
                 #expect(same.fingerprint == first.fingerprint)
                 practice.api.add("news")
-                let second = try await source.list(from: Standing(same))
+                let second = try await source.list(from: LastPoll(same))
                 #expect(second.coverage == .whole && second.listing.entries.count == count + 1, "\(count)")
             }
         }
@@ -132,19 +132,19 @@ extension RESTSourceTests {
             "path": "list", "since": ["parameter": "updated_since", "field": "updated_at"], "reconcile": 3_600_000_000,
         ]
         try await practice.source(settings) { source in
-            let first = try await source.list(from: Standing())
+            let first = try await source.list(from: LastPoll())
             #expect(first.coverage == .whole && first.listing.entries.count == 3)
             await practice.clock.advance(by: .seconds(600))
             api.change(2) { $0.state = "closed" }
-            let part = try await source.list(from: Standing(first))
+            let part = try await source.list(from: LastPoll(first))
             // The overlap of two minutes reaches back from the latest change seen.
             #expect(part.coverage == .part && part.listing.entries.count == 3)
             await practice.clock.advance(by: .seconds(600))
             api.remove(1)
-            let less = try await source.list(from: Standing(part))
+            let less = try await source.list(from: LastPoll(part))
             #expect(less.coverage == .part && less.listing.entries.map(\.key.text) == ["2"])
             await practice.clock.advance(by: .seconds(3000))
-            #expect(try await source.list(from: Standing(less)).coverage == .whole)
+            #expect(try await source.list(from: LastPoll(less)).coverage == .whole)
         }
         let queries = practice.simulation.requests.all.map { $0.parameter("updated_since") }
         #expect(queries.map { $0 == nil } == [true, false, false, true])
@@ -159,18 +159,18 @@ extension RESTSourceTests {
             "since": ["parameter": "updated_since", "field": "fields.updated", "overlap": 0], "reconcile": 3_600_000_000,
         ]
         try await practice.source(settings) { source in
-            let first = try await source.list(from: Standing())
+            let first = try await source.list(from: LastPoll())
             #expect(first.coverage == .whole && first.listing.entries.count == 5)
             await practice.clock.advance(by: .seconds(600))
             for id in 2...4 { api.change(id) { $0.state = "closed" } }
             let asked = practice.simulation.requests.total
-            let part = try await source.list(from: Standing(first))
+            let part = try await source.list(from: LastPoll(first))
             #expect(part.coverage == .part)
             // The latest item of the first poll is listed too: this poll starts at its time.
             #expect(part.listing.entries.count == 5)
             await practice.clock.advance(by: .seconds(600))
             api.change(3) { $0.state = "open" }
-            let next = try await source.list(from: Standing(part))
+            let next = try await source.list(from: LastPoll(part))
             #expect(next.listing.entries.map(\.key.text) == ["10002", "10003", "10004"])
             let requests = Array(practice.simulation.requests.all.dropFirst(asked))
             #expect(requests.allSatisfy { $0.parameters.map(\.name) == ["updated_since"] })
@@ -218,11 +218,11 @@ extension RESTSourceTests {
         api.quirks = [.farFuture]
         let settings: JSON.Object = ["path": "list", "since": ["parameter": "updated_since", "field": "updated_at"]]
         try await practice.source(settings) { source in
-            var answer = try await source.list(from: Standing())
+            var answer = try await source.list(from: LastPoll())
             for round in 1...3 {
                 await practice.clock.advance(by: .seconds(600))
                 api.change(2) { $0.state = "round \(round)" }
-                answer = try await source.list(from: Standing(answer))
+                answer = try await source.list(from: LastPoll(answer))
                 #expect(answer.coverage == .part)
                 #expect(answer.listing.entries.contains { $0.key.text == "2" }, "round \(round)")
             }
@@ -247,9 +247,9 @@ extension RESTSourceTests {
             let settings: JSON.Object = ["url": .string(address + "/rest/v1"), "auth": ["oauth": .object(oauth)]]
             let connection = try WebConnection(name: "api", settings: Settings(settings), in: practice.environment())
             let source = try RESTSource(name: "s", settings: Settings(["path": "list", "id": "id"]), connection: connection)
-            #expect(try await source.list(from: Standing()).listing.entries.count == 1)
+            #expect(try await source.list(from: LastPoll()).listing.entries.count == 1)
             practice.simulation.faults.add(.status(401, body: ""), path: "/rest")
-            #expect(try await source.list(from: Standing()).listing.entries.count == 1)
+            #expect(try await source.list(from: LastPoll()).listing.entries.count == 1)
             let delivery = SampleDelivery.make("rest", .values(["path": "issues", "json": ["title": "x"]]), to: "api")
             practice.simulation.faults.add(.status(401, body: ""), path: "/rest")
             _ = try await RESTAction(connection: connection).perform(delivery, attempt: SampleDelivery.first)
@@ -273,7 +273,7 @@ extension RESTSourceTests {
             let source = try RESTSource(
                 name: "s", settings: Settings(["path": "list", "id": "id", "query": ["k": "s3cret/9"]], secrets: ["s3cret/9"]),
                 connection: connection)
-            let echoed = await failure { _ = try await source.list(from: Standing()) }
+            let echoed = await failure { _ = try await source.list(from: LastPoll()) }
             let delivery = SampleDelivery.make(
                 "rest", .values(["path": "issues", "json": [:], "check": ["error": nil]]), to: "api")
             let checked = await failure {
@@ -286,7 +286,7 @@ extension RESTSourceTests {
                 practice.simulation.api.quirks = []
                 practice.simulation.faults.add(
                     .status(status, body: #"[{"id": "\#(key)"}, {"id": "\#(key)"}]"#), path: "/rest/v1/list")
-                failures.append(await failure { _ = try await source.list(from: Standing()) })
+                failures.append(await failure { _ = try await source.list(from: LastPoll()) })
             }
             for found in failures {
                 #expect(found?.message.contains(Redaction.mark) == true, "\(found?.message ?? "none")")

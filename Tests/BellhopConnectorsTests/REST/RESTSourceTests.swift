@@ -25,7 +25,7 @@ import Testing
             ],
         ]
         let snapshot = try await practice.source(settings) { source in
-            let listing = try await source.list(from: Standing()).listing
+            let listing = try await source.list(from: LastPoll()).listing
             let details = try await source.details(of: [TaskKey("1"), TaskKey("9")], in: listing)
             #expect(details.departures == [TaskKey("9"): .unknown])
             #expect(source.scope.instance.hasSuffix("/rest/v1/list"))
@@ -239,7 +239,7 @@ import Testing
         api.quirks = [.missesPages]
         try await practice.source(settings) { source in
             practice.simulation.faults.add(.status(404, body: "{}"), skip: 1, times: 2)
-            #expect(await BellhopConnectorsTests.failure { _ = try await source.list(from: Standing()) }?.reason == .goneOrHidden)
+            #expect(await BellhopConnectorsTests.failure { _ = try await source.list(from: LastPoll()) }?.reason == .goneOrHidden)
         }
     }
 
@@ -248,7 +248,7 @@ import Testing
             "\u{FEFF}" + #"[{"id": 1, "n": 1e999, "title": "a"}, {"id": 12345678901234567890123456789, "n": 2, "title": "b"}]"#
         practice.simulation.faults.add(.status(200, body: body), times: nil)
         try await practice.source(["path": "list", "fields": ["n": "n", "m": ["path": "n", "type": "double"]]]) { source in
-            let listing = try await source.list(from: Standing()).listing
+            let listing = try await source.list(from: LastPoll()).listing
             let keys = listing.entries.map(\.key)
             #expect(keys.map(\.text) == ["1", "12345678901234567890123456789"])
             let snapshots = try await source.details(of: keys, in: listing).snapshots

@@ -28,19 +28,19 @@ import Testing
     func `an item that moves to a page already read counts as listed`(_ settings: JSON.Object) async throws {
         for number in 1...12 { api.add("issue \(number)") }
         try await practice.source(settings) { source in
-            let first = try await source.list(from: Standing())
+            let first = try await source.list(from: LastPoll())
             #expect(first.listing.entries.count == 12)
             // The first issue is removed after each page: the fourth and every fourth after it are on no page that is read.
             api.quirks = [.shrinking]
-            let standing = Standing(known: known(first.listing))
-            let second = try await source.list(from: standing)
-            let gone = standing.known.compare(with: second).gone.map(\.text)
+            let lastPoll = LastPoll(known: known(first.listing))
+            let second = try await source.list(from: lastPoll)
+            let gone = lastPoll.known.compare(with: second).gone.map(\.text)
             #expect(!api.issues.isEmpty)
             #expect(Set(gone).isDisjoint(with: api.issues.map { String($0.id) }), "\(gone)")
             // The next poll reports the tasks that have left by then.
             api.quirks = []
-            let third = try await source.list(from: standing)
-            let left = Set(standing.known.compare(with: third).gone.map(\.text))
+            let third = try await source.list(from: lastPoll)
+            let left = Set(lastPoll.known.compare(with: third).gone.map(\.text))
             #expect(left == Set((1...12).map(String.init)).subtracting(api.issues.map { String($0.id) }))
         }
     }
@@ -51,16 +51,16 @@ import Testing
     {
         for number in 1...5 { api.add("issue \(number)") }
         try await practice.source(settings) { source in
-            let first = try await source.list(from: Standing())
+            let first = try await source.list(from: LastPoll())
             let once = practice.simulation.requests.total
-            let standing = Standing(known: known(first.listing))
+            let lastPoll = LastPoll(known: known(first.listing))
             api.add("new")
-            _ = try await source.list(from: standing)
+            _ = try await source.list(from: lastPoll)
             #expect(practice.simulation.requests.total <= 2 * once + 1)
             let before = practice.simulation.requests.total
             api.remove(1)
-            let second = try await source.list(from: standing)
-            #expect(standing.known.compare(with: second).gone == [TaskKey("1")])
+            let second = try await source.list(from: lastPoll)
+            #expect(lastPoll.known.compare(with: second).gone == [TaskKey("1")])
             #expect(practice.simulation.requests.total - before == 2 * once)
         }
     }
@@ -68,10 +68,10 @@ import Testing
     @Test func `a failed second reading removes no items`() async throws {
         for number in 1...5 { api.add("issue \(number)") }
         try await practice.source(Self.ways[0]) { source in
-            let first = try await source.list(from: Standing())
+            let first = try await source.list(from: LastPoll())
             api.remove(1)
             practice.simulation.faults.add(.badGateway, skip: 2)
-            let failure = await failure { _ = try await source.list(from: Standing(known: known(first.listing))) }
+            let failure = await failure { _ = try await source.list(from: LastPoll(known: known(first.listing))) }
             #expect(failure?.reason == .gateway)
         }
     }

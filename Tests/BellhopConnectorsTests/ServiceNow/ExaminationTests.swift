@@ -158,7 +158,7 @@ import Testing
                 reported.map(\.text.quotedNames) == [
                     ["pririty", "where", "priority"], ["colour", "where"], ["stat", "fields", "state"],
                 ], "\(reported.map(\.text))")
-            let failure = await failure { _ = try await source.list(from: Standing()) }
+            let failure = await failure { _ = try await source.list(from: LastPoll()) }
             #expect(failure?.message == reported.first?.text)
             // Each wrong name is reported once.
             #expect(findings.filter { $0.subject == "read incident" }.map(\.verdict) == [.ok])

@@ -92,7 +92,7 @@ import Testing
         instance.addTask(title: "B", priority: 2, fields: ["assignment_group": instance.group("Desk")])
         let source = try source(["assignment_group": "Network", "priority": ["High", 1]])
         for _ in 0..<3 {
-            let answer = try await source.list(from: Standing())
+            let answer = try await source.list(from: LastPoll())
             #expect(answer.listing.entries.map(\.key.text) == [mine.id])
         }
         #expect(practice.simulation.requests.count("GET", path: "/api/now/v2/table/sys_user_group") == 1)
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test func `an unknown name in where is an error, not an empty list`() async throws {
-        let failure = await failure { _ = try await source(["assignment_group": "Netwrok"]).list(from: Standing()) }
+        let failure = await failure { _ = try await source(["assignment_group": "Netwrok"]).list(from: LastPoll()) }
         #expect(failure?.reason == .badArguments && failure?.remedy == .giveUp)
         #expect(failure?.message.hasPrefix("`where` of source incidents: `assignment_group` cannot be 'Netwrok'") == true)
     }
@@ -108,7 +108,7 @@ import Testing
     @Test func `a name in a field of a referenced record is found too`() async throws {
         let other = instance.addTask(title: "A", fields: ["parent": task.id])
         let source = try source(["parent.assigned_to": "John Doe"])
-        let answer = try await source.list(from: Standing())
+        let answer = try await source.list(from: LastPoll())
         #expect(answer.listing.entries.map(\.key.text) == [other.id])
     }
 }

@@ -16,7 +16,7 @@ import Testing
         _ history: String, above known: String? = nil, since: String = "2000-01-01 00:00:00", labels: Set<String>? = nil
     ) throws -> [JournalHistory.Entry] {
         let clock = try #require(clock)
-        let since = try #require(Timestamp(serviceNow: since))
+        let since = try #require(Timestamp(sql: since))
         let known = known.map { JournalHistory.Known($0) }
         return try JournalHistory(history, above: known, since: since, labels: labels, clock: clock).entries
     }
@@ -27,7 +27,7 @@ import Testing
         let entries = try read("2026-01-05 10:30:00 - John Doe (Additional comments)\nOne\n\nTwo\n\n" + old)
         #expect(entries.map(\.author) == ["John Doe", "Abel Tuter"])
         #expect(entries.map(\.text) == ["One\n\nTwo", "It smokes."])
-        #expect(entries.map(\.time.serviceNow) == ["2026-01-05 09:30:00", "2026-01-05 08:00:00"])
+        #expect(entries.map(\.time.sql) == ["2026-01-05 09:30:00", "2026-01-05 08:00:00"])
     }
 
     @Test(arguments: [
@@ -62,7 +62,7 @@ import Testing
         let entries = try read(forged + old, since: "2026-01-05 07:00:00")
         #expect(entries.map(\.text) == ["One", "Two", "It smokes."])
         #expect(entries.map(\.isProved) == [true, false, false])
-        #expect(entries.allSatisfy { $0.time.serviceNow >= "2026-01-05 07:00:00" })
+        #expect(entries.allSatisfy { $0.time.sql >= "2026-01-05 07:00:00" })
         #expect(try read(forged + old, since: "2026-01-05 09:00:00").map(\.text) == ["One"])
         #expect(try read(old, since: "2026-01-05 09:00:00") == [])
     }
@@ -101,7 +101,7 @@ import Testing
         ("2026-01-25 10:00:42", "25-01-2026 10.00.42", "01-02-2026 10.00.00", "2026-02-01 10:00:00"),
     ])
     func `times are read in the user's format and zone`(_ utc: String, _ shown: String, _ text: String, _ read: String) {
-        #expect(Self.clock(utc, as: shown)?.read(text)?.serviceNow == read)
+        #expect(Self.clock(utc, as: shown)?.read(text)?.sql == read)
     }
 
     @Test func `a time that is ambiguous, or that no zone explains, is not read`() {
@@ -109,6 +109,6 @@ import Testing
         #expect(Self.clock("2026-01-05 10:00:00", as: "Monday") == nil)
         let either = Self.clock("2026-01-01 10:00:00", as: "01/01/2026 10:00:00")
         #expect(either?.read("02/03/2026 10:00:00") == nil)
-        #expect(either?.read("03/03/2026 10:00:00")?.serviceNow == "2026-03-03 10:00:00")
+        #expect(either?.read("03/03/2026 10:00:00")?.sql == "2026-03-03 10:00:00")
     }
 }

@@ -90,9 +90,9 @@ extension JournalWatchTests {
         var (observer, task) = try await watch()
         for (number, reading) in [SimulatedUser.Reading.allowed, .forbidden].enumerated() {
             instance.changeUser("john.doe") { $0.journal = reading }
-            let standing = observer.polls.standing
+            let lastPoll = observer.polls.lastPoll
             observer = try table()
-            observer.polls.standing = standing
+            observer.polls.lastPoll = lastPoll
             await practice.clock.advance(by: .seconds(700))
             instance.addNote("number \(number)", on: task.id, by: "abel.tuter")
             await practice.clock.advance(by: .seconds(60))

@@ -21,7 +21,7 @@ import Testing
         mutating func comments() async throws -> [TaskComment] {
             let answer = try await polls.poll(source).0
             notices += answer.notices
-            return answer.comments.filter { polls.standing.known[$0.task] != nil }
+            return answer.comments.filter { polls.lastPoll.known[$0.task] != nil }
         }
     }
 
@@ -185,9 +185,9 @@ import Testing
         // From here on they are read another way, with other ids for all of them.
         for access in beginsWithJournal ? [SimulatedUser.Reading.hidden, .allowed] : [.allowed, .hidden] {
             instance.changeUser("john.doe") { $0.journal = access }
-            let standing = observer.polls.standing
+            let lastPoll = observer.polls.lastPoll
             observer = try table()
-            observer.polls.standing = standing
+            observer.polls.lastPoll = lastPoll
             for task in tasks { instance.touchTask(task.id) }
             await practice.clock.advance(by: .seconds(6))
             #expect(try await observer.comments().map(\.text) == [])

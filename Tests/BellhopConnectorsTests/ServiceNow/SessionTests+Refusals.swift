@@ -55,11 +55,11 @@ extension SessionTests {
                 connections: [("snow", "servicenow", Settings(["instance": .string(address), "auth": ["keychain": true]]))],
                 sources: [("work", "tracker", "snow", Settings())], environment: environment)
             let source = try #require(connectors.sources.first)
-            for _ in 1...2 { #expect(await failure { _ = try await source.list(from: Standing()) }?.reason == .unauthenticated) }
+            for _ in 1...2 { #expect(await failure { _ = try await source.list(from: LastPoll()) }?.reason == .unauthenticated) }
             practice.instance.setPassword(of: "john.doe", to: "new horse")
-            #expect(await failure { _ = try await source.list(from: Standing()) }?.reason == .unauthenticated)
+            #expect(await failure { _ = try await source.list(from: LastPoll()) }?.reason == .unauthenticated)
             mark.password = "2"
-            #expect(await failure { _ = try await source.list(from: Standing()) } == nil)
+            #expect(await failure { _ = try await source.list(from: LastPoll()) } == nil)
             await connectors.shutdown()
         }
         #expect(practice.instance.counts.failedLogins == 1)

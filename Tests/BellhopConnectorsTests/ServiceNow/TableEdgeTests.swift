@@ -30,13 +30,13 @@ import Testing
         instance.setTask(
             task.id,
             to: [
-                "short_description": "committed at \(practice.clock.now.seconds)", "sys_updated_on": stamp.serviceNow,
+                "short_description": "committed at \(practice.clock.now.seconds)", "sys_updated_on": stamp.sql,
                 "sys_mod_count": String(updates + 1),
             ])
     }
 
     private func watermark(_ observer: TableObserver) throws -> Timestamp {
-        try #require(TableCursor(observer.standing.cursor)?.watermark)
+        try #require(TableCursor(observer.lastPoll.cursor)?.watermark)
     }
 
     // MARK: Pages while reading all rows
@@ -200,13 +200,13 @@ import Testing
         let sorted = instance.tasks.map(\.id).sorted()
         instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[3...]) }
         let source = try source(page: 10)
-        let failure = await failure { _ = try await source.list(from: Standing()) }
+        let failure = await failure { _ = try await source.list(from: LastPoll()) }
         #expect(failure?.reason == .tooLarge)
         #expect(failure?.message.contains("access rules hide them") == true)
         #expect(practice.simulation.requests.count(path: "/api/now/v2/table/incident") < 120)
         // Fewer hidden rows are skipped.
         instance.changeUser("john.doe") { $0.hiddenTasks = Set(sorted[3..<950]) }
-        #expect(try await source.list(from: Standing()).listing.entries.count == 153)
+        #expect(try await source.list(from: LastPoll()).listing.entries.count == 153)
     }
 
     @Test func `a page that the server cuts is requested again, smaller`() async throws {

@@ -13,7 +13,7 @@ import Testing
             let source = try TableSource(
                 name: "incidents", settings: Settings(["table": "incident", "where": ["active": true, "priority": 1]]),
                 connection: connection)
-            return try await source.list(from: Standing())
+            return try await source.list(from: LastPoll())
         }
     }
 

@@ -13,17 +13,17 @@ extension TableSourceTests {
         instance.changeUser("john.doe") { $0.dictionary = access }
         practice.simulation.faults.add(.sloppyQueries, times: nil)
         for settings: JSON.Object in [["query": "actve=true"], ["fields": ["pririty"]]] {
-            let failure = await failure { _ = try await source(settings).list(from: Standing()) }
+            let failure = await failure { _ = try await source(settings).list(from: LastPoll()) }
             #expect(failure?.reason == .badArguments)
             #expect(failure?.message.contains("has no field `") == true)
         }
-        #expect(await failure { _ = try await source().list(from: Standing()) } == nil)
+        #expect(await failure { _ = try await source().list(from: LastPoll()) } == nil)
     }
 
     @Test func `the place of an unknown field is reported, and the examination lists the fields`() async throws {
         instance.addTask(title: "A")
         let failure = await failure {
-            _ = try await source(["where": ["pririty": 1]]).list(from: Standing())
+            _ = try await source(["where": ["pririty": 1]]).list(from: LastPoll())
         }
         #expect(failure?.message.contains("which `where` of source incidents names") == true)
         for access in [SimulatedUser.Reading.allowed, .hidden] {
@@ -42,12 +42,12 @@ extension TableSourceTests {
         instance.settings.invalidQueriesBringNothing = true
         instance.changeUser("john.doe") { $0.dictionary = hasDictionary ? .allowed : .hidden }
         let typo = try source(["query": "actve=true"])
-        #expect(try await typo.list(from: Standing()).listing.entries.isEmpty)  // the server does not report it
+        #expect(try await typo.list(from: LastPoll()).listing.entries.isEmpty)  // the server does not report it
         instance.addTask(title: "A")
-        let failure = await failure { _ = try await typo.list(from: Standing()) }
+        let failure = await failure { _ = try await typo.list(from: LastPoll()) }
         #expect(failure?.reason == .badArguments)
         #expect(failure?.message.contains("has no field `actve`") == true)
-        #expect(try await source().list(from: Standing()).listing.entries.count == 1)
+        #expect(try await source().list(from: LastPoll()).listing.entries.count == 1)
     }
 
     @Test func `rows that do not match the query invalidate the whole answer`() async throws {
@@ -55,7 +55,7 @@ extension TableSourceTests {
         instance.addTask(title: "B", priority: 3)
         await practice.clock.advance(by: .seconds(3600))
         let source = try source(["query": "priority=1"])
-        _ = try await source.list(from: Standing())
+        _ = try await source.list(from: LastPoll())
         let blind = EncodedQuery(.init("priority", .equal, "1"))
         let walk = TableWalk(
             ask: source.ask(source.paths), filter: blind, walk: .whole, timeField: "sys_updated_on", state: source.state,
@@ -96,7 +96,7 @@ extension TableSourceTests {
         for number in 0..<3 { instance.addTask(title: "task \(number)") }
         let numbers = (0..<300).map { "INC\(10_000_000 + $0)" } + instance.tasks.map(\.number)
         let source = try source(["query": .string("numberIN" + numbers.joined(separator: ",")), "page": 10])
-        let answer = try await source.list(from: Standing())
+        let answer = try await source.list(from: LastPoll())
         #expect(answer.listing.entries.count == 3)
         #expect(practice.simulation.requests.count("POST", path: "/api/now/v1/batch") > 0)
     }
@@ -106,7 +106,7 @@ extension TableSourceTests {
         for number in 0..<12 { instance.addTask(title: "task \(number)") }
         let numbers = (0..<40).map { "INC\(10_000_000 + $0)" } + instance.tasks.map(\.number)
         let source = try source(["query": .string("numberIN" + numbers.joined(separator: ",")), "page": 10])
-        #expect(try await source.list(from: Standing()).listing.entries.count == 12)
+        #expect(try await source.list(from: LastPoll()).listing.entries.count == 12)
         // One request by the address, and none for the next page.
         let long = tableRequests.filter { $0.path.utf8.count + $0.query.utf8.count >= 700 }
         #expect(long.count == 1)
@@ -118,7 +118,7 @@ extension TableSourceTests {
         instance.settings.takesBatches = false
         let numbers = (0..<40).map { "INC\(10_000_000 + $0)" }
         let source = try source(["query": .string("numberIN" + numbers.joined(separator: ","))])
-        let failure = await failure { _ = try await source.list(from: Standing()) }
+        let failure = await failure { _ = try await source.list(from: LastPoll()) }
         #expect(failure?.reason == .tooLarge)
         #expect(failure?.message.contains("/api/now/v1/batch") == true)
     }

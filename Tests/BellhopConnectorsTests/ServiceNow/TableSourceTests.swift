@@ -28,7 +28,7 @@ import Testing
     @Test func `a row is a task with its class, address and typed fields, without another request`() async throws {
         let task = instance.addTask(title: "Printer", priority: 2, assignedTo: "john.doe")
         let source = try source(["fields": ["priority", "active", "opened_at", ["caller_name": "caller_id.name"]]])
-        let answer = try await source.list(from: Standing())
+        let answer = try await source.list(from: LastPoll())
         let count = practice.simulation.requests.total
         let details = try await source.details(of: [TaskKey(task.id)], in: answer.listing)
         #expect(practice.simulation.requests.total == count)
@@ -49,7 +49,7 @@ import Testing
         let source = try source([
             "table": "change_request", "display": .string(display), "fields": ["priority", "assigned_to", "opened_at"],
         ])
-        let answer = try await source.list(from: Standing())
+        let answer = try await source.list(from: LastPoll())
         let snapshot = try #require(
             try await source.details(of: [TaskKey(task.id)], in: answer.listing).snapshots[TaskKey(task.id)])
         #expect(snapshot.type == "Change Request")
@@ -102,7 +102,7 @@ import Testing
         let source = try source(["query": "priority=1^NQpriority=2^state=1", "page": 10])
         var observer = TableObserver()
         _ = try await observer.poll(source)
-        #expect(observer.standing.known.count == 20)
+        #expect(observer.lastPoll.known.count == 20)
         await practice.clock.advance(by: .seconds(300))
         for task in instance.tasks { instance.touchTask(task.id) }
         await practice.clock.advance(by: .seconds(10))
@@ -140,13 +140,13 @@ import Testing
             let digits = String(number, radix: 16)
             return KnownTask(key: TaskKey(String(repeating: "0", count: 32 - digits.utf8.count) + digits), listed: .zero)
         }
-        observer.standing.known = KnownTasks(known + Array(observer.standing.known))
-        var cursor = try #require(TableCursor(observer.standing.cursor))
+        observer.lastPoll.known = KnownTasks(known + Array(observer.lastPoll.known))
+        var cursor = try #require(TableCursor(observer.lastPoll.cursor))
         cursor.reconciled = practice.clock.now
-        observer.standing.cursor = cursor.cursor
+        observer.lastPoll.cursor = cursor.cursor
         await practice.clock.advance(by: .seconds(60))
         practice.simulation.requests.clear()
-        let answer = try await source.list(from: observer.standing)
+        let answer = try await source.list(from: observer.lastPoll)
         #expect(practice.simulation.requests.total == 1)
         #expect(answer.coverage == .part)
         #expect(answer.listing.entries.count <= 1)
@@ -163,7 +163,7 @@ import Testing
         let (answer, _) = try await observer.poll(try source())
         #expect(answer.coverage == .part)
         let windows = tableRequests.compactMap { $0.parameter("sysparm_query") }.filter { $0.contains("sys_updated_on<=") }
-        let end = (practice.clock.now - .seconds(5)).serviceNow
+        let end = (practice.clock.now - .seconds(5)).sql
         #expect(windows.last?.contains("sys_updated_on<=\(end)") == true)
     }
 
@@ -185,8 +185,8 @@ import Testing
         #expect(part.coverage == .part)
         #expect(nothing.isEmpty)
         await practice.clock.advance(by: .seconds(600))
-        let answer = try await source.list(from: observer.standing)
-        let comparison = observer.standing.known.compare(with: answer)
+        let answer = try await source.list(from: observer.lastPoll)
+        let comparison = observer.lastPoll.known.compare(with: answer)
         #expect(answer.coverage == .whole)
         #expect(comparison.changed.count == 1)
         #expect(Set(comparison.gone.map(\.text)) == [ids[4], ids[5]])
@@ -197,7 +197,7 @@ import Testing
     @Test func `a row that was skipped while all rows were read has not left`() async throws {
         let task = instance.addTask(title: "A")
         let source = try source()
-        let answer = try await source.list(from: Standing())
+        let answer = try await source.list(from: LastPoll())
         let nothing = try await source.details(of: [TaskKey(task.id)], in: Listing())
         #expect(nothing.remaining == [TaskKey(task.id)])
         #expect(nothing.departures.isEmpty)
@@ -232,7 +232,7 @@ import Testing
 
     @Test func `the query's category is sent with every page`() async throws {
         for number in 0..<15 { instance.addTask(title: "task \(number)") }
-        _ = try await source(["page": 10, "query_category": "report"]).list(from: Standing())
+        _ = try await source(["page": 10, "query_category": "report"]).list(from: LastPoll())
         let pages = tableRequests.filter { $0.parameter("sysparm_limit") == "10" }
         #expect(pages.count == 2)
         #expect(pages.allSatisfy { $0.parameter("sysparm_query_category") == "report" })
@@ -244,9 +244,9 @@ import Testing
         let source = try source(["query": .string("numberIN" + numbers.joined(separator: ","))])
         try await source.columns.examine()
         practice.simulation.faults.add(.unserviced, path: "/api/now/v1/batch")
-        let failure = await failure { _ = try await source.list(from: Standing()) }
+        let failure = await failure { _ = try await source.list(from: LastPoll()) }
         #expect(failure?.reason == .dropped)
-        #expect(try await source.list(from: Standing()).listing.entries.count == 1)
+        #expect(try await source.list(from: LastPoll()).listing.entries.count == 1)
     }
 
     @Test func `rows that move to the end after each page, and links in a circle, neither lose nor double a row`()

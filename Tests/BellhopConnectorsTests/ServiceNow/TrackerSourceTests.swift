@@ -20,7 +20,7 @@ import Testing
     /// Lists, and reads the details of everything listed and of these keys.
     private func poll(_ settings: JSON.Object = [:], gone: [TaskKey] = []) async throws -> (Listing, Details) {
         try await source(settings) { source in
-            let listing = try await source.list(from: Standing()).listing
+            let listing = try await source.list(from: LastPoll()).listing
             return (listing, try await source.details(of: listing.entries.map(\.key) + gone, in: listing))
         }
     }
@@ -93,7 +93,7 @@ import Testing
                 "No record of source my-work has the fields `priorty` (did you mean `priority`?), `who` (`opened_by.nam`), "
                     + "`caller_id`, so they stay empty."))
         try await source(settings) { source in
-            let listing = try await source.list(from: Standing()).listing
+            let listing = try await source.list(from: LastPoll()).listing
             let some = try await source.details(of: [listing.entries[0].key], in: listing)
             #expect(some.notice == nil, "one record is not all")
         }
@@ -203,7 +203,7 @@ import Testing
             instance.addTask(title: "Seen", assignedTo: "john.doe"), instance.addTask(title: "Hidden", assignedTo: "john.doe")
         )
         try await source { source in
-            let listing = try await source.list(from: Standing()).listing
+            let listing = try await source.list(from: LastPoll()).listing
             instance.changeUser("john.doe") { $0.hiddenTasks = [hidden.id] }
             let details = try await source.details(of: listing.entries.map(\.key), in: listing)
             #expect(details.snapshots[TaskKey(seen.id)]?.className == "incident")
@@ -268,10 +268,10 @@ import Testing
         let exchange = ScriptedExchange([.json(200, [:], login), .json(200, [:], body)])
         let source = try TrackerSource(name: "my-work", settings: Settings([:]), connection: practice.near(exchange))
         let last = Fingerprint(content: Array(body.utf8))
-        let answer = try await source.list(from: Standing(answer: last))
+        let answer = try await source.list(from: LastPoll(answer: last))
         #expect(answer.coverage == .same && answer.fingerprint == last && answer.listing.entries.isEmpty)
         for another in [nil, Fingerprint(content: Array((body + " ").utf8))] {
-            let failure = await failure { _ = try await source.list(from: Standing(answer: another)) }
+            let failure = await failure { _ = try await source.list(from: LastPoll(answer: another)) }
             #expect(failure?.reason == .badAnswer)
         }
     }
@@ -289,7 +289,7 @@ import Testing
                 _ = try await connection.reading.send(.tasks)
                 practice.simulation.faults.add(.slow(milliseconds: 3000), "GET", path: "/api/x_snc_my_work")
                 let source = try TrackerSource(name: "my-work", settings: Settings(["timeout": 200_000]), connection: connection)
-                _ = try await source.list(from: Standing())
+                _ = try await source.list(from: LastPoll())
             }
         }
         #expect(failure?.reason == .timeout)

@@ -4,18 +4,18 @@ import BellhopCore
 
 /// The memory of a poller: the tasks known from a source's answers.
 struct TableObserver {
-    var standing = Standing()
+    var lastPoll = LastPoll()
 
     mutating func poll(_ source: some Source) async throws -> (Answer, Comparison) {
-        let answer = try await source.list(from: standing)
-        let comparison = standing.known.compare(with: answer)
+        let answer = try await source.list(from: lastPoll)
+        let comparison = lastPoll.known.compare(with: answer)
         for place in comparison.new + comparison.changed {
             let entry = answer.listing.entries[place]
-            standing.known.set(KnownTask(key: entry.key, listed: entry.fingerprint))
+            lastPoll.known.set(KnownTask(key: entry.key, listed: entry.fingerprint))
         }
-        standing.known.remove(comparison.gone)
-        standing.cursor = answer.cursor
-        if answer.coverage != .same { standing.answer = answer.fingerprint }
+        lastPoll.known.remove(comparison.gone)
+        lastPoll.cursor = answer.cursor
+        if answer.coverage != .same { lastPoll.answer = answer.fingerprint }
         return (answer, comparison)
     }
 

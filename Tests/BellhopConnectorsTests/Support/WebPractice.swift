@@ -54,7 +54,7 @@ struct WebPractice {
         var settings = settings
         if settings["title"] == nil { settings["title"] = "title" }
         return try await source(settings, connection: connection) { source in
-            let listing = try await source.list(from: Standing()).listing
+            let listing = try await source.list(from: LastPoll()).listing
             let keys = listing.entries.map(\.key)
             let details = try await source.details(of: keys, in: listing)
             return keys.compactMap { details.snapshots[$0]?.title }
@@ -66,7 +66,7 @@ struct WebPractice {
     }
 }
 
-extension Standing {
+extension LastPoll {
     /// The position of a source after a committed answer.
     init(_ answer: Answer) { self.init(cursor: answer.cursor, answer: answer.fingerprint) }
 }

@@ -117,3 +117,8 @@ struct ListingTests {
         #expect(throws: ListingError.self) { try Listing(records: [("a", 1), ("a", 2)]) }
     }
 }
+
+extension ListingShape {
+    /// Records under `result`, in groups or not, each with a `sys_id`.
+    static let serviceNow = ListingShape(items: JSON.Path(keys: ["result"]), key: ["sys_id"])
+}

@@ -34,14 +34,14 @@ struct `Timestamps` {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 
-    @Test func `ServiceNow's times without a zone are read as UTC`() throws {
-        let moment = try #require(Timestamp(serviceNow: "2026-01-05 09:00:00"))
+    @Test func `times in SQL's form, without a zone, are read as UTC`() throws {
+        let moment = try #require(Timestamp(sql: "2026-01-05 09:00:00"))
         #expect(moment == Timestamp(rfc3339: "2026-01-05T09:00:00Z"))
-        #expect((moment + .milliseconds(999)).serviceNow == "2026-01-05 09:00:00")
+        #expect((moment + .milliseconds(999)).sql == "2026-01-05 09:00:00")
         for bad in [
             "", "2026-01-05", "2026-01-05T09:00:00", "2026-01-05 09:00:00 ", "2026-02-30 09:00:00", "05/01/2026 09:00 am",
         ] {
-            #expect(Timestamp(serviceNow: bad) == nil)
+            #expect(Timestamp(sql: bad) == nil)
         }
     }
 
@@ -54,7 +54,7 @@ struct `Timestamps` {
         #expect(Timestamp(seconds: .max) == .distantFuture && Timestamp(seconds: .min) == .distantPast)
         let whole = Timestamp.distantFuture - Timestamp.distantPast
         #expect(whole == .microseconds(Int64.max) + .microseconds(Int64.max) + .microseconds(1))
-        #expect(!Timestamp.distantPast.description.isEmpty && !Timestamp.distantFuture.serviceNow.isEmpty)
+        #expect(!Timestamp.distantPast.description.isEmpty && !Timestamp.distantFuture.sql.isEmpty)
     }
 
     @Test func `adding the difference of two timestamps to one gives the other`() {

@@ -17,6 +17,6 @@ extension Timestamp: ExpressibleByStringLiteral {
 extension CivilDateTime: ExpressibleByStringLiteral {
     /// A date and time as `2026-01-05 09:00`.
     public init(stringLiteral text: String) {
-        self = (Timestamp(serviceNow: text + ":00") ?? .distantPast).utc
+        self = (Timestamp(sql: text + ":00") ?? .distantPast).utc
     }
 }

@@ -157,7 +157,7 @@ import Testing
         _ = try await poller.pollOnce()
         await bench.clock.advance(by: .seconds(60))
         let made = JSON.string((bench.now - .seconds(1)).rfc3339)
-        source.set((0..<200).map { task("t\($0)", "new", ["sys_created_on": made]) } + tasks(200..<205))
+        source.set((0..<200).map { task("t\($0)", "new", ["created": made]) } + tasks(200..<205))
         #expect(try await poller.pollOnce().events == 205)
     }
 

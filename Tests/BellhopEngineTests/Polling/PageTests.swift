@@ -13,7 +13,7 @@ import Testing
         var schema: TaskSchema { TaskSchema([]) }
         var shows: RecordKind { .page }
 
-        func list(from standing: Standing) async throws(Failure) -> Answer { try await script.list(from: standing) }
+        func list(from lastPoll: LastPoll) async throws(Failure) -> Answer { try await script.list(from: lastPoll) }
         func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
             try await script.details(of: keys, in: listing)
         }

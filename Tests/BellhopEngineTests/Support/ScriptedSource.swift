@@ -27,7 +27,10 @@ final class ScriptedSource: Source {
         var cursor: Cursor?
         /// The comments in the lists.
         var comments: [TaskComment] = []
-        var schema = TaskSchema([.init("priority", .int), .init("state", .int), .init("assigned_to", .text)])
+        var schema = TaskSchema(
+            [.init("priority", .int), .init("state", .int), .init("assigned_to", .text)],
+            roles: .init(bookkeeping: ["sys_updated_on", "sys_updated_by", "sys_mod_count"], created: "created"))
+        /// The fields that it learns of when it prepares.
         /// The fields learnt while preparing.
         var lesson: TaskSchema?
     }
@@ -104,10 +107,10 @@ final class ScriptedSource: Source {
         }
     }
 
-    func list(from standing: Standing) async throws(Failure) -> Answer {
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         log.withLock { log in
             log.lists.append(clock.now)
-            log.cursors.append(standing.cursor)
+            log.cursors.append(lastPoll.cursor)
             log.pollsAtOnce += 1
             log.mostPollsAtOnce = max(log.mostPollsAtOnce, log.pollsAtOnce)
         }

@@ -7,14 +7,29 @@ enum Fixture {
     static let scope = Scope.ID(text: "scope-my-work")
     static let incidentScope = Scope.ID(text: "scope-incidents")
 
-    static let schema = TaskSchema([
-        .init("number", .text), .init("short_description", .text), .init("sys_class_name", .text), .init("priority", .int),
-        .init("urgency", .int), .init("impact", .int), .init("state", .int), .init("active", .bool),
-        .init("assigned_to", .text, holdsID: true),
-        .init("assignment_group", .text, holdsID: true), .init("due_date", .timestamp), .init("created", .timestamp),
-        .init("cost", .double),
-        .init("url", .text), .init("parent", .text),
-    ])
+    static let roles = TaskSchema.Roles(
+        bookkeeping: ["sys_updated_on"], created: "sys_created_on", title: "short_description", className: "sys_class_name",
+        customPrefixes: ["u_", "x_"])
+
+    /// What is assumed of tasks without a configuration.
+    static let assumed = TaskSchema(
+        [
+            .init("number", .text), .init("short_description", .text), .init("sys_class_name", .text), .init("priority", .int),
+            .init("urgency", .int), .init("impact", .int), .init("state", .int), .init("active", .bool),
+            .init("assigned_to", .text, holdsID: true), .init("assignment_group", .text, holdsID: true),
+            .init("opened_by", .text, holdsID: true), .init("opened_at", .timestamp), .init("due_date", .timestamp),
+            .init("sys_created_on", .timestamp), .init("sys_updated_on", .timestamp),
+        ], roles: roles)
+
+    static let schema = TaskSchema(
+        [
+            .init("number", .text), .init("short_description", .text), .init("sys_class_name", .text), .init("priority", .int),
+            .init("urgency", .int), .init("impact", .int), .init("state", .int), .init("active", .bool),
+            .init("assigned_to", .text, holdsID: true),
+            .init("assignment_group", .text, holdsID: true), .init("due_date", .timestamp), .init("created", .timestamp),
+            .init("cost", .double),
+            .init("url", .text), .init("parent", .text),
+        ], roles: roles)
     static let incidentSchema = TaskSchema([
         .init("number", .text), .init("priority", .int), .init("state", .int), .init("assigned_to", .text), .init("cost", .text),
     ])
@@ -36,7 +51,8 @@ enum Fixture {
                     .init(name: "ops", kind: "slack", actions: ["notify"]),
                     .init(name: "pager", kind: "pagerduty", actions: ["notify"], threads: .yes),
                 ],
-            actions: actions, timeZone: .utc, timeZoneName: "UTC", zone: { zones[$0] }, isOpen: isOpen)
+            actions: actions, timeZone: .utc, timeZoneName: "UTC", zone: { zones[$0] }, assumed: isOpen ? assumed : nil,
+            queryHint: { text, _ in text.contains("^") ? ("this is a query", "write it elsewhere") : nil })
     }
 
     /// Berlin by its POSIX rule, so that the tests need no system files.
@@ -134,7 +150,7 @@ enum Fixture {
     /// A change of a field, as the engine reports it.
     static func changed(_ task: Snapshot, from before: Snapshot, id: String = "e1") -> Event {
         var changes = JSON.Object()
-        if case .changed(let fields)? = Change(from: before, to: task) {
+        if case .changed(let fields)? = Change(from: before, to: task, ignoring: []) {
             for field in fields { changes[field.field] = ["from": field.from, "to": field.to] }
         }
         return event(.taskChanged, task, data: ["before": before.json(source: "my-work"), "changes": .object(changes)], id: id)

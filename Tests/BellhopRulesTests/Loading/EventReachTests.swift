@@ -23,7 +23,7 @@ import Testing
             connections: logins.sorted { $0.key < $1.key }.map {
                 .init(name: $0.key, kind: "servicenow", actions: [], logins: $0.value)
             },
-            actions: [], timeZone: .utc, timeZoneName: "UTC", zone: { _ in nil }, isOpen: isOpen)
+            actions: [], timeZone: .utc, timeZoneName: "UTC", zone: { _ in nil }, assumed: isOpen ? Fixture.assumed : nil)
         return EventReach(surroundings, from: from).obstacle(to: type, among: types ?? [type])?.code
     }
 

@@ -22,7 +22,7 @@ import Testing
                 .init(name: "api", kind: "http", actions: ["rest"]), .init(name: "other", kind: "http", actions: ["rest"]),
                 .init(name: "snow", kind: "servicenow", actions: ["comment"]),
             ],
-            actions: Fixture.actions + [rest], timeZone: .utc, timeZoneName: "UTC", zone: { Fixture.zones[$0] }, isOpen: false)
+            actions: Fixture.actions + [rest], timeZone: .utc, timeZoneName: "UTC", zone: { Fixture.zones[$0] })
         return try RuleBook.load([RuleFile(path: "rules/test.yaml", bytes: Array(rules.utf8))], surroundings: surroundings)
     }
 

@@ -106,7 +106,7 @@ struct Journal: Sendable {
         let own = rows.reversed().compactMap { row -> (id: String, texts: [String])? in
             guard let id = row["sys_id"]?.asString, row["element"]?.asString == search.element,
                 row["element_id"]?.asString == search.task.text,
-                let time = row["sys_created_on"]?.asString.flatMap({ Timestamp(serviceNow: $0) }),
+                let time = row["sys_created_on"]?.asString.flatMap({ Timestamp(sql: $0) }),
                 time >= search.notBefore, time <= search.notAfter
             else { return nil }
             return (id, [row["value"]?.asString ?? ""])

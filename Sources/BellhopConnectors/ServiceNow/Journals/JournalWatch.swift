@@ -132,7 +132,7 @@ struct JournalWatch: Sendable {
     private func comment(_ key: TaskKey, _ row: JSON, _ us: String?) -> TaskComment? {
         func text(_ name: String) -> String { FieldValue(row[name])?.raw ?? "" }
         guard kinds.contains(text("element")), ServiceNowConnection.isSysID(text("element_id")),
-            let time = Timestamp(serviceNow: text("sys_created_on"))
+            let time = Timestamp(sql: text("sys_created_on"))
         else { return nil }
         let author = text("sys_created_by")
         return TaskComment(

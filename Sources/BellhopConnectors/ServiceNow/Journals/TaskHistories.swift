@@ -35,7 +35,7 @@ struct TaskHistories: Sendable {
             let some = keys[start..<min(start + Self.batch, keys.count)]
             let query = EncodedQuery(
                 .init("sys_id", .isOneOf, some.map(\.text).joined(separator: ",")),
-                .init("sys_updated_on", .atLeast, since.serviceNow))
+                .init("sys_updated_on", .atLeast, since.sql))
             let ask = TableAsk(
                 session: connection.reading, table: table, paths: ["sys_id"] + Self.times + kinds, display: .both)
             for row in try await ask.page(query, limit: some.count).list {

@@ -11,7 +11,7 @@ struct UserClock: Sendable, Hashable {
     ///   of them.
     init?(_ pairs: [FieldValue]) {
         let pairs = pairs.compactMap { field -> (utc: Timestamp, shown: String)? in
-            guard let utc = Timestamp(serviceNow: field.raw), let shown = field.label, !shown.isEmpty else { return nil }
+            guard let utc = Timestamp(sql: field.raw), let shown = field.label, !shown.isEmpty else { return nil }
             return (utc, shown)
         }
         guard let first = pairs.first else { return nil }
@@ -68,7 +68,7 @@ struct UserClock: Sendable, Hashable {
             }
             if !hasSeconds { clock.append(0) }
             let digits = clock.map { number in number.map { ($0 < 10 ? "0" : "") + String($0) } ?? "" }
-            return Timestamp(serviceNow: "\(day) \(digits.joined(separator: ":"))")
+            return Timestamp(sql: "\(day) \(digits.joined(separator: ":"))")
         }
 
         /// The date as `2026-01-05`, whatever the order.

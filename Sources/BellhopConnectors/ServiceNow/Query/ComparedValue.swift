@@ -100,10 +100,10 @@ struct ComparedValue: Sendable {
         }
     }
 
-    private static func time(_ text: String) -> Timestamp? { Timestamp(serviceNow: text) }
+    private static func time(_ text: String) -> Timestamp? { Timestamp(sql: text) }
 
     private static func isDate(_ text: String) -> Bool {
-        text.utf8.count == 10 && Timestamp(serviceNow: text + " 00:00:00") != nil
+        text.utf8.count == 10 && Timestamp(sql: text + " 00:00:00") != nil
     }
 
     private static func isDated(_ text: String) -> Bool { time(text) != nil || isDate(text) }

@@ -47,7 +47,7 @@ extension EncodedQuery.Condition {
     }
 
     private func seconds(from other: String, to subject: FieldValue, _ values: (String) -> FieldValue?) -> Int64? {
-        guard let from = values(other).flatMap({ Timestamp(serviceNow: $0.raw) }), let to = Timestamp(serviceNow: subject.raw)
+        guard let from = values(other).flatMap({ Timestamp(sql: $0.raw) }), let to = Timestamp(sql: subject.raw)
         else { return nil }
         return (to.microseconds - from.microseconds) / 1_000_000
     }
@@ -55,7 +55,7 @@ extension EncodedQuery.Condition {
     /// `DATEPARTMonday@javascript:gs.datePart('dayofweek','monday','EE')`: judged by the days it may be anywhere on Earth.
     func judgePart(_ subject: FieldValue) -> Verdict {
         guard let call = value.firstMatch(of: /@javascript:gs\.datePart\('(\w+)', ?'(\w+)', ?'(\w+)'\)$/),
-            let time = Timestamp(serviceNow: subject.raw)
+            let time = Timestamp(sql: subject.raw)
         else { return .unknown }
         let wanted = String(call.2)
         let days = [-12, 0, 14].map { (time + .seconds($0 * 3600)).utc.date }

@@ -67,10 +67,10 @@ struct OperandReader {
 
     private mutating func text(_ text: String, _ path: Path, edge: RelativeTime.Edge) -> String? {
         if how == .is || how == .isNot, text == "me" { return Self.me(field) }
-        if takesNoText, let moment = Timestamp(rfc3339: text) { return moment.serviceNow }
+        if takesNoText, let moment = Timestamp(rfc3339: text) { return moment.sql }
         if takesTime {
             if let days = RelativeTime.words[text] { return RelativeTime(unit: .days, ago: days, edge: edge).script }
-            if Timestamp(serviceNow: text) != nil || Self.isDate(text) { return text }
+            if Timestamp(sql: text) != nil || Self.isDate(text) { return text }
             return plain(text, path) == nil ? nil : refuseTime(path)
         }
         return plain(text, path)
@@ -95,7 +95,7 @@ struct OperandReader {
     }
 
     private static func isDate(_ text: String) -> Bool {
-        text.utf8.count == 10 && Timestamp(serviceNow: text + " 00:00:00") != nil
+        text.utf8.count == 10 && Timestamp(sql: text + " 00:00:00") != nil
     }
 
     /// The connection's user, for a column of names or of references.

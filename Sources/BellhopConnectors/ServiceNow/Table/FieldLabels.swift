@@ -70,7 +70,7 @@ actor FieldLabels {
     /// Texts that are never labels or names: ids, numbers, flags, times, scripts, and empty texts.
     private static func isPlainValue(_ text: String) -> Bool {
         text.isEmpty || text == "true" || text == "false" || ServiceNowConnection.isSysID(text) || Double(text) != nil
-            || FieldValue.time(text) != nil || ComparedValue.isComputed(text)
+            || ItemValue.plainTime(text) != nil || ComparedValue.isComputed(text)
     }
 
     private func ask(

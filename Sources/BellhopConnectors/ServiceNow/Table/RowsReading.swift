@@ -44,7 +44,7 @@ struct RowsReading {
             return false
         }
         let record = page.tape(of: entry)
-        let time = record.field(rows.timeField).flatMap { Timestamp(serviceNow: $0.raw) }
+        let time = record.field(rows.timeField).flatMap { Timestamp(sql: $0.raw) }
         let place = Walk.Place(key: entry.key, time: rows.walk.isWhole ? nil : time)
         if !isKnown, rows.filter.judge(record.field) == .fails {
             guard let time, time >= racing else { throw ignored("a row that the query does not ask for") }

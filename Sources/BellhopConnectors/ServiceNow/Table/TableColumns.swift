@@ -59,8 +59,9 @@ final class TableColumns: Sendable {
                 dictionary.meaning(of: path, in: table)
             }
             learnt.dictionary = dictionary
-            guard let schema else { return }
-            learnt.schema = isDeclared ? schema : TaskSchema(schema.fields.filter { !dictionary.lacks($0.path, in: table) })
+            guard var schema else { return }
+            if !isDeclared { schema.fields.removeAll { dictionary.lacks($0.path, in: table) } }
+            learnt.schema = schema
         }
     }
 

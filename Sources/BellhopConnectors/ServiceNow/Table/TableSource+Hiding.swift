@@ -7,17 +7,17 @@ extension TableSource {
     /// While tasks are known, one of their own records must confirm that it left, and why. A hidden first list is an error until
     /// it has persisted for a while; after that nothing depends on it.
     /// - Returns: whether access rules hide all rows, as far as can be told.
-    func checkHiding(_ rows: TableWalk.Rows, _ walk: Walk, _ standing: Standing) async throws(Failure) -> Bool {
+    func checkHiding(_ rows: TableWalk.Rows, _ walk: Walk, _ lastPoll: LastPoll) async throws(Failure) -> Bool {
         guard walk.isWhole, !rows.isSame, rows.hidesAll else {
             if !rows.isSame { state.showsRows() }
             return false
         }
-        if standing.known.isEmpty {
+        if lastPoll.known.isEmpty {
             let since = state.hidesRows(at: connection.clock.now)
-            guard standing.cursor != nil || connection.clock.now - since >= StormGuard.patience else { throw hiding(rows) }
+            guard lastPoll.cursor != nil || connection.clock.now - since >= StormGuard.patience else { throw hiding(rows) }
             return true
         }
-        let some = Array(standing.known.prefix(Self.batch).map(\.key))
+        let some = Array(lastPoll.known.prefix(Self.batch).map(\.key))
         guard let found = try await self.rows(of: some, filter: .all, paths: ["sys_id"]), !found.isEmpty else {
             throw hiding(rows)
         }

@@ -58,25 +58,25 @@ public struct TableSource: Source {
 
     // MARK: - Polling
 
-    public func list(from standing: Standing) async throws(Failure) -> Answer {
+    public func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         try await columns.examine()
         let paths = paths
-        let before = TableCursor(standing.cursor)
+        let before = TableCursor(lastPoll.cursor)
         var next = before ?? TableCursor()
         next.shape = Fingerprint(content: ([settings.display.rawValue] + paths).joined(separator: ",")).hex
-        let start = start(before, shape: next.shape, known: standing.known.count)
-        let (rows, walk) = try await read(from: start, paths, standing)
+        let start = start(before, shape: next.shape, known: lastPoll.known.count)
+        let (rows, walk) = try await read(from: start, paths, lastPoll)
         let listing = rows.listing
-        let isHidden = try await checkHiding(rows, walk, standing)
-        advance(&next, rows, walk, isFew: max(standing.known.count, listing.entries.count) <= few)
+        let isHidden = try await checkHiding(rows, walk, lastPoll)
+        advance(&next, rows, walk, isFew: max(lastPoll.known.count, listing.entries.count) <= few)
         var answer = Answer(
             listing: listing, coverage: rows.isSame ? .same : walk.isWhole ? .whole : .part,
             fingerprint: rows.movedOn == 0 ? rows.fingerprint : .zero, lag: settings.times.lag + .seconds(10),
             notices: notices(rows) + (isHidden ? [hidingNotice(rows)] : []))
         if let journal {
-            let touched = listing.entries.lazy.filter { standing.known[$0.key]?.listed != $0.fingerprint }.map(\.key)
+            let touched = listing.entries.lazy.filter { lastPoll.known[$0.key]?.listed != $0.fingerprint }.map(\.key)
             let entries = try await journal.read(
-                from: next.journal, among: standing.known, listing, at: rows.began, touched: Array(touched))
+                from: next.journal, among: lastPoll.known, listing, at: rows.began, touched: Array(touched))
             next.journal = entries.cursor
             answer.comments = entries.comments
             answer.notices += entries.notices
@@ -102,12 +102,12 @@ public struct TableSource: Source {
 
     /// Walks all rows, or those of a window.
     private func read(
-        from start: Timestamp?, _ paths: [String], _ standing: Standing
+        from start: Timestamp?, _ paths: [String], _ lastPoll: LastPoll
     ) async throws(Failure) -> (TableWalk.Rows, Walk) {
         func rows(_ walk: Walk) async throws(Failure) -> TableWalk.Rows {
             try await TableWalk(
                 ask: ask(paths), filter: columns.query, walk: walk, timeField: settings.timeField, state: state,
-                clock: connection.clock, last: standing.answer, known: standing.known
+                clock: connection.clock, last: lastPoll.answer, known: lastPoll.known
             ).run()
         }
         guard let start else { return (try await rows(.whole), .whole) }

@@ -24,9 +24,9 @@ enum Walk: Sendable, Hashable {
             query.isClosed = false
             return query
         case .window(let field, let from, let through):
-            let end = EncodedQuery.Condition(field, .atMost, through.serviceNow)
-            var bounds = EncodedQuery(.init(field, .atLeast, from.serviceNow), end)
-            if let place, let time = place.time?.serviceNow {
+            let end = EncodedQuery.Condition(field, .atMost, through.sql)
+            var bounds = EncodedQuery(.init(field, .atLeast, from.sql), end)
+            if let place, let time = place.time?.sql {
                 bounds = EncodedQuery(.init(field, .greater, time), end)
                     .or(EncodedQuery(.init(field, .equal, time), .init("sys_id", .greater, place.key.text)))
             }

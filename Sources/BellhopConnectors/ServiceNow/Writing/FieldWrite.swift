@@ -14,7 +14,7 @@ struct FieldWrite: Sendable, Hashable {
         self.name = name
         self.isDisplay = isDisplay
         // Rules use RFC 3339 times; the database has UTC without a zone.
-        value = isDisplay ? text : Timestamp(rfc3339: text)?.serviceNow ?? text
+        value = isDisplay ? text : Timestamp(rfc3339: text)?.sql ?? text
     }
 
     /// Whether a record has this value.
@@ -74,7 +74,7 @@ extension FieldValue {
         guard let text = json.fieldText else { return false }
         if Self.isSame(text, raw) || label == text { return true }
         guard let time = Timestamp(rfc3339: text) else { return json.isNull && typed(.timestamp).isNull && typed(.double).isNull }
-        return Self.time(raw) == time
+        return ItemValue.plainTime(raw) == time
     }
 }
 

@@ -114,13 +114,15 @@ private final class GrowingSource: Source {
         }
     }
 
-    func list(from standing: Standing) async throws(Failure) -> Answer {
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let bytes = state.withLock { state in
             state.lastByte = .now
             return state.body
         }
         do throws(ListingError) {
-            return Answer(listing: try Listing(bytes, shape: .serviceNow), fingerprint: Fingerprint(content: bytes))
+            return Answer(
+                listing: try Listing(bytes, shape: ListingShape(items: JSON.Path(keys: ["result"]), key: ["sys_id"])),
+                fingerprint: Fingerprint(content: bytes))
         } catch {
             throw Failure(.badAnswer, .giveUp, error.description)
         }

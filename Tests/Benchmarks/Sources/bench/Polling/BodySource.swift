@@ -23,10 +23,12 @@ final class BodySource: Source {
         }
     }
 
-    func list(from standing: Standing) async throws(Failure) -> Answer {
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         let bytes = body.withLock { $0 }
         do throws(ListingError) {
-            return Answer(listing: try Listing(bytes, shape: .serviceNow), fingerprint: Fingerprint(content: bytes))
+            return Answer(
+                listing: try Listing(bytes, shape: ListingShape(items: JSON.Path(keys: ["result"]), key: ["sys_id"])),
+                fingerprint: Fingerprint(content: bytes))
         } catch {
             throw Failure(.badAnswer, .giveUp, error.description)
         }

@@ -82,7 +82,7 @@ enum PollBenchmarks {
         let store = try Stores.open(path)
         let now = SystemClock().now
         var turn = try await store.open(Tasks.scope, source: Tasks.source, at: now).turn
-        let listing = try await source.list(from: Standing()).listing
+        let listing = try await source.list(from: LastPoll()).listing
         var next = listing.entries.startIndex
         while next < listing.entries.endIndex {
             let end = min(next + 20_000, listing.entries.endIndex)

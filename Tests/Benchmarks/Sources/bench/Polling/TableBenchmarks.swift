@@ -61,7 +61,7 @@ enum TableBenchmarks {
         let connection = try connection(to: address, notebook: EmptyNotebook())
         let source = try source(connection)
         let time = try await Stopwatch.seconds {
-            let listing = try await source.list(from: Standing()).listing
+            let listing = try await source.list(from: LastPoll()).listing
             let details = try await source.details(of: listing.entries.map(\.key), in: listing)
             guard details.snapshots.count == answer.count else { throw BenchError("\(details.snapshots.count) rows were read") }
         }
@@ -98,15 +98,15 @@ enum TableBenchmarks {
         let connection = try connection(to: try await server.start(), notebook: EmptyNotebook())
         let source = try source(connection)
         bench.say("\(count) known rows")
-        var standing = Standing(
+        var lastPoll = LastPoll(
             known: KnownTasks(Tasks.keys(count, seed: 9).map { KnownTask(key: $0, listed: .zero) }))
-        standing.cursor = try await source.list(from: standing).cursor
+        lastPoll.cursor = try await source.list(from: lastPoll).cursor
         _ = server.takeTraffic()
         var (times, sizes, requests): ([Double], [Double], [Int]) = ([], [], [])
         for _ in 0..<bench.repetitions * 20 {
             let start = ContinuousClock.now
-            let listed = try await source.list(from: standing)
-            let comparison = standing.known.compare(with: listed)
+            let listed = try await source.list(from: lastPoll)
+            let comparison = lastPoll.known.compare(with: listed)
             times.append((ContinuousClock.now - start).inSeconds)
             guard listed.coverage == .part, comparison.isEmpty else { throw BenchError("the poll was not quiet") }
             let traffic = server.takeTraffic()

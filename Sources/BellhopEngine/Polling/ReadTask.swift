@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// One poll's reading of one task.
-struct Reading {
+/// A task as one poll read it.
+struct ReadTask: Sendable {
     var key: TaskKey
     /// Of the task's entry in the listing.
     var listed: Fingerprint
@@ -9,7 +9,7 @@ struct Reading {
     /// Of the whole snapshot.
     var content: Fingerprint
     /// True if it equals what is stored, so that no row need be written.
-    var isAsKept: Bool
+    var isAsStored: Bool
     /// True if the listing showed no difference: it was read because its details were old.
     var wasStale: Bool
     /// When its details were read before; nil if never.
@@ -24,21 +24,21 @@ struct Reading {
     private(set) var isCompleted = false
 
     /// Uses the stored details if its own could not be read: missing access is not a change of the task.
-    mutating func complete(by kept: Snapshot?, content known: Fingerprint?) {
-        guard !isRead, let kept, !kept.className.isEmpty else { return }
+    mutating func complete(by stored: Snapshot?, content known: Fingerprint?) {
+        guard !isRead, let stored, !stored.className.isEmpty else { return }
         isCompleted = true
         var snapshot = text.snapshot
-        snapshot.className = kept.className
-        snapshot.fields = kept.fields
-        snapshot.labels = kept.labels
+        snapshot.className = stored.className
+        snapshot.fields = stored.fields
+        snapshot.labels = stored.labels
         text = SnapshotText(snapshot)
         content = text.fingerprint
-        isAsKept = known == content
+        isAsStored = known == content
     }
 }
 
 /// The tasks whose details a poll reads, in the order of their events: new, changed, then those with old details.
-struct ReadingOrder {
+struct TasksToRead: Sendable {
     private(set) var keys: [TaskKey] = []
     /// The listing's fingerprints of new and changed tasks, which come first.
     private var listed: [Fingerprint] = []
@@ -56,10 +56,10 @@ struct ReadingOrder {
         keys += stale.filter { !others.contains($0) }
     }
 
-    /// The readings from these details, without tasks that are missing there (they left between the two requests).
-    func readings(_ details: Details, known: KnownTasks) -> [Reading] {
-        var readings: [Reading] = []
-        readings.reserveCapacity(keys.count)
+    /// The tasks as these details have them, without those that are missing there: they left between the two requests.
+    func read(_ details: Details, known: KnownTasks) -> [ReadTask] {
+        var read: [ReadTask] = []
+        read.reserveCapacity(keys.count)
         for (place, key) in keys.enumerated() {
             let task = known[key]
             let isStale = place >= listed.count
@@ -67,23 +67,22 @@ struct ReadingOrder {
                 continue
             }
             let content = text.fingerprint
-            readings.append(
-                Reading(
-                    key: key, listed: listed, text: text, content: content, isAsKept: task?.content == content, wasStale: isStale,
+            read.append(
+                ReadTask(
+                    key: key, listed: listed, text: text, content: content, isAsStored: task?.content == content,
+                    wasStale: isStale,
                     readBefore: task?.refreshed))
         }
-        return readings
+        return read
     }
 }
 
 extension KnownTasks {
-    /// Remembers what a stored poll has read.
-    mutating func take(_ readings: [Reading], at now: Timestamp) {
-        if isEmpty { reserveCapacity(readings.count) }
-        for reading in readings {
-            set(
-                KnownTask(
-                    key: reading.key, listed: reading.listed, content: reading.content, refreshed: reading.refreshed(at: now)))
+    /// Remembers the tasks that a stored poll has read.
+    mutating func take(_ read: [ReadTask], at now: Timestamp) {
+        if isEmpty { reserveCapacity(read.count) }
+        for task in read {
+            set(KnownTask(key: task.key, listed: task.listed, content: task.content, refreshed: task.refreshed(at: now)))
         }
     }
 

@@ -1,7 +1,7 @@
 import BellhopCore
 
 /// Detects errors that APIs report in answers with a successful status.
-enum RESTError {
+enum ReportedError {
     /// The content of a body's `error` or `errors`, without these secrets; nil if missing or empty.
     static func words(
         in body: [UInt8], under names: [String] = ["error", "errors"], hiding secrets: [String]

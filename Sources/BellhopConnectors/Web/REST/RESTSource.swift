@@ -44,8 +44,8 @@ public struct RESTSource: ProbedSource {
             query: Self.query(settings, address))
     }
 
-    public func list(from standing: Standing) async throws(Failure) -> Answer {
-        let before = RESTCursor(standing.cursor)
+    public func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
+        let before = RESTCursor(lastPoll.cursor)
         let now = session.now
         if let since, let latest = before.since, let whole = before.whole, now - whole < since.reconcile, now >= whole {
             let asked = [since.pair(latest)]
@@ -57,19 +57,19 @@ public struct RESTSource: ProbedSource {
             return Answer(
                 listing: listing, coverage: .part, fingerprint: Fingerprint(content: listing.body), cursor: next.cursor)
         }
-        let known = standing.answer == nil ? Validators() : before.validators
+        let known = lastPoll.answer == nil ? Validators() : before.validators
         var pages = try await pages(adding: [], validators: known)
         guard !pages.all.isEmpty else {
             return Answer(
-                listing: Listing(), coverage: .same, fingerprint: standing.answer ?? .zero, cursor: standing.cursor)
+                listing: Listing(), coverage: .same, fingerprint: lastPoll.answer ?? .zero, cursor: lastPoll.cursor)
         }
         var listing = try joined(pages.all, latestCounts: false)
         pages.all = []
         var missing = 0
-        if pages.counts.count > 1, !standing.known.isEmpty {
-            (listing, missing) = try await completed(listing, known: standing.known)
+        if pages.counts.count > 1, !lastPoll.known.isEmpty {
+            (listing, missing) = try await completed(listing, known: lastPoll.known)
         }
-        let mayBeCut = (standing.known.isEmpty || missing > 0) && pages.mayBeCut(missing: missing)
+        let mayBeCut = (lastPoll.known.isEmpty || missing > 0) && pages.mayBeCut(missing: missing)
         if mayBeCut { try await confirmEmptyEnd(pages, adding: []) }
         var next = RESTCursor()
         next.validators = pages.validators
@@ -142,7 +142,7 @@ public struct RESTSource: ProbedSource {
         if response.body.isEmpty {
             throw unusable("the answer is empty (\(response.status))")
         }
-        if let words = RESTError.words(in: response.body, hiding: hidden) {
+        if let words = ReportedError.words(in: response.body, hiding: hidden) {
             throw Failure(
                 .serverError, .retry(after: nil),
                 "\(session.label) answered \(response.status), but with an error: \(words).")

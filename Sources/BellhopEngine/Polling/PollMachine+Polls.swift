@@ -1,0 +1,234 @@
+import BellhopCore
+
+extension PollMachine {
+    /// A poll that waits for its list.
+    struct Poll: Sendable {
+        var began: Timestamp
+        /// The tasks whose details are old.
+        var stale: [TaskKey]
+        /// Whether an answer like the last one ends the poll.
+        var canSkipIfUnchanged: Bool
+        /// Whether the list was suddenly empty and is read again.
+        var isSecondList = false
+    }
+
+    /// A poll whose list is accepted.
+    struct AcceptedPoll: Sendable {
+        var began: Timestamp
+        var answer: Answer
+        var comparison: Comparison
+        var toRead: TasksToRead
+        /// The unlisted tasks to ask for now, and those that wait for a later poll.
+        var asked: [TaskKey]
+        var waiting: [TaskKey]
+
+        var isListEmpty: Bool { answer.coverage == .whole && answer.listing.entries.isEmpty }
+    }
+
+    /// A poll whose details are read.
+    struct ReadPoll: Sendable {
+        var accepted: AcceptedPoll
+        var details: Details
+        var departures: Departures
+        var cursor: Cursor?
+        var read: [ReadTask]
+        /// Tasks that existed when the first list was empty.
+        var hidden: Set<TaskKey>
+        /// The new comments on known tasks.
+        var comments: [TaskComment]
+    }
+
+    /// A poll whose meaning is known.
+    struct DecidedPoll: Sendable {
+        var commit: PollCommit
+        var read: [ReadTask]
+        var gone: [TaskKey]
+        /// How many tasks the empty first list hid.
+        var hidden: Int
+    }
+
+    mutating func start(at moment: Moment) -> Step {
+        if let rest = moment.rest {
+            retryAt = rest.until
+            return .end(.failed(Failure(.throttled, .rest(rest.until - moment.now), rest.why)))
+        }
+        // If the clock was set back, the age of the details is unknown.
+        if let latest = memory.health.lastSuccess, latest > moment.now { memory.known.age(readAfter: moment.now) }
+        let stale = stale(at: moment.now)
+        let poll = Poll(
+            began: moment.now, stale: stale,
+            canSkipIfUnchanged: memory.hasBaseline && memory.health.held == nil && stale.isEmpty)
+        return list(poll)
+    }
+
+    private func stale(at now: Timestamp) -> [TaskKey] {
+        guard source.hidesChanges else { return [] }
+        let age = plan.refresh.age(tasks: memory.known.count)
+        return memory.known.stale(before: age == .zero ? .distantFuture : now - age, limit: plan.refresh.batch)
+    }
+
+    private mutating func list(_ poll: Poll) -> Step {
+        let canSkip = poll.canSkipIfUnchanged && !poll.isSecondList
+        return go(
+            to: .listing(poll),
+            .list(LastPoll(cursor: memory.cursor, answer: canSkip ? memory.answer : nil, known: memory.known)))
+    }
+
+    /// Compares a list with the known tasks: it may be the same, be doubtful, or show what to read.
+    mutating func compare(_ answer: Answer, _ poll: Poll, at moment: Moment) -> Step {
+        report(listNotices: answer.notices, isWhole: answer.coverage == .whole)
+        if poll.canSkipIfUnchanged, !poll.isSecondList, memory.answer == answer.fingerprint, memory.cursor == answer.cursor,
+            answer.comments.isEmpty
+        {
+            return recover(poll, at: moment)
+        }
+        let comparison = memory.known.compare(with: answer)
+        let decision = plan.storms.decide(
+            known: memory.known, listing: answer.listing, coverage: answer.coverage, comparison: comparison,
+            previous: memory.health.held, isSecondList: poll.isSecondList,
+            isBaseline: !memory.hasBaseline || memory.health.emptyBaseline != nil, at: moment.now)
+        switch decision {
+        case .accept: break
+        case .hold(let held): return hold(held, at: moment)
+        case .readAgain:
+            var poll = poll
+            poll.isSecondList = true
+            return list(poll)
+        }
+        let (asked, waiting) = portion(of: comparison.gone)
+        let accepted = AcceptedPoll(
+            began: poll.began, answer: answer, comparison: comparison,
+            toRead: TasksToRead(answer.listing, comparison, stale: poll.stale), asked: asked, waiting: waiting)
+        let keys = accepted.toRead.keys + asked
+        if keys.isEmpty { return take(Details(), accepted, at: moment) }
+        return go(to: .reading(accepted), .details(of: keys, in: answer.listing))
+    }
+
+    /// Learns from the details which tasks have left, and what else must be known of the others.
+    mutating func take(_ details: Details, _ accepted: AcceptedPoll, at moment: Moment) -> Step {
+        let answer = accepted.answer
+        let departures = Departures(
+            asked: accepted.asked, waiting: accepted.waiting, details: details, isListEmpty: accepted.isListEmpty,
+            mayBeCut: answer.mayBeCut)
+        let restart = departures.remaining > 0 ? answer.cursorIfIncomplete : nil
+        if !accepted.toRead.keys.isEmpty || !accepted.asked.isEmpty {
+            let isFalse = accepted.isListEmpty || restart != nil
+            let notices = [
+                details.notice,
+                isFalse ? departures.notice(of: source.name, isListEmpty: accepted.isListEmpty) : nil,
+            ].compactMap(\.self)
+            report(detailNotice: notices.isEmpty ? nil : notices.joined(separator: " "))
+        }
+        let read = accepted.toRead.read(details, known: memory.known)
+        let readKeys = Set(answer.comments.isEmpty ? [] : read.map(\.key))
+        let poll = ReadPoll(
+            accepted: accepted, details: details, departures: departures, cursor: restart ?? answer.cursor, read: read,
+            hidden: memory.health.emptyBaseline?.hidden(
+                among: read.map(\.text.snapshot), created: source.schema.roles.created) ?? [],
+            comments: answer.comments.filter { memory.known[$0.task] != nil || readKeys.contains($0.task) })
+        let recall = recall(for: poll)
+        if recall.isEmpty { return decide(Recalled(), poll, at: moment) }
+        return go(to: .recalling(poll), .recall(recall))
+    }
+
+    private func recall(for poll: ReadPoll) -> Recall {
+        var recall = Recall()
+        // Before the first stored poll the store has nothing, and no events tell whose write they follow.
+        if memory.hasBaseline {
+            recall.keys = poll.read.lazy.filter { !$0.isAsStored }.map(\.key) + poll.departures.gone
+            recall.keys += Set(poll.comments.map(\.task)).subtracting(recall.keys)
+            // A task's present state may come from what was written to it since it was last read.
+            recall.since = min(memory.health.lastSuccess ?? .distantPast, poll.accepted.began) - poll.accepted.answer.lag
+            for task in poll.read where task.wasStale && !task.isAsStored {
+                recall.since = min(recall.since, memory.known[task.key]?.refreshed ?? .distantPast)
+            }
+        }
+        let perhapsOurs = poll.comments.filter { $0.authorship != .others }
+        if let first = perhapsOurs.map(\.time).min() {
+            recall.commented = Set(perhapsOurs.map { source.scope.subject(of: $0.task) }).sorted()
+            // The server's clock and ours may differ.
+            recall.commentsSince = first - .seconds(3600)
+        }
+        return recall
+    }
+
+    /// Decides what the poll means: commits it (T1), or holds it if the details make it doubtful.
+    mutating func decide(_ recalled: Recalled, _ poll: ReadPoll, at moment: Moment) -> Step {
+        var read = poll.read
+        for place in read.indices where !read[place].isRead {
+            let key = read[place].key
+            read[place].complete(by: recalled.tasks[key]?.snapshot, content: memory.known[key]?.content)
+        }
+        let reconciliation = Reconciliation(
+            Reconciliation.Evidence(
+                source: source.name, scope: source.scope, shows: source.shows, now: moment.now, hasBaseline: memory.hasBaseline,
+                bookkeeping: source.schema.roles.bookkeeping, emitsInitial: plan.emitsInitial, hidden: poll.hidden,
+                details: poll.details, remembered: recalled.tasks, gone: poll.departures.gone, writes: recalled.writes,
+                comments: poll.comments, written: recalled.comments),
+            read)
+        let (answer, before) = (poll.accepted.answer, memory.health)
+        let decision = plan.storms.decide(
+            poll.departures, reconciliation.events.count > plan.storms.mostAlike ? AlikeChanges(reconciliation.events) : nil,
+            previous: before.held, at: moment.now,
+            result: HeldResult(
+                known: memory.known.count, listing: answer.listing, comparison: poll.accepted.comparison, after: before.held,
+                at: moment.now))
+        if case .hold(let held) = decision { return hold(held, at: moment) }
+
+        let began = poll.accepted.began
+        let health = SourceHealth(
+            lastSuccess: began,
+            held: plan.storms.stillHeld(
+                of: poll.departures, listed: answer.listing.entries.count, previous: before.held, at: moment.now),
+            emptyBaseline: provisional(isStillEmpty: memory.known.isEmpty && answer.listing.entries.isEmpty, at: began))
+        var events = reconciliation.events
+        if before.announced { events.append(recovered(before, at: moment.now)) }
+        // Forget the answer if one of its tasks could not be read, or if one is missing that still exists, so that the next
+        // answer is always processed.
+        let isComplete = read.count == poll.accepted.toRead.keys.count && poll.departures.kept.isEmpty
+        let commit = PollCommit(
+            scope: source.scope.id, source: source.name, expectedTurn: memory.turn, at: moment.now, cursor: poll.cursor,
+            answer: isComplete ? answer.fingerprint : nil, present: reconciliation.present, removed: reconciliation.removed,
+            events: events, health: health)
+        let decided = DecidedPoll(commit: commit, read: read, gone: poll.departures.gone, hidden: poll.hidden.count)
+        if memory.hasBaseline, reconciliation.present.isEmpty, reconciliation.removed.isEmpty, events.isEmpty,
+            before.failures == 0, before.held == health.held, before.emptyBaseline == health.emptyBaseline,
+            memory.answer == commit.answer, memory.cursor == commit.cursor
+        {
+            return finish(decided, at: moment)
+        }
+        return go(to: .committing(decided), .commit(commit))
+    }
+
+    /// Remembers a poll that is stored, or that has nothing to store.
+    mutating func finish(_ poll: DecidedPoll, at moment: Moment) -> Step {
+        let isFirst = !memory.hasBaseline
+        let (commit, events) = (poll.commit, poll.commit.events)
+        memory.known.take(poll.read, at: commit.at)
+        memory.known.remove(poll.gone)
+        memory.hasBaseline = true
+        memory.answer = commit.answer
+        memory.cursor = commit.cursor
+        reportRecovery(to: commit.health)
+        memory.health = commit.health
+        let name = source.name
+        if poll.hidden > 0 {
+            report(
+                .notice(
+                    source: name,
+                    text: "The first list of source \(name) was empty, and \(poll.hidden) existing tasks appeared soon after: "
+                        + "they are its baseline, without task_created events."))
+        }
+        let tasks = memory.known.count
+        // How many tasks the poll added to the baseline.
+        let baseline = isFirst ? tasks : poll.hidden > 0 ? poll.hidden : nil
+        if let baseline { report(.baseline(source: name, tasks: baseline)) }
+        report(
+            baseline == nil && events.isEmpty
+                ? .unchanged(source: name, tasks: tasks, took: moment.took)
+                : .polled(source: name, tasks: tasks, events: events.count, took: moment.took))
+        for event in events { report(.event(event)) }
+        if let baseline { return end(.baseline(tasks: baseline)) }
+        return end(events.isEmpty ? .unchanged : .changed(events: events.count))
+    }
+}

@@ -1,0 +1,236 @@
+import BellhopCore
+
+/// Decides what polling one source does next, from the results of the steps before.
+///
+/// A value without effects: ``Poller`` performs each step and returns its result until the poll has ended. So every order of
+/// answers, failures and times can be tried without a network, a store or a clock.
+struct PollMachine: Sendable {
+    /// What a poll does next.
+    enum Step: Sendable {
+        /// Read what is stored of the source.
+        case open
+        case list(LastPoll)
+        case details(of: [TaskKey], in: Listing)
+        case recall(Recall)
+        /// T1.
+        case commit(PollCommit)
+        /// Store how polls are going, with the events about it, and the rest that the source asked for.
+        case store(SourceHealth, [Event], rest: RequestedRest?)
+        case end(PollOutcome)
+    }
+
+    /// What came of a step.
+    enum Result: Sendable {
+        case opened(SourceMemory)
+        case listed(Answer)
+        case details(Details)
+        case recalled(Recalled)
+        case committed(PollResult)
+        case stored
+        /// The source failed.
+        case failed(Failure)
+    }
+
+    /// When a result came, and what else decisions need from outside.
+    struct Moment: Sendable {
+        var now: Timestamp
+        /// How long the poll has taken.
+        var took = Duration.zero
+        /// From 0 up to 1; spreads the waits after failures.
+        var jitter = 0.5
+        /// Why nothing may be requested; nil if the source's connection does not rest.
+        var rest: ReceiverRest?
+    }
+
+    /// What to read from the store about the tasks of a poll.
+    struct Recall: Sendable, Hashable {
+        /// The tasks to read, and those whose latest writes by our rules matter, from `since` on.
+        var keys: [TaskKey] = []
+        var since = Timestamp.distantPast
+        /// The event subjects whose comments by our rules matter, from `commentsSince` on.
+        var commented: [String] = []
+        var commentsSince = Timestamp.distantPast
+
+        var isEmpty: Bool { keys.isEmpty && commented.isEmpty }
+    }
+
+    struct Recalled: Sendable {
+        var tasks: [TaskKey: RememberedTask] = [:]
+        /// The hops of our latest writes, by event subject.
+        var writes: [String: Int] = [:]
+        /// Our comments, by event subject.
+        var comments: [String: [WrittenComment]] = [:]
+    }
+
+    struct RequestedRest: Sendable, Hashable {
+        /// Nil if the source named no time.
+        var wait: Duration?
+        var why: String
+    }
+
+    enum Phase: Sendable {
+        case idle, opening
+        case listing(Poll)
+        case reading(AcceptedPoll)
+        case recalling(ReadPoll)
+        case committing(DecidedPoll)
+        case storing(SourceHealth, PollOutcome, [Signal])
+    }
+
+    /// Only what it declares is read here; ``Poller`` asks it.
+    let source: any Source
+    let plan: PollPlan
+    /// What is stored, while `isOpen`.
+    var memory = SourceMemory(known: KnownTasks())
+    /// False until the store was read, and again when it may have changed without this machine.
+    private(set) var isOpen = false
+    private var phase = Phase.idle
+    /// When to poll again after a poll that failed or was skipped; nil for the regular time.
+    var retryAt: Timestamp?
+    private var wasBusy = true
+    /// The latest success that is stored.
+    private var storedSuccess: Timestamp?
+    /// How many polls asked for a portion of the unlisted tasks.
+    private var portions = 0
+    private var notices = NoticeFilter()
+    /// What there is to report, oldest first.
+    private var signals: [Signal] = []
+
+    init(_ source: any Source, plan: PollPlan) {
+        self.source = source
+        self.plan = plan
+    }
+
+    /// Begins a poll; an unfinished one is dropped.
+    mutating func begin(at moment: Moment) -> Step {
+        retryAt = nil
+        guard isOpen else { return go(to: .opening, .open) }
+        return start(at: moment)
+    }
+
+    /// Takes the result of the last step and decides on the next.
+    mutating func received(_ result: Result, at moment: Moment) -> Step {
+        let phase = phase
+        self.phase = .idle
+        switch (phase, result) {
+        case (_, .failed(let failure)): return fail(failure, at: moment)
+        case (.opening, .opened(let memory)):
+            self.memory = memory
+            isOpen = true
+            storedSuccess = memory.health.lastSuccess
+            return start(at: moment)
+        case (.listing(let poll), .listed(let answer)): return compare(answer, poll, at: moment)
+        case (.reading(let poll), .details(let details)): return take(details, poll, at: moment)
+        case (.recalling(let poll), .recalled(let recalled)): return decide(recalled, poll, at: moment)
+        case (.committing(let poll), .committed(.committed(let turn, _))):
+            memory.turn = turn
+            storedSuccess = poll.commit.health.lastSuccess
+            return finish(poll, at: moment)
+        case (.committing, .committed(.superseded)):
+            isOpen = false
+            report(.pollSuperseded(source: source.name))
+            return .end(.superseded)
+        case (.storing(let health, let outcome, let signals), .stored):
+            memory.health = health
+            storedSuccess = health.lastSuccess
+            self.signals += signals
+            return end(outcome)
+        default: preconditionFailure("the result of another step")
+        }
+    }
+
+    /// The store failed during a poll, so what is stored is unknown. Polling waits as long as usual, unless the source has not
+    /// been opened yet.
+    mutating func forget(at now: Timestamp) {
+        retryAt = isOpen ? nil : now + Surroundings.storePause
+        isOpen = false
+        phase = .idle
+    }
+
+    /// When to poll next, after a poll that started at this time.
+    func nextPoll(after started: Timestamp, jitter: Double) -> Timestamp {
+        if let retryAt { return retryAt }
+        let regular = regular(after: started, isBusy: wasBusy, jitter: jitter)
+        guard isOpen else { return regular }
+        // A doubtful list is verified before the cadence would: one that is held, or a first one that was empty.
+        let doubtful = [memory.health.held?.since, memory.health.emptyBaseline?.since].compactMap(\.self)
+        return doubtful.map { $0 + StormGuard.patience }.filter { $0 > started }.reduce(regular, min)
+    }
+
+    func regular(after started: Timestamp, isBusy: Bool, jitter: Double) -> Timestamp {
+        plan.cadence.next(after: started, busy: isBusy, jitter: jitter) ?? started + .days(1)
+    }
+
+    /// The health with a success that the store does not have yet, if the stored one is older than this.
+    func unstoredSuccess(olderThan age: Duration) -> SourceHealth? {
+        guard isOpen, let success = memory.health.lastSuccess, success > storedSuccess ?? .distantPast,
+            storedSuccess.map({ success - $0 >= age }) ?? (age == .zero)
+        else { return nil }
+        return memory.health
+    }
+
+    mutating func storedSuccess(of health: SourceHealth) { storedSuccess = health.lastSuccess }
+
+    mutating func takeSignals() -> [Signal] {
+        defer { signals = [] }
+        return signals
+    }
+
+    // MARK: - For the polls
+
+    mutating func go(to phase: Phase, _ step: Step) -> Step {
+        self.phase = phase
+        return step
+    }
+
+    mutating func end(_ outcome: PollOutcome) -> Step {
+        switch outcome {
+        case .changed, .baseline: wasBusy = true
+        case .unchanged: wasBusy = false
+        case .held, .superseded, .failed: break
+        }
+        return .end(outcome)
+    }
+
+    mutating func report(_ signal: Signal) { signals.append(signal) }
+
+    mutating func report(listNotices notices: [String], isWhole: Bool) {
+        for notice in self.notices.new(notices, isWhole: isWhole) { report(.notice(source: source.name, text: notice)) }
+    }
+
+    mutating func report(detailNotice notice: String?) {
+        if let notice = notices.new(notice) { report(.notice(source: source.name, text: notice)) }
+    }
+
+    /// Splits unlisted tasks into those to ask for now and those left for a later poll, in rotation.
+    mutating func portion(of gone: [TaskKey]) -> (asked: [TaskKey], waiting: [TaskKey]) {
+        let most = source.mostDepartures
+        guard gone.count > most else { return (gone, []) }
+        let start = portions % ((gone.count + most - 1) / most) * most
+        portions += 1
+        let turned = gone[start...] + gone[..<start]
+        return (Array(turned.prefix(most)), Array(turned.dropFirst(most)))
+    }
+}
+
+/// Lets each notice pass once while it stays the same apart from its numbers.
+private struct NoticeFilter: Sendable {
+    private var details: String?
+    /// Those about lists since the last whole one: a partial listing that omits a notice does not retract it.
+    private var lists: Set<String> = []
+
+    mutating func new(_ notice: String?) -> String? {
+        let before = details
+        details = notice.map(Self.gist)
+        return details == before ? nil : notice
+    }
+
+    mutating func new(_ notices: [String], isWhole: Bool) -> [String] {
+        let new = notices.filter { !lists.contains(Self.gist($0)) }
+        if isWhole { lists.removeAll() }
+        lists.formUnion(notices.map(Self.gist))
+        return new
+    }
+
+    private static func gist(_ notice: String) -> String { notice.filter { !$0.isNumber } }
+}

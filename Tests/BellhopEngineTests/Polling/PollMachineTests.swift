@@ -1,0 +1,194 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopEngine
+
+/// What a poll does next, step by step.
+@Suite struct `The poll machine` {
+    private static let start = Timestamp(seconds: 1_767_603_600)
+    private static let failure = Failure(.gateway, .retry(after: nil), "502")
+
+    /// A machine of a source with these tasks, after its first poll.
+    private static func baseline(_ keys: [TaskKey], hidesChanges: Bool = false) -> PollMachine {
+        var machine = PollMachine(DeclaredSource(hidesChanges: hidesChanges), plan: .minutely)
+        _ = machine.begin(at: .init(now: start - .seconds(600)))
+        var memory = SourceMemory(hasBaseline: true, known: KnownTasks())
+        let answer = Answer(tasks: keys)
+        memory.answer = answer.fingerprint
+        for entry in answer.listing.entries {
+            memory.known.set(
+                KnownTask(
+                    key: entry.key, listed: entry.fingerprint, content: SnapshotText(task(entry.key.text)).fingerprint,
+                    refreshed: start - .seconds(600)))
+        }
+        memory.health.lastSuccess = start - .seconds(600)
+        _ = machine.received(.opened(memory), at: .init(now: start - .seconds(600)))
+        return machine
+    }
+
+    /// The steps of one poll with these results.
+    private static func steps(
+        _ machine: inout PollMachine, at now: Timestamp = start, rest: ReceiverRest? = nil, _ results: PollMachine.Result...
+    ) -> [String] {
+        let moment = PollMachine.Moment(now: now, rest: rest)
+        var steps = [machine.begin(at: moment)]
+        for result in results { steps.append(machine.received(result, at: moment)) }
+        return steps.map(\.words)
+    }
+
+    private static let some: [TaskKey] = ["a", "b", "c"]
+    private static let many = (0..<30).map { TaskKey("t\($0)") }
+
+    @Test func `a first poll opens the store, lists, reads the details and commits`() {
+        var machine = PollMachine(DeclaredSource(), plan: .minutely)
+        let steps = Self.steps(
+            &machine, .opened(SourceMemory(known: KnownTasks())), .listed(Answer(tasks: Self.some)),
+            .details(Details(tasks: Self.some)), .committed(.committed(turn: 1, newEvents: 0)))
+        #expect(steps == ["open", "list", "details a b c", "commit +3 -0 0 events", "end baseline(tasks: 3)"])
+        #expect(machine.memory.turn == 1)
+    }
+
+    @Test(
+        arguments: [
+            ("the same answer", [.listed(Answer(tasks: some))], ["list", "end unchanged"]),
+            (
+                "a new task", [.listed(Answer(tasks: some + ["d"])), .details(Details(tasks: ["d"])), .recalled(.init()), done],
+                ["list", "details d", "recall d", "commit +1 -0 1 events", "end changed(events: 1)"]
+            ),
+            (
+                "a task that left",
+                [.listed(Answer(tasks: ["a", "b"])), .details(Details()), .recalled(.init(tasks: ["c"])), done],
+                ["list", "details c", "recall c", "commit +0 -1 1 events", "end changed(events: 1)"]
+            ),
+            (
+                "a task that a listing lacks although it is there",
+                [.listed(Answer(tasks: ["a", "b"])), .details(Details(remaining: ["c"])), done],
+                ["list", "details c", "commit +0 -0 0 events", "end unchanged"]
+            ),
+            (
+                "a task that a partial listing lacks", [.listed(Answer(tasks: ["a", "b"], coverage: .part)), done],
+                ["list", "commit +0 -0 0 events", "end unchanged"]
+            ),
+            (
+                "a commit after another process's", [.listed(Answer(tasks: ["b", "a", "c"])), .committed(.superseded)],
+                ["list", "commit +0 -0 0 events", "end superseded"]
+            ),
+            ("a failed list", [.failed(failure), .stored], ["list", "store 1 failures", "end failed"]),
+            (
+                "failed details", [.listed(Answer(tasks: some + ["d"])), .failed(failure), .stored],
+                ["list", "details d", "store 1 failures", "end failed"]
+            ),
+        ] as [(String, [PollMachine.Result], [String])])
+    func `each result has its next step`(_ what: String, _ results: [PollMachine.Result], _ expected: [String]) {
+        var machine = Self.baseline(Self.some)
+        var steps = [machine.begin(at: .init(now: Self.start))]
+        for result in results { steps.append(machine.received(result, at: .init(now: Self.start))) }
+        #expect(steps.map(\.words) == expected)
+    }
+
+    private static let done = PollMachine.Result.committed(.committed(turn: 1, newEvents: 0))
+
+    @Test func `a suddenly empty list is read again, held, and accepted only when minutes later nothing contradicts it`() {
+        var machine = Self.baseline(Self.many)
+        let (empty, gone) = (
+            PollMachine.Result.listed(Answer(tasks: [])), "details " + Self.many.map(\.text).joined(separator: " ")
+        )
+        #expect(Self.steps(&machine, empty, empty, .stored) == ["list", "list", "store 0 failures held", "end held"])
+        #expect(machine.memory.known.count == 30)
+        let soon = Self.steps(&machine, at: Self.start + .seconds(60), empty, .details(Details()), .recalled(.init()), .stored)
+        #expect(soon == ["list", gone, "recall " + gone.dropFirst(8), "store 0 failures held", "end held"])
+        #expect(machine.nextPoll(after: Self.start + .seconds(290), jitter: 0.5) == Self.start + .seconds(300))
+        let late = Self.steps(
+            &machine, at: Self.start + .seconds(300), empty, .details(Details()), .recalled(.init(tasks: Self.many)), Self.done)
+        #expect(late.suffix(2) == ["commit +0 -30 30 events", "end changed(events: 30)"])
+        #expect(machine.memory.known.isEmpty)
+    }
+
+    @Test func `a connection that rests is not asked before its time`() {
+        var machine = Self.baseline(Self.some)
+        let rest = ReceiverRest(
+            receiver: "snow", since: Self.start, until: Self.start + .seconds(500), interval: .zero, why: "429")
+        #expect(Self.steps(&machine, rest: rest) == ["end failed"])
+        #expect(machine.nextPoll(after: Self.start, jitter: 0) == rest.until)
+        #expect(machine.memory.health.failures == 0)
+    }
+
+    @Test func `a store that fails is opened again, at once only before the first poll`() {
+        var machine = PollMachine(DeclaredSource(), plan: .minutely)
+        _ = machine.begin(at: .init(now: Self.start))
+        machine.forget(at: Self.start)
+        #expect(machine.nextPoll(after: Self.start, jitter: 0.5) == Self.start + .seconds(2))
+        machine = Self.baseline(Self.some)
+        _ = machine.begin(at: .init(now: Self.start))
+        machine.forget(at: Self.start)
+        #expect(machine.nextPoll(after: Self.start, jitter: 0.5) == Self.start + .seconds(60))
+        #expect(machine.begin(at: .init(now: Self.start)).words == "open")
+    }
+
+    @Test func `old details are read again, those of unchanged tasks too`() {
+        var machine = Self.baseline(Self.some, hidesChanges: true)
+        let steps = Self.steps(&machine, .listed(Answer(tasks: Self.some)), .details(Details(tasks: Self.some)))
+        #expect(steps == ["list", "details a b c", "end unchanged"])
+    }
+}
+
+/// A source that says what it is, and must not be asked.
+struct DeclaredSource: Source {
+    let name = "my-work"
+    let scope = Scope(instance: "https://acme.example", user: "ada", kind: "declared")
+    let schema = TaskSchema([.init("priority", .int)])
+    var hidesChanges = false
+    var mostDepartures = Int.max
+
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer { preconditionFailure("a machine asks nothing") }
+
+    func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
+        preconditionFailure("a machine asks nothing")
+    }
+}
+
+extension Answer {
+    /// An answer that lists these tasks, with their titles.
+    init(
+        tasks: [TaskKey], coverage: Coverage = .whole, title: (TaskKey) -> String = { _ in "printer on fire" },
+        cursor: Cursor? = nil
+    ) {
+        do {
+            let listing = try Listing(records: tasks.map { ($0, ["title": .string(title($0))]) })
+            var builder = FingerprintBuilder()
+            for key in tasks { builder.add(key.text + title(key)) }
+            self.init(listing: listing, coverage: coverage, fingerprint: builder.fingerprint, cursor: cursor)
+        } catch {
+            preconditionFailure("\(error)")
+        }
+    }
+}
+
+extension Details {
+    init(tasks: [TaskKey]) {
+        self.init()
+        for key in tasks { snapshots[key] = task(key.text) }
+    }
+}
+
+extension PollMachine.Recalled {
+    init(tasks: [TaskKey]) {
+        self.init(
+            tasks: Dictionary(uniqueKeysWithValues: tasks.map { ($0, RememberedTask(snapshot: task($0.text), generation: 1)) }))
+    }
+}
+
+extension PollMachine.Step {
+    fileprivate var words: String {
+        switch self {
+        case .open: "open"
+        case .list: "list"
+        case .details(let keys, _): "details " + keys.map(\.text).joined(separator: " ")
+        case .recall(let recall): "recall " + recall.keys.map(\.text).joined(separator: " ")
+        case .commit(let commit): "commit +\(commit.present.count) -\(commit.removed.count) \(commit.events.count) events"
+        case .store(let health, _, _): "store \(health.failures) failures" + (health.held == nil ? "" : " held")
+        case .end(.failed): "end failed"
+        case .end(let outcome): "end \(outcome)"
+        }
+    }
+}
