@@ -149,11 +149,11 @@ let package = Package(
             name: "BellhopSystemTests", dependencies: ["BellhopCore", "BellhopStore", "BellhopTesting", "Simulator"],
             swiftSettings: house),
         .testTarget(
-            name: "CELTests", dependencies: ["CEL"], exclude: ["Conformance/skipped.txt"], swiftSettings: house),
+            name: "CELTests", dependencies: ["BellhopCore", "CEL"], exclude: ["Conformance/skipped.txt"], swiftSettings: house),
         .testTarget(
             name: "SimulatorTests", dependencies: ["BellhopCore", "Simulator", asyncHTTPClient, nioCore, nioHTTP1],
             swiftSettings: house),
-        .testTarget(name: "YAMLTests", dependencies: ["YAML"], swiftSettings: house),
+        .testTarget(name: "YAMLTests", dependencies: ["BellhopCore", "YAML"], swiftSettings: house),
     ]
 )
 

@@ -6,6 +6,7 @@ public struct Environment: Sendable {
     /// The namespace searched first for names, such as `google.type`; empty for none.
     public var container: String
     public var limits: Limits
+    let host: Host
     /// The numbered paths that programs of this environment read.
     public let slots: SlotTable
     public private(set) var variables: [String: Variable] = [:]
@@ -14,15 +15,16 @@ public struct Environment: Sendable {
 
     public init(
         libraries: Set<Library> = Set(Library.allCases), container: String = "", slots: SlotTable = SlotTable(),
-        limits: Limits = Limits()
+        limits: Limits = Limits(), host: Host = Host()
     ) {
         self.libraries = libraries
         self.container = container
         self.slots = slots
         self.limits = limits
-        for function in Standard.functions { declare(function) }
+        self.host = host
+        for function in Standard.functions + Standard.times(host.zones) { declare(function) }
         for library in libraries {
-            for function in library.functions { declare(function) }
+            for function in library.functions(host) { declare(function) }
             for type in library.types { declare(type) }
         }
         for type in Standard.types { declare(type) }
@@ -67,6 +69,11 @@ public struct Environment: Sendable {
 }
 
 extension Environment {
+    /// The name that was probably meant; nil if none is close.
+    func suggestion(for name: String, among choices: some Sequence<String>) -> String? {
+        host.closest(name, choices.filter { $0 != name }.sorted())
+    }
+
     /// Parses a text by its grammar alone, without checking names and types.
     public func parse(_ text: String) throws(Issues) -> Node {
         do throws(Issue) {

@@ -1,4 +1,17 @@
+import BellhopCore
 import CEL
+import Foundation
+
+/// The host of the tests: this machine's time zones, and Bellhop's suggestions.
+let host = Host(
+    zone: { name in
+        guard !name.contains(".."), let bytes = try? Data(contentsOf: URL(filePath: "/usr/share/zoneinfo/\(name)")),
+            let table = try? TimeZoneTable(name: name, tzif: Array(bytes))
+        else { return nil }
+        return Zone(
+            offset: { Int64(table.offset(at: Timestamp(seconds: $0))) },
+            abbreviation: { table.abbreviation(at: Timestamp(seconds: $0)) })
+    }, closest: { Suggestion.closest(to: $0, among: $1) })
 
 /// One line of a table: an expression and its expected value, type or error.
 struct Line: Sendable, CustomStringConvertible {
@@ -15,7 +28,7 @@ struct Line: Sendable, CustomStringConvertible {
 
 /// The value of a planned expression; traps if observed evaluation has another result.
 func evaluated(_ text: String, _ variables: [String: Value] = [:], checked: Bool = true) throws -> Value {
-    var environment = Environment()
+    var environment = Environment(host: host)
     for name in variables.keys { environment.declare(name, .dyn) }
     let expression = try checked ? environment.compile(text) : environment.compileUnchecked(text)
     let value = try expression.program.evaluate(variables, in: environment)
@@ -29,7 +42,7 @@ func evaluated(_ text: String, _ variables: [String: Value] = [:], checked: Bool
 func failure(_ text: String, _ variables: [String: Value] = [:], limits: Limits = Limits(), checked: Bool = false) throws
     -> String
 {
-    var environment = Environment(limits: limits)
+    var environment = Environment(limits: limits, host: host)
     for name in variables.keys { environment.declare(name, .dyn) }
     let expression = try checked ? environment.compile(text) : environment.compileUnchecked(text)
     do throws(EvaluationError) {
@@ -65,7 +78,7 @@ enum Sample {
         ])
 
     static let environment: Environment = {
-        var environment = Environment()
+        var environment = Environment(host: host)
         environment.declare("task", .object(task))
         environment.declare("before", .nullable(.object(task)))
         environment.declare("tasks", .list(.object(task)))

@@ -140,7 +140,7 @@ struct LibraryTests {
     }
 
     @Test func `a library that is not enabled adds no functions`() throws {
-        let bare = Environment(libraries: [])
+        let bare = Environment(libraries: [], host: host)
         #expect(problems("'a'.charAt(0)", in: bare) == "unknown-function: unknown function `charAt` at charAt")
         #expect(problems("[1].sortBy(x, x)", in: bare).contains("unknown-function"))
         #expect(problems("{}.?a", in: bare) == "optional-syntax: optional values are not enabled here at ?")

@@ -1,3 +1,4 @@
+import BellhopCore
 import Testing
 
 @testable import YAML
@@ -18,7 +19,7 @@ import Testing
 
     @Test(arguments: 0..<8)
     func `a damaged text causes no trap, and every value read is found at its place`(_ seed: Int) {
-        var random = SplitMix(state: UInt64(seed))
+        var random = SeededRandom(seed: UInt64(seed))
         for _ in 0..<600 {
             var bytes = Self.seeds[random.below(Self.seeds.count)]
             for _ in 0...random.below(5) { damage(&bytes, &random) }
@@ -26,7 +27,7 @@ import Testing
         }
     }
 
-    private func damage(_ bytes: inout [UInt8], _ random: inout SplitMix) {
+    private func damage(_ bytes: inout [UInt8], _ random: inout SeededRandom) {
         let place = random.below(bytes.count + 1)
         switch random.below(4) {
         case 0: bytes.insert(contentsOf: Self.tokens[random.below(Self.tokens.count)], at: place)
@@ -68,17 +69,6 @@ import Testing
     }
 }
 
-/// Vigna's splitmix64.
-struct SplitMix {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
-    }
-
-    mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(max(1, limit))) }
+extension SeededRandom {
+    fileprivate mutating func below(_ limit: Int) -> Int { Int.random(in: 0..<max(1, limit), using: &self) }
 }

@@ -89,10 +89,18 @@ struct SharedNames: Sendable {
     static func scope(of sources: [RuleSurroundings.SourceFacts]) -> String { sources.map(\.name).joined(separator: ",") }
 
     /// The names available to every rule.
-    static func base(hasEvent: Bool = true) -> Environment {
+    static func base(zone: @escaping @Sendable (String) -> TimeZoneTable?, hasEvent: Bool = true) -> Environment {
         var limits = Limits()
         limits.memory = 64 << 20
-        var environment = Environment(limits: limits)
+        let host = Host(
+            zone: { name in
+                zone(name).map { table in
+                    Zone(
+                        offset: { Int64(table.offset(at: Timestamp(seconds: $0))) },
+                        abbreviation: { table.abbreviation(at: Timestamp(seconds: $0)) })
+                }
+            }, closest: { Suggestion.closest(to: $0, among: $1) })
+        var environment = Environment(limits: limits, host: host)
         environment.declare("now", .timestamp)
         guard hasEvent else { return environment }
         environment.declare("event", .object(EventObject.type))
@@ -122,7 +130,7 @@ final class SharedNameCache: Sendable {
     init(_ surroundings: RuleSurroundings, hasEvent: Bool = true) {
         self.surroundings = surroundings
         self.hasEvent = hasEvent
-        base = SharedNames.base(hasEvent: hasEvent)
+        base = SharedNames.base(zone: surroundings.zone, hasEvent: hasEvent)
     }
 
     func names(for sources: [RuleSurroundings.SourceFacts]) -> SharedNames {

@@ -32,7 +32,7 @@ extension Checker {
             // A receiver of unknown type must not hide that the function is unknown.
             return report(
                 .unknownFunction(
-                    name, suggestion: Suggestion.closest(to: name, among: environment.functions.keys), at: node.point))
+                    name, suggestion: environment.suggestion(for: name, among: environment.functions.keys), at: node.point))
         }
         var fitting: [Overload] = []
         var result: CELType?

@@ -151,7 +151,7 @@ struct Checker {
         if let owner = owners.min(by: { ($0.type.isNullable ? 1 : 0, $0.name) < ($1.type.isNullable ? 1 : 0, $1.name) }) {
             return "\(owner.name).\(name)"
         }
-        return Suggestion.closest(to: name, among: names)
+        return environment.suggestion(for: name, among: names)
     }
 
     mutating func fieldType(_ field: String, of type: CELType, at place: Range<Int>) -> CELType {
@@ -168,7 +168,7 @@ struct Checker {
         case .optional(let inner): return .optional(fieldType(field, of: inner, at: place).optionalPayload)
         case .object(let object):
             if let type = object.type(of: field) { return type }
-            let suggestion = Suggestion.closest(to: field, among: object.fields.lazy.map(\.name))
+            let suggestion = environment.suggestion(for: field, among: object.fields.lazy.map(\.name))
             return report(.unknownField(field, of: .object(object), suggestion: suggestion, at: place))
         default: return report(.noFields(of: resolved(type), at: place))
         }

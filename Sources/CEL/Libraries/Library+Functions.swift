@@ -1,6 +1,6 @@
 extension Library {
     /// The functions that the library adds; the parser handles its macros.
-    var functions: [Function] {
+    func functions(_ host: Host) -> [Function] {
         switch self {
         case .strings: Strings.functions
         case .math: MathFunctions.functions
@@ -10,7 +10,7 @@ extension Library {
         case .optionals: Optionals.functions
         case .regex: RegexFunctions.functions
         case .network: Network.functions
-        case .times: Times.functions
+        case .times: Times.functions(host.zones)
         case .twoVariableComprehensions, .bindings, .block: []
         }
     }

@@ -4,7 +4,7 @@ enum Standard {
         .null, .bool, .int, .uint, .double, .string, .bytes, .list(.dyn), .map(.dyn, .dyn), .timestamp, .duration, .type(.dyn),
     ]
 
-    static let functions: [Function] = operators + conversions + texts + times
+    static let functions: [Function] = operators + conversions + texts
 }
 
 extension Overload {

@@ -1,22 +1,24 @@
 /// The `times` library: `timestamp.format(pattern)` and `timestamp.format(pattern, zone)`.
 enum Times {
-    static let functions: [Function] = [
-        Function(
-            "format",
-            [
-                .pure(member: true, .timestamp, .string, .string, check: patternCheck) {
-                    activation, time, pattern throws(EvaluationError) in
-                    try format(activation, time, pattern, "UTC")
-                },
-                Overload(
-                    member: true, [.timestamp, .string, .string], .string, pure: true, check: patternCheck,
-                    .any {
-                        activation, values throws(EvaluationError) in
-                        guard case .string(let zone) = values[2] else { throw .noOverload("format", values) }
-                        return try format(activation, values[0], values[1], zone)
-                    }),
-            ])
-    ]
+    static func functions(_ zones: TimeZones) -> [Function] {
+        [
+            Function(
+                "format",
+                [
+                    .pure(member: true, .timestamp, .string, .string, check: patternCheck) {
+                        activation, time, pattern throws(EvaluationError) in
+                        try format(activation, time, pattern, zones, "UTC")
+                    },
+                    Overload(
+                        member: true, [.timestamp, .string, .string], .string, pure: true, check: patternCheck,
+                        .any {
+                            activation, values throws(EvaluationError) in
+                            guard case .string(let zone) = values[2] else { throw .noOverload("format", values) }
+                            return try format(activation, values[0], values[1], zones, zone)
+                        }),
+                ])
+        ]
+    }
 
     private static let patternCheck: Overload.ArgumentCheck = { constants in
         guard constants.count > 1, case .string(let pattern)? = constants[1] else { return nil }
@@ -29,20 +31,21 @@ enum Times {
     }
 
     private static func format(
-        _ activation: Activation, _ time: Value, _ pattern: Value, _ zone: String
+        _ activation: Activation, _ time: Value, _ pattern: Value, _ zones: TimeZones, _ name: String
     ) throws(EvaluationError) -> Value {
         guard case .timestamp(let time) = time, case .string(let pattern) = pattern else {
             throw .noOverload("format", [time, pattern])
         }
         try activation.spend(bytes: pattern.utf8.count * 4)
-        let offset = try TimeZones.offset(zone, at: time.seconds)
+        let zone = try zones.zone(name)
+        let offset = zone.offset(time.seconds)
         let civil = CivilTime(seconds: time.seconds, offset: offset)
         var result = ""
         for field in try fields(of: pattern) {
             switch field {
             case .text(let text): result += text
             case .letter(let letter, let count):
-                result += try text(letter, count, civil, time, offset, zone)
+                result += text(letter, count, civil, time, offset, zone, name)
             }
         }
         return .string(result)
@@ -101,8 +104,9 @@ enum Times {
     private static let days = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
 
     private static func text(
-        _ letter: UnicodeScalar, _ count: Int, _ civil: CivilTime, _ time: Value.Timestamp, _ offset: Int64, _ zone: String
-    ) throws(EvaluationError) -> String {
+        _ letter: UnicodeScalar, _ count: Int, _ civil: CivilTime, _ time: Value.Timestamp, _ offset: Int64,
+        _ zone: Zone, _ name: String
+    ) -> String {
         switch letter {
         case "y": return count == 2 ? padded(civil.year % 100, 2) : padded(civil.year, count)
         case "M":
@@ -117,8 +121,8 @@ enum Times {
         case "m": return padded(civil.minute, count)
         case "s": return padded(civil.second, count)
         case "S": return String(padded(Int64(time.nanoseconds), 9).prefix(count))
-        case "V": return zone
-        case "z": return try TimeZones.abbreviation(zone, at: time.seconds)
+        case "V": return name
+        case "z": return zone.abbreviation(time.seconds)
         default:
             if letter == "X", offset == 0 { return "Z" }
             let (hours, minutes) = (abs(offset) / 3600, abs(offset) / 60 % 60)

@@ -41,7 +41,7 @@ struct SpecTest {
     enum Outcome { case passed, failed(String) }
 
     func run() throws -> Outcome {
-        var environment = Environment(container: message.string("container") ?? "")
+        var environment = Environment(container: message.string("container") ?? "", host: host)
         var names: Set<String> = []
         for declaration in message.messages("type_env") {
             let name = declaration.string("name") ?? ""
