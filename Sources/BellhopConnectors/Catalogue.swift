@@ -8,8 +8,8 @@ public enum Catalogue {
         ServiceNowConnection.kind,
         ETOConnection.kind,
         MobileFoundationConnection.kind,
-        SlackConnection.kind,
-        WebhookConnection.kind,
+        HookConnection<SlackReceiver>.kind,
+        HookConnection<WebhookReceiver>.kind,
         WebConnection.kind,
     ]
 
@@ -62,10 +62,7 @@ public enum Catalogue {
 
     /// What a connection of this kind is sent for a message; nil where it takes none.
     public static func body(of message: Message, for delivery: Delivery, kind: String) -> JSON? {
-        let receivers: [(kind: String, type: any MessageReceiver.Type)] = [
-            (SlackConnection.manifest.kind, SlackConnection.self), (WebhookConnection.manifest.kind, WebhookConnection.self),
-        ]
-        return receivers.first { $0.kind == kind }?.type.body(of: message, for: delivery)
+        kinds.first { $0.manifest.kind == kind }?.render?(message, MessageOrigin(delivery))
     }
 
     /// The kinds of connection that a kind of action can go to.

@@ -86,15 +86,19 @@ public struct ConnectionKind: Sendable {
     let make: @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorError) -> any Connection
     /// The type of event that reports its logins with these settings; nil for a kind that reports none.
     let logins: @Sendable (Settings) -> EventType?
+    /// What is sent for a message; nil for a kind that takes none.
+    let render: (@Sendable (Message, MessageOrigin) -> JSON)?
 
     init(
         _ manifest: ConnectionManifest, login: @escaping @Sendable (Settings) -> LoginWay,
         logins: @escaping @Sendable (Settings) -> EventType? = { _ in nil },
-        make: @escaping @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorError) -> any Connection
+        make: @escaping @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorError) -> any Connection,
+        render: (@Sendable (Message, MessageOrigin) -> JSON)? = nil
     ) {
         self.manifest = manifest
         self.login = login
         self.make = make
         self.logins = logins
+        self.render = render
     }
 }

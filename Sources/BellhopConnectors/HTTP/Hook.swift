@@ -45,21 +45,6 @@ struct Hook: Sendable {
 
     func words(of response: HTTPResponse) -> String { answer.words(of: response) }
 
-    /// The address of a hook, from its configuration.
-    static func address(_ settings: Settings, _ configuration: HTTPConnection.Configuration) throws(ConnectorError) -> HTTPAddress
-    {
-        let address: HTTPAddress
-        do throws(HTTPAddress.Problem) {
-            address = try HTTPAddress(ASCII.trimmed(settings.text("url") ?? ""))
-        } catch {
-            throw ConnectorError(connection: configuration.name, setting: "url", error.message)
-        }
-        if let refusal = configuration.refusal(of: address) {
-            throw ConnectorError(connection: configuration.name, setting: "url", refusal)
-        }
-        return address
-    }
-
     /// The parts of an address that are long enough to be secrets.
     private static func secrets(of address: HTTPAddress) -> [String] {
         let parts = address.target.split { "/?&=".contains($0) }.map(String.init).filter { $0.count >= 12 }

@@ -23,15 +23,15 @@ public struct WebhookAction: Action {
         ], exclusive: [RequestArguments.bodies, ["url", "to"]])
 
     /// Where requests go.
-    public enum Target: Sendable {
-        case connection(WebhookConnection)
+    enum Target: Sendable {
+        case connection(Hook, WebhookSigner?)
         /// The rule's own `url`: uses the first client if its host is written in the rule, the second if it comes from a value.
         case direct(HTTPConnection, guarded: HTTPConnection)
     }
 
     private let target: Target
 
-    public init(_ target: Target) { self.target = target }
+    init(_ target: Target) { self.target = target }
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         let arguments = try delivery.values()
@@ -53,9 +53,9 @@ public struct WebhookAction: Action {
     private func place(_ arguments: JSON.Object) throws(Failure) -> (Hook, WebhookSigner?) {
         let url = arguments["url"]?.asString
         switch target {
-        case .connection(let connection):
+        case .connection(let hook, let signer):
             guard url == nil else { throw Failure(.badArguments, .giveUp, "Give either `url` or `to`, not both.") }
-            return (connection.hook, connection.signer)
+            return (hook, signer)
         case .direct(let open, let guarded):
             let isComputed = arguments[ActionManifest.computedHost] == true
             let http = isComputed && arguments["allow_private"] != true ? guarded : open
@@ -65,5 +65,26 @@ public struct WebhookAction: Action {
                 throw Failure(.badArguments, .giveUp, error.message)
             }
         }
+    }
+}
+
+/// The request of a step of kind `webhook`, made from its arguments.
+struct WebhookCall: Sendable, Hashable {
+    var request: HTTPRequest
+    var expected: StatusSet
+    /// Whether the step demands a signature; nil if not set.
+    var sign: Bool?
+
+    /// - Parameter address: the address without the step's `query`.
+    init(_ arguments: JSON.Object, to address: HTTPAddress, delivery: Delivery) throws(Failure) {
+        do throws(RequestArguments.Problem) {
+            let parts = try RequestArguments(arguments, method: "POST")
+            request = parts.request(to: address, notAfter: delivery.expires)
+            expected = try StatusSet.expected(arguments)
+        } catch {
+            throw error.failure
+        }
+        request.headers["webhook-id"] = delivery.id.text
+        sign = Settings(arguments).boolean("sign")
     }
 }

@@ -1,4 +1,4 @@
-import BellhopConnectors
+@testable import BellhopConnectors
 import BellhopCore
 import Testing
 

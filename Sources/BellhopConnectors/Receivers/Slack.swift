@@ -1,4 +1,64 @@
-public import BellhopCore
+import BellhopCore
+
+/// An incoming webhook of Slack. Also works with compatible services, such as Mattermost.
+struct SlackReceiver: HookReceiver {
+    static let kind = "slack"
+    static let summary = "A channel of Slack, through an incoming webhook."
+    static let settings = [
+        Setting("url", .secret, required: true, "The address of the incoming webhook; anyone who has it can post.")
+    ]
+
+    /// No threads: an incoming webhook does not return a message's id, so nothing can reply to it.
+    static let messages = MessageAbilities(longestText: SlackLimits.total)
+
+    init(_ settings: Settings, connection: String) {}
+
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON { SlackRenderer().render(message, from: origin) }
+
+    func headers(_ body: [UInt8], for delivery: Delivery, at now: Timestamp) -> HeaderFields {
+        ["Content-Type": "application/json; charset=utf-8"]
+    }
+
+    /// Slack says plain `ok` when it has taken a message; any other answer with status 200 comes from something else.
+    func check(_ response: HTTPResponse, from hook: Hook) throws(Failure) {
+        if response.body.filter({ $0 > 0x20 }) == Array("ok".utf8) { return }
+        if ReceiverAnswer.isPage(response) {
+            throw Failure(
+                .unexpectedPage, .retry(after: nil),
+                "\(hook.label) answered with a web page instead of `ok`: an intermediary answered.")
+        }
+        throw Failure(
+            .badAnswer, .giveUp,
+            "\(hook.label) answered \(response.status) but not `ok`, as an incoming webhook of Slack does\(hook.words(of: response))"
+        )
+    }
+}
+
+/// How large a message to Slack may be, in code points unless it says otherwise.
+///
+/// From the Block Kit reference, where it states any. The limit on all blocks together is undocumented: Slack refuses with
+/// `msg_blocks_too_long` from about 13,200 on, counting more than the text, and has refused rich text messages with 11,300
+/// characters of text. So the text stays well below, and each element has an overhead.
+enum SlackLimits {
+    static let blocks = 50
+    static let header = 150
+    /// For a title too long for the header, the text, and the fields together. A section's limit, although none is documented for
+    /// rich text.
+    static let section = 3000
+    static let fieldName = 150
+    static let fieldValue = 2000
+    static let item = 1000
+    static let context = 500
+    static let buttonLabel = 75
+    /// In bytes.
+    static let address = 3000
+    /// The `text` beside the blocks; up to 40,000 are allowed, fewer than 4,000 recommended.
+    static let fallback = 3500
+    /// All text in blocks.
+    static let total = 10_000
+    /// The overhead of an element.
+    static let element = 20
+}
 
 /// Renders a message for a Slack incoming webhook (Block Kit).
 ///
@@ -7,10 +67,8 @@ public import BellhopCore
 /// `mrkdwn`, has no escape for asterisks, underscores, tildes and backticks; breaking them with invisible characters would end up
 /// in every number and path copied from a message. Slack parses only the `text` for notifications: there `&`, `<` and `>`, which
 /// mentions and links need, are escaped, and markup and names are turned off.
-public struct SlackRenderer: Sendable {
-    public init() {}
-
-    public func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+struct SlackRenderer: Sendable {
+    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         .object([
             "text": .string(Self.escape(fallback(message, origin))), "mrkdwn": false, "parse": "none", "link_names": false,
             "unfurl_links": false, "unfurl_media": false, "blocks": .array(blocks(message, origin)),

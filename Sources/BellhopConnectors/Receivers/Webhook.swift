@@ -1,0 +1,133 @@
+public import BellhopCore
+import Crypto
+
+/// A user's own HTTP endpoint. `notify` sends it the document of ``WebhookMessageRenderer``, the action `webhook` what the rule
+/// describes. With a `secret` its requests are signed (``WebhookSigner``).
+struct WebhookReceiver: HookReceiver {
+    static let kind = "webhook"
+    static let summary = "Your own HTTP endpoint."
+    static let settings = [
+        Setting("url", .secret, required: true, "The address of the endpoint."),
+        Setting(
+            "secret", .secret,
+            "Signs each request according to Standard Webhooks: whsec_ and the Base64 of 24 to 64 random bytes."),
+    ]
+    static let actions = [NotifyAction.manifest.kind, WebhookAction.manifest.kind]
+    static let messages = MessageAbilities(threads: .yes)
+    static let noLogin =
+        "it needs only its address, or a `secret` to sign requests with, and only a message would show that it works"
+
+    let secrets: [String]
+    private let signer: WebhookSigner?
+
+    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+        secrets = settings.text("secret").map { [$0] } ?? []
+        do throws(WebhookSigner.Problem) {
+            signer = try settings.text("secret").map { secret throws(WebhookSigner.Problem) in try WebhookSigner(secret: secret) }
+        } catch {
+            throw ConnectorError(connection: connection, setting: "secret", error.message)
+        }
+    }
+
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        WebhookMessageRenderer().render(message, from: origin)
+    }
+
+    func headers(_ body: [UInt8], for delivery: Delivery, at now: Timestamp) -> HeaderFields {
+        signer?.headers(id: delivery.id.text, body: body, at: now) ?? ["webhook-id": delivery.id.text]
+    }
+
+    func action(_ kind: String, over hook: Hook) -> (any Action)? {
+        kind == WebhookAction.manifest.kind ? WebhookAction(.connection(hook, signer)) : nil
+    }
+}
+
+/// Renders a message as the JSON document sent to connections of kind `webhook`. Stable: members are added, never changed.
+///
+/// ```json
+/// {"type": "message", "id": "…", "timestamp": "2026-01-05T09:00:00.000000Z", "rule": "…", "severity": "info",
+///  "title": "…", "text": "…", "plain": "…", "fields": [{"name": "…", "value": "…"}],
+///  "list": {"items": ["…"], "more": 0, "empty": ""}, "link": {"label": "…", "address": "…"}, "thread": "…",
+///  "task": {"id": "…", "number": "…", "title": "…", "class": "…", "url": "…", "source": "…", "subject": "…"}, "fallback": false}
+/// ```
+/// All members are always present; `list`, `link`, `thread` and `task` may be null. `id` is the delivery's, the same for every
+/// attempt. Texts contain no markup, and values are unchanged: the receiver must escape them. `text` is the message's own text,
+/// `plain` the whole message for receivers that show one text.
+struct WebhookMessageRenderer: Sendable {
+    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        .object([
+            "type": "message", "id": .string(origin.delivery), "timestamp": .string(origin.time.rfc3339),
+            "rule": .string(origin.rule), "severity": .string(message.severity.rawValue),
+            "title": .string(message.title.plainText), "text": .string(message.text.map(text).joined(separator: "\n\n")),
+            "plain": .string(PlainRenderer().text(message)),
+            "fields": .array(
+                message.fields.map { field in
+                    .object(["name": .string(field.name.plainText), "value": .string(field.value.plainText)])
+                }),
+            "list": message.list.map(list) ?? .null,
+            "link": message.link.map { .object(["label": .string($0.label), "address": .string($0.address)]) } ?? .null,
+            "thread": message.thread.map(JSON.string) ?? .null, "task": origin.task.map(task) ?? .null,
+            "fallback": .bool(message.isFallback),
+        ])
+    }
+
+    private func text(_ block: Message.Block) -> String {
+        switch block {
+        case .paragraph(let inlines): inlines.plainText
+        case .list(let isOrdered, let items):
+            items.enumerated().map { place, item in (isOrdered ? "\(place + 1). " : "- ") + item.plainText }
+                .joined(separator: "\n")
+        }
+    }
+
+    private func list(_ list: Message.List) -> JSON {
+        .object([
+            "items": .array(list.items.map { .string($0.plainText) }), "more": .int(Int64(list.more)),
+            "empty": .string(list.empty.plainText),
+        ])
+    }
+
+    private func task(_ task: TaskReference) -> JSON {
+        .object([
+            "id": .string(task.key.text), "number": .string(task.number), "title": .string(task.title),
+            "class": .string(task.className), "url": .string(task.url), "source": .string(task.source),
+            "subject": .string(task.subject),
+        ])
+    }
+}
+
+/// Signs requests so that their receiver can authenticate the sender (Standard Webhooks 1.0, symmetric scheme).
+public struct WebhookSigner: Sendable {
+    /// Why a text is not a valid signing secret.
+    public struct Problem: Error, Sendable, Hashable {
+        /// One sentence without the secret.
+        public var message: String
+    }
+
+    private let key: SymmetricKey
+
+    /// - Parameter secret: `whsec_` and the Base64 of 24 to 64 random bytes, as in the specification.
+    public init(secret: String) throws(Problem) {
+        let prefix = "whsec_"
+        guard secret.hasPrefix(prefix), let bytes = Base64.decode(secret.dropFirst(prefix.count)) else {
+            throw Problem(message: "A signing secret is whsec_ and the Base64 of 24 to 64 random bytes.")
+        }
+        guard 24...64 ~= bytes.count else {
+            throw Problem(message: "A signing secret has 24 to 64 bytes; this one has \(bytes.count).")
+        }
+        key = SymmetricKey(data: bytes)
+    }
+
+    /// A new signing secret of 32 random bytes.
+    public static func makeSecret() -> String {
+        SymmetricKey(size: .bits256).withUnsafeBytes { "whsec_" + Base64.encode(Array($0)) }
+    }
+
+    /// The header fields for a body sent now. `id` must not contain a full stop.
+    public func headers(id: String, body: [UInt8], at now: Timestamp) -> HeaderFields {
+        let stamp = String(now.seconds)
+        let signed = Array("\(id).\(stamp).".utf8) + body
+        let code = HMAC<SHA256>.authenticationCode(for: signed, using: key)
+        return ["webhook-id": id, "webhook-timestamp": stamp, "webhook-signature": "v1," + Base64.encode(Array(code))]
+    }
+}
