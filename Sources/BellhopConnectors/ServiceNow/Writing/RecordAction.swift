@@ -84,7 +84,7 @@ struct WriteContext: Sendable {
 /// Sends a write in a session. An answer that asks for a login may follow a write that took effect, so the session does not send
 /// it again by itself: a look comes first.
 struct WriteRequest: Sendable {
-    private var turn = ServiceNowSession.Turn.first
+    private var turn = SessionState.Turn.first
 
     mutating func send(
         _ call: ServiceNowCall, _ session: ServiceNowSession, _ judge: (ServiceNowReply) throws(Failure) -> Sent

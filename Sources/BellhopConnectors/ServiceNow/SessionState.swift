@@ -1,0 +1,350 @@
+import BellhopCore
+
+/// A session with an instance and the one request under way: decides what to send, and what each answer means. Performs nothing.
+///
+/// A request begins with ``begin(_:_:at:)`` and ends with the step `done` or `fail`; the caller performs each step between and
+/// says what came of it. A password or token logs in first; after that only cookies authenticate, so that the end of the session
+/// is noticed. If the server sets none, every request carries the credentials. A request gets at most one new login.
+struct SessionState: Sendable {
+    /// What to do with a request whose session ends during it.
+    enum Turn: Sendable {
+        /// Resend it after a new login.
+        case replaying
+        /// The caller decides whether to resend it after a new login.
+        case first
+        /// It was already resent; stop.
+        case last
+    }
+
+    /// The result of a request.
+    enum Answer: Sendable {
+        case reply(ServiceNowReply)
+        /// The server asked for a login: the session is over.
+        case loginWanted
+        /// The server asked for the session's token (CSRF), which is sent from now on.
+        case tokenWanted
+    }
+
+    /// What to do next for a request.
+    enum Step: Sendable {
+        /// Send it; then ``received(_:at:)``.
+        case send(HTTPRequest, changesSomething: Bool)
+        /// Log in; then ``resume(at:)``.
+        case logIn(renewing: OAuthToken?)
+        /// Get a token instead of this one, which ends soon; then ``renewed(_:at:)``.
+        case renew(OAuthToken)
+        /// Get the credentials; then ``show(_:at:)``.
+        case showCredentials
+        case done(Answer)
+        case fail(Failure)
+    }
+
+    /// What to do next for a login.
+    enum LoginStep: Sendable {
+        /// Send it; then ``introduced(_:at:)``, or ``loginFailed(_:)``.
+        case send(HTTPRequest)
+        /// Get another token than this one, which was refused; then ``introduce(_:at:)``.
+        case renew(OAuthToken)
+        /// Check that this is the same user as before; then ``welcome(_:at:)``, or ``loginFailed(_:)``.
+        case recognise(ServiceNowUser)
+        case loggedIn(ServiceNowUser)
+        /// - Parameter blocks: whether to remember the credentials, so that they are not tried again. Only passwords and the like:
+        ///   retrying a token locks nobody out.
+        case failed(Failure, blocks: Bool)
+    }
+
+    /// Why the server ended the session.
+    struct Ending: Sendable, Hashable {
+        var reason: String
+        var code: Failure.Reason
+    }
+
+    private struct Request: Sendable {
+        /// As given, not where the server redirects it.
+        var original: ServiceNowCall
+        var call: ServiceNowCall
+        var turn: Turn
+        var mayLogIn: Bool
+        var mayAddToken = true
+        var hops = 0
+        /// The host of a redirect, while a request for the own record shows whether the session has ended.
+        var doubtfulHost: String?
+    }
+
+    private struct Introduction: Sendable {
+        var pass: ServiceNowLogin.Pass
+        /// The token that was refused or whose session ended.
+        var refused: OAuthToken?
+        var mayRenew: Bool
+    }
+
+    let base: HTTPAddress
+    let login: ServiceNowLogin
+    /// Who is logged in; nil before the first login and after the session's end.
+    private(set) var user: ServiceNowUser?
+    /// The number of attempted logins.
+    private(set) var logins = 0
+    private var jar = CookieJar()
+    private var csrfToken: String?
+    /// The longest address that may pass, as far as is known.
+    private var longestAddress = Int.max
+    /// Sent with each request if cookies are not enough.
+    private var proof: HeaderFields = [:]
+    /// Whether the next good answer opens the session, after which cookies suffice.
+    private var opens = false
+    /// The token that opened the session.
+    private var token: OAuthToken?
+    /// The token of a session that ended during a write: the next login renews it.
+    private var stale: OAuthToken?
+    private var request: Request?
+    private var introduction: Introduction?
+    private var ending: Ending?
+
+    init(base: HTTPAddress, login: ServiceNowLogin) {
+        self.base = base
+        self.login = login
+    }
+
+    // MARK: A request
+
+    mutating func begin(_ call: ServiceNowCall, _ turn: Turn, at now: Timestamp) -> Step {
+        request = Request(original: call, call: call, turn: turn, mayLogIn: turn != .last)
+        guard user != nil else {
+            defer { stale = nil }
+            return .logIn(renewing: stale)
+        }
+        if let token, token.isDue(at: now) { return .renew(token) }
+        return send(call, at: now)
+    }
+
+    /// Continues after a login.
+    mutating func resume(at now: Timestamp) -> Step {
+        guard let request else { preconditionFailure("only a request under way is resumed") }
+        return send(request.call, at: now)
+    }
+
+    /// Opens the session with another token, so that nothing is interrupted.
+    ///
+    /// - Parameter new: nil if none is available: the session continues as long as the server allows.
+    mutating func renewed(_ new: OAuthToken?, at now: Timestamp) -> Step {
+        if let new, new.text != token?.text {
+            jar.removeAll()
+            (csrfToken, proof, token, opens) = (nil, ["Authorization": new.authorization], new, true)
+        }
+        return resume(at: now)
+    }
+
+    /// Answers a demand for the session's token with the credentials, because the server did not send the token.
+    mutating func show(_ credentials: HeaderFields, at now: Timestamp) -> Step {
+        proof = credentials
+        return tokenAdded(at: now)
+    }
+
+    /// What an answer means for the request.
+    mutating func received(_ response: HTTPResponse, at now: Timestamp) -> Step {
+        guard let request else { preconditionFailure("an answer belongs to a request") }
+        let asked = request.doubtfulHost == nil ? request.call : ownRecord
+        guard case (let response, var meaning)? = read(response, to: asked, at: now) else { return send(asked, at: now) }
+        if let host = request.doubtfulHost {
+            self.request?.doubtfulHost = nil
+            let isLost = meaning == .unauthenticated || meaning == .sessionExpired || meaning.isLogin
+            meaning = isLost ? .loginRequired(host: host) : .elsewhere(host: host)
+            if !isLost { return .fail(failure(of: meaning, at: page(request.original), changesSomething: false)) }
+        }
+        switch meaning {
+        case .ok(let json): return .done(.reply(ServiceNowReply(response, json)))
+        case .noRows: return .done(.reply(ServiceNowReply(response, ["result": []])))
+        case .elsewhere(let host) where request.mayLogIn:
+            self.request?.doubtfulHost = host
+            return send(ownRecord, at: now)
+        case .csrf(let token) where request.mayAddToken:
+            self.request?.mayAddToken = false
+            guard let token else { return .showCredentials }
+            csrfToken = token
+            return tokenAdded(at: now)
+        case .moved(let target) where request.turn == .replaying && request.hops < HTTPRequest.mostRedirects:
+            self.request?.hops += 1
+            self.request?.call.target = target
+            return resume(at: now)
+        case .sessionExpired where request.mayLogIn, .unauthenticated where request.mayLogIn,
+            .loginRequired where request.mayLogIn:
+            return end(request, because: meaning)
+        case .unauthenticated: return .fail(login.outOfBounds(at: base.place, user: user?.username ?? login.identity.text))
+        case .elsewhere, .noPage:
+            return .fail(failure(of: meaning, at: page(request.original), changesSomething: false))
+        default: return .fail(failure(of: meaning, at: base.place, changesSomething: request.call.changesSomething))
+        }
+    }
+
+    /// The session's end during the last answer, once.
+    mutating func takeEnding() -> Ending? {
+        defer { ending = nil }
+        return ending
+    }
+
+    private mutating func tokenAdded(at now: Timestamp) -> Step {
+        request?.turn == .first ? .done(.tokenWanted) : resume(at: now)
+    }
+
+    private mutating func end(_ request: Request, because meaning: Classification) -> Step {
+        ending =
+            switch meaning {
+            case .loginRequired(let host): Ending(reason: "The server redirects to \(host) for login.", code: .loginRequired)
+            case .sessionExpired: Ending(reason: "The server redirects to its login page.", code: .sessionExpired)
+            default: Ending(reason: "The server no longer knows the session (401).", code: .unauthenticated)
+            }
+        forget()
+        if request.turn == .first {
+            stale = token
+            return .done(.loginWanted)
+        }
+        self.request?.mayLogIn = false
+        self.request?.hops = 0
+        self.request?.call = request.original
+        return .logIn(renewing: token)
+    }
+
+    private mutating func forget() {
+        jar.removeAll()
+        (csrfToken, proof, user, opens) = (nil, [:], nil, false)
+    }
+
+    // MARK: A login
+
+    /// Requests the user's own record: it opens the session and shows whether the server accepts the credentials.
+    ///
+    /// - Parameter stale: a token whose session ended.
+    mutating func logIn(_ pass: ServiceNowLogin.Pass, renewing stale: OAuthToken?, at now: Timestamp) -> LoginStep {
+        logins += 1
+        introduction = Introduction(pass: pass, refused: stale, mayRenew: pass.token != nil && stale == nil)
+        return introduce(pass, at: now)
+    }
+
+    mutating func introduce(_ pass: ServiceNowLogin.Pass, at now: Timestamp) -> LoginStep {
+        forget()
+        introduction?.pass = pass
+        proof = pass.headers
+        return .send(httpRequest(ownRecord, at: now))
+    }
+
+    mutating func introduced(_ response: HTTPResponse, at now: Timestamp) -> LoginStep {
+        guard let introduction else { preconditionFailure("an answer belongs to a login") }
+        guard let (_, meaning) = read(response, to: ownRecord, at: now) else { return .send(httpRequest(ownRecord, at: now)) }
+        switch meaning {
+        case .ok(let body):
+            guard let row = body["result"]?[0], let username = row["user_name"]?.asString,
+                login.asksForUser ? !username.isEmpty : username == login.identity.text
+            else { break }
+            let user = ServiceNowUser(
+                username: username, name: row["name"]?.asString ?? "", email: row["email"]?.asString ?? "",
+                sysID: row["sys_id"]?.asString ?? "")
+            return login.asksForUser ? .recognise(user) : welcome(user, at: now)
+        // An account that may not read its own record has logged in all the same.
+        case .noRows, .forbidden, .goneOrHidden: break
+        case .unauthenticated:
+            if let token = introduction.pass.token, token.text == introduction.refused?.text {
+                return loginFailed(login.sameToken(at: base.place, token, at: now))
+            }
+            return loginFailed(login.refusal(at: base.place))
+        case .mfaRequired: return loginFailed(login.secondFactor(at: base.place))
+        default: return loginFailed(failure(of: meaning, at: base.place, changesSomething: false))
+        }
+        return welcome(ServiceNowUser(username: login.identity.text), at: now)
+    }
+
+    mutating func welcome(_ user: ServiceNowUser, at now: Timestamp) -> LoginStep {
+        self.user = user
+        token = introduction?.pass.token
+        if !login.isShownAlways, jar.header(for: base, at: now) != nil { proof = [:] }
+        return .loggedIn(user)
+    }
+
+    /// A refused token is renewed once.
+    mutating func loginFailed(_ failure: Failure) -> LoginStep {
+        forget()
+        let isRefusal = [.unauthenticated, .loginRequired, .sessionExpired].contains(failure.reason)
+        guard let token = introduction?.pass.token else {
+            return .failed(failure, blocks: failure.reason == .unauthenticated || failure.reason == .mfaRequired)
+        }
+        guard isRefusal, introduction?.mayRenew == true else { return .failed(failure, blocks: false) }
+        introduction?.mayRenew = false
+        introduction?.refused = token
+        return .renew(token)
+    }
+
+    /// Counts a login that got no credentials.
+    mutating func loginWithoutCredentials() {
+        forget()
+        logins += 1
+    }
+
+    // MARK: Requests and answers
+
+    /// The user's own record, which every account may request, whatever it may see of it.
+    private var ownRecord: ServiceNowCall {
+        let name = login.asksForUser ? "javascript:gs.getUserName()" : login.identity.text.replacing("^", with: "^^")
+        return .table(
+            "sys_user",
+            [
+                ("sysparm_query", "user_name=" + name), ("sysparm_fields", "name,email,sys_id,user_name"), ("sysparm_limit", "1"),
+            ],
+            expecting: .rows)
+    }
+
+    private mutating func send(_ call: ServiceNowCall, at now: Timestamp) -> Step {
+        .send(httpRequest(call, at: now), changesSomething: call.changesSomething)
+    }
+
+    /// The request with this session's cookies and credentials.
+    private mutating func httpRequest(_ call: ServiceNowCall, at now: Timestamp) -> HTTPRequest {
+        let call = call.inBatch(beyond: longestAddress) ?? call
+        let address = base.with(target: call.target)
+        var request = HTTPRequest(
+            call.method, address, headers: ["Accept": "application/json"], body: call.file?.bytes ?? call.body?.encoded(),
+            timeout: call.timeout, notAfter: call.notAfter)
+        for field in call.headers.fields { request.headers[field.name] = field.value }
+        if call.body != nil { request.headers["Content-Type"] = "application/json" }
+        if let file = call.file { request.headers["Content-Type"] = file.type }
+        if let cookies = jar.header(for: address, at: now) { request.headers["Cookie"] = cookies }
+        for field in proof.fields { request.headers[field.name] = field.value }
+        if let csrfToken { request.headers["X-UserToken"] = csrfToken }
+        return request
+    }
+
+    /// Stores an answer's cookies and classifies it; nil to send the call again, in a batch.
+    private mutating func read(
+        _ response: HTTPResponse, to call: ServiceNowCall, at now: Timestamp
+    ) -> (HTTPResponse, Classification)? {
+        let batch = call.inBatch(beyond: longestAddress)
+        let sent = batch ?? call
+        let address = base.with(target: sent.target)
+        jar.store(response.headers, from: address, at: now)
+        let meaning = Classification(response, to: address, expecting: sent.expecting, at: now)
+        if opens, response.isSuccess, jar.header(for: base, at: now) != nil { (proof, opens) = ([:], false) }
+        if batch != nil {
+            guard case .ok(let json) = meaning else { return (response, meaning.ofBatch(response.status)) }
+            guard let inner = ServiceNowCall.reply(in: json, headers: response.headers) else { return (response, .dropped) }
+            return (inner, Classification(inner, to: base.with(target: call.target), expecting: call.expecting, at: now))
+        }
+        guard meaning == .tooLong, call.mayBeInBatch else { return (response, meaning) }
+        // Something on the way accepts shorter addresses only: requests this long go into a batch from now on.
+        longestAddress = min(longestAddress, call.target.utf8.count - 1)
+        return nil
+    }
+
+    /// The page's address for messages, without its query.
+    private func page(_ call: ServiceNowCall) -> String { "The page \(base.place)\(call.target.prefix { $0 != "?" })" }
+
+    /// The failure for an answer that is not a good one.
+    private func failure(of meaning: Classification, at place: String, changesSomething: Bool) -> Failure {
+        switch meaning {
+        case .loginRequired(let host): return login.loginPage(at: base.place, leadsTo: host)
+        case .sessionExpired: return login.loginPage(at: base.place, leadsTo: nil)
+        default: break
+        }
+        guard let failure = meaning.failure(of: place, changesSomething: changesSomething) else {
+            preconditionFailure("every other classification is a failure")
+        }
+        return failure
+    }
+}
