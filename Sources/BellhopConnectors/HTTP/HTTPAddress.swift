@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// An absolute http or https address, parsed.
 public struct HTTPAddress: Sendable, Hashable {
     public var isSecure: Bool
@@ -92,4 +94,116 @@ public struct HTTPAddress: Sendable, Hashable {
 extension HTTPAddress: CustomStringConvertible {
     /// The address without possible secrets: no user information, no query.
     public var description: String { origin + path }
+}
+
+extension HTTPAddress {
+    /// Whether another address has the same scheme, host and port, so that the same credentials may be sent.
+    func hasOrigin(of other: HTTPAddress) -> Bool {
+        isSecure == other.isSecure && host == other.host && port == other.port
+    }
+
+    /// The address of a page or resource below this one: from a relative path, or a whole address of the same origin.
+    ///
+    /// Nothing else, because credentials are sent along.
+    func inside(_ text: String) throws(Problem) -> HTTPAddress {
+        let text = ASCII.trimmed(text)
+        if Self.hasScheme(text) {
+            guard text.contains("://") else { throw Problem(message: "This is neither a path nor an http or https address.") }
+            let whole = try HTTPAddress(text)
+            guard whole.userInfo == nil else { throw Problem(message: "An address here must not name a user.") }
+            guard whole.hasOrigin(of: self) else {
+                throw Problem(message: "\(whole.place) is another host than the connection's (\(place)).")
+            }
+            try InnerPath.refuseDots(in: whole.path)
+            return whole
+        }
+        guard !text.hasPrefix("//"), !text.hasPrefix("\\") else {
+            throw Problem(message: "This is neither a path nor an http or https address.")
+        }
+        let base = path.last == "/" ? path.dropLast() : path
+        let isQuery = text.first == "?"
+        let tail = text.isEmpty || isQuery || text.first == "/" ? String(text) : "/" + text
+        let address = try HTTPAddress(origin + base + tail)
+        try InnerPath.refuseDots(in: address.path)
+        return address
+    }
+}
+
+extension HTTPAddress {
+    /// Resolves a reference, such as a `Location` or a link (RFC 3986, section 5.2); nil if the result is not an http address.
+    public func resolving(_ reference: some StringProtocol) -> HTTPAddress? {
+        let text = ASCII.trimmed(reference).prefix { $0 != "#" }
+        if Self.hasScheme(text) { return (try? HTTPAddress(text))?.withoutDots }
+        if text.hasPrefix("//") { return (try? HTTPAddress((isSecure ? "https:" : "http:") + text))?.withoutDots }
+        switch text.utf8.first {
+        case nil: return try? HTTPAddress(origin + target)
+        case UInt8(ascii: "?"): return try? HTTPAddress(origin + path + text)
+        case UInt8(ascii: "/"): return (try? HTTPAddress(origin + text))?.withoutDots
+        default:
+            let folder = path.lastIndex(of: "/").map { path[...$0] } ?? "/"
+            return (try? HTTPAddress(origin + folder + text))?.withoutDots
+        }
+    }
+
+    /// Whether a text begins with a scheme (`https:`, `mailto:`), not just has a colon later.
+    static func hasScheme(_ text: Substring) -> Bool {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return false }
+        let name = text.utf8[..<colon]
+        return name.first.map(ASCII.isLetter) == true
+            && name.allSatisfy { ASCII.isAlphanumeric($0) || "+.-".utf8.contains($0) }
+    }
+
+    /// The address with the `.` and `..` segments of its path removed (section 5.2.4).
+    private var withoutDots: HTTPAddress {
+        let query = target[path.endIndex...]
+        var steps: [Substring] = []
+        let all = path.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        for (place, step) in all.enumerated() {
+            switch step {
+            case ".", "..":
+                if step == "..", !steps.isEmpty { steps.removeLast() }
+                // At the end, it leads to a folder.
+                if place == all.count - 1 { steps.append("") }
+            default: steps.append(step)
+            }
+        }
+        return with(target: "/" + steps.joined(separator: "/") + query)
+    }
+}
+
+/// A path below a base address, as settings and rules write it: inserted values cannot make it leave the base.
+enum InnerPath {
+    /// The path of a value: text is used as written; each element of a list becomes one segment, whatever its characters.
+    static func text(_ value: JSON?) throws(HTTPAddress.Problem) -> String {
+        let text: String
+        if let parts = value?.asArray {
+            let words = parts.map(RequestArguments.words)
+            guard words.allSatisfy({ !$0.isEmpty }) else {
+                throw HTTPAddress.Problem(message: "A part of the path is empty.")
+            }
+            text = words.map { PercentEncoding.encode($0) }.joined(separator: "/")
+        } else {
+            text = value.map(RequestArguments.words) ?? ""
+        }
+        try refuseDots(in: text.prefix { $0 != "?" && $0 != "#" })
+        return text
+    }
+
+    /// `.` and `..` could leave the base, also when encoded (once or more), between backslashes, or with parameters (`..;x`),
+    /// because some servers accept all of these.
+    static func refuseDots(in path: some StringProtocol) throws(HTTPAddress.Problem) {
+        var text = String(path)
+        for _ in 0..<4 {
+            let steps = text.utf8.split { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\\") }
+            let leadsOut = steps.contains { step in
+                let name = step.prefix { $0 != UInt8(ascii: ";") }
+                return name.elementsEqual(".".utf8) || name.elementsEqual("..".utf8)
+            }
+            if leadsOut { throw HTTPAddress.Problem(message: "A path must not contain `.` or `..` as a part.") }
+            let decoded = PercentEncoding.decode(text)
+            if decoded == text { return }
+            text = decoded
+        }
+        throw HTTPAddress.Problem(message: "This path is percent-encoded too many times to tell where it leads.")
+    }
 }

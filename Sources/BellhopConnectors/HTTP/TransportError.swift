@@ -1,4 +1,9 @@
+import AsyncHTTPClient
 public import BellhopCore
+import NIOCore
+import NIOHTTPCompression
+import NIOPosix
+import NIOSSL
 
 /// Why a request got no complete answer.
 public struct TransportError: Error, Sendable, Hashable {
@@ -42,5 +47,141 @@ public struct TransportError: Error, Sendable, Hashable {
         case .badRequest: Failure(.badArguments, .giveUp, message)
         case .cancelled: Failure(.interrupted, again, message)
         }
+    }
+}
+
+extension TransportError {
+    /// Translates errors of the libraries below. Errors that concern connecting happened before anything was sent.
+    ///
+    /// - Parameter proxy: the proxy used; if set, it is the proxy that refused the connection.
+    init(
+        _ error: any Error, at address: HTTPAddress, through proxy: HTTPAddress? = nil, timeout: Duration, limit: Int,
+        _ progress: Progress
+    ) {
+        let place = address.place
+        let called = proxy.map { "the proxy \($0.place)" } ?? place
+        let arrived = progress.mayHaveArrived
+        switch error {
+        case let error as TransportError:
+            self = error
+        case let error as PrivateAddress.Refused:
+            self.init(error, at: address)
+        case is CancellationError:
+            self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was cancelled.")
+        case is BodyTooLarge, is NIOHTTPDecompression.DecompressionError:
+            self.init(
+                .tooLarge, mayHaveArrived: true,
+                "The answer of \(place) is larger than the \(Self.size(limit)) that max_body allows.")
+        case is Deadline.Passed:
+            self.init(.timeout, mayHaveArrived: true, "\(place) did not finish its answer within \(timeout.plain).")
+        case let error as NIOConnectionError:
+            self.init(.unreachable, mayHaveArrived: false, Self.unreachable(error, called))
+        case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
+            self.init(reading: error, place, progress)
+        case let error as HTTPClientError:
+            self.init(error, place: place, called: called, timeout: timeout, progress)
+        case let error as ChannelError:
+            if case .connectTimeout = error {
+                self.init(.unreachable, mayHaveArrived: false, Self.silent(called))
+            } else {
+                self.init(.cut, mayHaveArrived: arrived, "The connection to \(place) was lost.")
+            }
+        case let error as IOError where error.isOfConnecting || (!progress.isAnswered && !arrived):
+            self.init(.unreachable, mayHaveArrived: false, "No connection to \(called): \(Self.words(error)).")
+        default:
+            self.init(.cut, mayHaveArrived: arrived, "The connection to \(place) was lost before the answer was complete.")
+        }
+    }
+
+    init(_ error: PrivateAddress.Refused, at address: HTTPAddress) {
+        self.init(
+            .badRequest, mayHaveArrived: false,
+            "\(address.place) resolves to the private address \(error.address), and the host comes from a value: write the host in the rule, or set `allow_private: true` in the step."
+        )
+    }
+
+    private init(_ error: HTTPClientError, place: String, called: String, timeout: Duration, _ progress: Progress) {
+        let arrived = progress.mayHaveArrived
+        switch error {
+        case .connectTimeout, .getConnectionFromPoolTimeout:
+            self.init(.unreachable, mayHaveArrived: false, Self.silent(called))
+        case .tlsHandshakeTimeout:
+            self.init(.tls, mayHaveArrived: false, "\(place) did not finish the TLS handshake.")
+        case .httpProxyHandshakeTimeout, .socksHandshakeTimeout, .invalidProxyResponse:
+            self.init(.unreachable, mayHaveArrived: false, "\(Self.capitalised(called)) does not connect to \(place).")
+        case .proxyAuthenticationRequired:
+            self.init(
+                .unreachable, mayHaveArrived: false,
+                "\(Self.capitalised(called)) needs a (different) name and password to connect to \(place): write them in `proxy`, as http://name:password@host:port."
+            )
+        case .deadlineExceeded, .readTimeout, .writeTimeout:
+            self.init(.timeout, mayHaveArrived: arrived, "\(place) did not answer within \(timeout.plain).")
+        case .cancelled:
+            self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was cancelled.")
+        case .alreadyShutdown:
+            self.init(.cancelled, mayHaveArrived: false, "The connection to \(place) is already shut down.")
+        case .invalidURL, .emptyHost, .emptyScheme, .traceRequestWithBody, .invalidLocalAddress,
+            .contentLengthMissing, .bodyLengthMismatch, .identityCodingIncorrectlyPresent:
+            self.init(.badRequest, mayHaveArrived: false, "The request to \(place) is invalid and cannot be sent.")
+        default:
+            self.init(.cut, mayHaveArrived: arrived, "\(place) closed the connection before the answer was complete.")
+        }
+    }
+
+    private init(reading error: any Error, _ place: String, _ progress: Progress) {
+        let text = String(describing: error)
+        if text.contains("uncleanShutdown") {
+            self.init(
+                .cut, mayHaveArrived: progress.mayHaveArrived, "\(place) closed the connection before the answer was complete.")
+        } else if text.contains("CERTIFICATE_VERIFY_FAILED") || text.contains("unableToValidateCertificate") {
+            self.init(
+                .tls, mayHaveArrived: progress.mayHaveArrived,
+                "This machine does not trust the certificate of \(place); a private authority can be named with ca:.")
+        } else {
+            self.init(.tls, mayHaveArrived: progress.mayHaveArrived, "No TLS connection to \(place): the handshake failed.")
+        }
+    }
+
+    private static func unreachable(_ error: NIOConnectionError, _ place: String) -> String {
+        if let failure = error.connectionErrors.last {
+            if case .connectTimeout? = failure.error as? ChannelError { return silent(place) }
+            let words = (failure.error as? IOError).map(words) ?? "it cannot be reached"
+            return "No connection to \(place): \(words)."
+        }
+        return
+            "There is no host named \(error.host) (requested for \(place)); DNS does not know it or cannot be reached."
+    }
+
+    private static func silent(_ called: String) -> String { "\(capitalised(called)) did not accept the connection in time." }
+
+    private static func capitalised(_ called: String) -> String {
+        called.hasPrefix("the ") ? "T" + called.dropFirst() : called
+    }
+
+    private static func words(_ error: IOError) -> String {
+        switch error.errnoCode {
+        case 111: "connection refused"  // ECONNREFUSED
+        case 101, 113: "no route to host"  // ENETUNREACH, EHOSTUNREACH
+        case 110: "it does not answer"  // ETIMEDOUT
+        case 104: "it closed the connection"  // ECONNRESET
+        default: "error \(error.errnoCode)"
+        }
+    }
+
+    static func size(_ bytes: Int) -> String {
+        bytes >= 1 << 20 && bytes % (1 << 20) == 0 ? "\(bytes >> 20) MB" : "\(bytes) bytes"
+    }
+}
+
+extension IOError {
+    /// Errors that only connect(2) returns: nothing was sent.
+    fileprivate var isOfConnecting: Bool { [101, 111, 113].contains(errnoCode) }  // ENETUNREACH, ECONNREFUSED, EHOSTUNREACH
+}
+
+extension Duration {
+    /// For messages: `30 s`, `0.3 s`.
+    var plain: String {
+        let millis = nanoseconds / 1_000_000
+        return millis % 1000 == 0 ? "\(millis / 1000) s" : "\(Double(millis) / 1000) s"
     }
 }

@@ -1,4 +1,4 @@
-import BellhopCore
+public import BellhopCore
 import Crypto
 
 /// How a connection gets its tokens: the checked `oauth` settings of bellhop.yaml. Never prints them.
@@ -82,4 +82,142 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
     public var description: String { "OAuthSettings(\(grant.name.rawValue))" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["grant": grant.name.rawValue]) }
+}
+
+extension OAuthSettings {
+    /// The settings for a login by OAuth.
+    public static let manifest: [Setting] = [
+        Setting(
+            "grant", .oneOf(GrantName.allCases.map(\.rawValue)), required: true,
+            "The OAuth grant; `authorization_code` asks a person once, through `bellhop login`."),
+        Setting("client_id", .text, required: true, "The OAuth client ID."),
+        Setting("client_secret", .secret, "The OAuth client secret."),
+        Setting(
+            "client_auth", .oneOf(["body", "header"]), default: "body",
+            "Whether to send the client secret in the form or in the header (Basic authentication)."),
+        Setting("username", .text, "The user, for the grant `password`."),
+        Setting("password", .secret, "The user's password, for the grant `password`."),
+        Setting(
+            "refresh_token", .secret,
+            "The first refresh token, for the grant `refresh_token`; later ones are stored in the keychain."),
+        Setting("scope", .text, "The token's scope, as the server writes it."),
+        Setting("parameters", .map(.secret), "Further fields of the token request, such as `audience`."),
+        Setting("token_url", .address, "The token endpoint; by default the ServiceNow instance's."),
+        Setting("authorize_url", .address, "The page where a person agrees; by default the ServiceNow instance's."),
+        Setting(
+            "redirect_url", .address, default: defaultRedirect,
+            "The redirect address registered with the server. `bellhop login` listens there if it is this machine."
+        ),
+        Setting("key", .path, "The private key that signs assertions, for the grant `jwt`: a PEM file without a password."),
+        Setting(
+            "algorithm", .oneOf(SigningKey.Algorithm.allCases.map(\.rawValue)), default: "RS256", "The signature algorithm."),
+        Setting("key_id", .text, "The key's ID at the server (`kid`)."),
+        Setting("subject", .text, "The user, as the server's registration expects it (`sub`)."),
+        Setting("issuer", .text, "The issuer (`iss`); by default the client ID."),
+        Setting("audience", .text, "The audience (`aud`); by default the client ID."),
+    ]
+
+    /// Whether the settings under `auth` need a person's authorization in a browser.
+    static func needsAgreement(_ auth: Settings?) -> Bool {
+        auth?.record("oauth")?.text("grant") == GrantName.authorizationCode.rawValue
+    }
+
+    public static let defaultRedirect = "http://127.0.0.1:8912/callback"
+
+    /// An instance's own endpoints, used if bellhop.yaml names none.
+    public struct Endpoints: Sendable {
+        public var token: HTTPAddress?
+        public var page: HTTPAddress?
+
+        public init(token: HTTPAddress? = nil, page: HTTPAddress? = nil) {
+            self.token = token
+            self.page = page
+        }
+    }
+
+    /// The settings of a grant, besides those of the client, and which of them are required.
+    private static func members(of grant: GrantName) -> (needed: [String], other: [String]) {
+        switch grant {
+        case .password: (["username", "password"], [])
+        case .refreshToken: (["refresh_token"], [])
+        case .clientCredentials: (["client_secret"], [])
+        case .jwt: (["key", "subject"], ["key_id", "issuer", "audience", "algorithm"])
+        case .authorizationCode: ([], ["authorize_url", "redirect_url"])
+        }
+    }
+
+    /// Settings with a default, which are present even if not written.
+    private static let withDefault: Set = ["algorithm", "redirect_url", "client_auth"]
+
+    /// Reads checked settings.
+    ///
+    /// - Parameters:
+    ///   - place: the settings' path, for messages: `auth.oauth`.
+    ///   - defaults: the endpoints used if bellhop.yaml names none.
+    ///   - path: resolves a path of bellhop.yaml for this process.
+    public init(
+        _ settings: Settings, connection: String, at place: String, defaults: Endpoints = Endpoints(), path: (String) -> String
+    ) throws(ConnectorError) {
+        func problem(_ setting: String, _ message: String) -> ConnectorError {
+            ConnectorError(connection: connection, setting: "\(place).\(setting)", message)
+        }
+        guard let grant = settings.text("grant").flatMap(GrantName.init(rawValue:)), let clientID = settings.text("client_id"),
+            !clientID.isEmpty
+        else { throw problem("grant", "OAuth needs a grant and a client_id.") }
+        let mine = Self.members(of: grant)
+        for name in mine.needed where (settings.text(name) ?? "").isEmpty {
+            throw problem(name, "The grant \(grant.rawValue) needs `\(name)`.")
+        }
+        for other in GrantName.allCases where other != grant {
+            let theirs = Self.members(of: other)
+            let foreign = Set(theirs.needed + theirs.other).subtracting(mine.needed + mine.other)
+                .subtracting(Self.withDefault).subtracting(["client_secret"])
+            if let stray = foreign.filter({ settings.values[$0] != nil }).min() {
+                throw problem(stray, "`\(stray)` belongs to the grant \(other.rawValue), not to \(grant.rawValue).")
+            }
+        }
+        func address(_ setting: String, _ fallback: HTTPAddress?) throws(ConnectorError) -> HTTPAddress {
+            guard let text = settings.text(setting) else {
+                guard let fallback else { throw problem(setting, "The grant \(grant.rawValue) needs `\(setting)` here.") }
+                return fallback
+            }
+            do {
+                return try HTTPAddress(text)
+            } catch {
+                throw problem(setting, error.message)
+            }
+        }
+        self.clientID = clientID
+        clientSecret = settings.text("client_secret").flatMap { $0.isEmpty ? nil : $0 }
+        secretInHeader = settings.text("client_auth") == "header"
+        if secretInHeader, clientSecret == nil { throw problem("client_auth", "`client_auth: header` needs a `client_secret`.") }
+        scope = settings.text("scope")
+        parameters = (settings.record("parameters")?.values ?? [:]).map { ($0.key, $0.value.asString ?? "") }
+        tokenAddress = try address("token_url", defaults.token)
+        if tokenAddress.target.contains("?") || tokenAddress.userInfo != nil {
+            throw problem("token_url", "A token endpoint has no query or password; further fields go into `parameters`.")
+        }
+        switch grant {
+        case .password:
+            self.grant = .password(username: settings.text("username") ?? "", password: settings.text("password") ?? "")
+        case .refreshToken: self.grant = .refreshToken(settings.text("refresh_token") ?? "")
+        case .clientCredentials: self.grant = .clientCredentials
+        case .authorizationCode:
+            let redirect = try address("redirect_url", try? HTTPAddress(Self.defaultRedirect))
+            self.grant = .authorizationCode(page: try address("authorize_url", defaults.page), redirect: redirect)
+        case .jwt:
+            let file = path(settings.text("key") ?? "")
+            let algorithm = SigningKey.Algorithm(rawValue: settings.text("algorithm") ?? "") ?? .rs256
+            let key: SigningKey
+            do {
+                key = try SigningKey(pemFile: file, algorithm: algorithm)
+            } catch {
+                throw problem("key", error.message)
+            }
+            self.grant = .jwt(
+                JWTAssertion(
+                    key: key, keyID: settings.text("key_id"), issuer: settings.text("issuer") ?? clientID,
+                    audience: settings.text("audience") ?? clientID, subject: settings.text("subject") ?? ""))
+        }
+    }
 }

@@ -79,3 +79,94 @@ extension ServiceNowReply {
         }
     }
 }
+
+extension TableSource {
+    /// Decides whether to believe an empty list when the server counts rows. Access rules hide rows that are still counted, but
+    /// an answer that lost its rows looks the same.
+    ///
+    /// While tasks are known, one of their own records must confirm that it left, and why. A hidden first list is an error until
+    /// it has persisted for a while; after that nothing depends on it.
+    /// - Returns: whether access rules hide all rows, as far as can be told.
+    func checkHiding(_ rows: TableWalk.Rows, _ walk: Walk, _ lastPoll: LastPoll) async throws(Failure) -> Bool {
+        guard walk.isWhole, !rows.isSame, rows.hidesAll else {
+            if !rows.isSame { state.showsRows() }
+            return false
+        }
+        if lastPoll.known.isEmpty {
+            let since = state.hidesRows(at: connection.clock.now)
+            guard lastPoll.cursor != nil || connection.clock.now - since >= StormGuard.patience else { throw hiding(rows) }
+            return true
+        }
+        let some = Array(lastPoll.known.prefix(Self.batch).map(\.key))
+        guard let found = try await self.rows(of: some, filter: .all, paths: ["sys_id"]), !found.isEmpty else {
+            throw hiding(rows)
+        }
+        guard try await self.rows(of: Array(found.keys), filter: columns.query, paths: ["sys_id"])?.isEmpty == true else {
+            throw hiding(rows)
+        }
+        return true
+    }
+
+    private func hiding(_ rows: TableWalk.Rows) -> Failure {
+        Failure(
+            .badAnswer, .retry(after: nil),
+            "\(connection.base.place) \(Self.counted(rows)) of \(settings.table) for source \(name) and shows none of them (X-Total-Count), so "
+                + "the answer is discarded. If this persists, access rules hide them from the account.")
+    }
+
+    func hidingNotice(_ rows: TableWalk.Rows) -> String {
+        "Source \(name): the server \(Self.counted(rows)) that the query asks for and shows none of them: access rules hide them from the account."
+    }
+
+    private static func counted(_ rows: TableWalk.Rows) -> String {
+        "counts \(rows.counted ?? 0) row\(rows.counted == 1 ? "" : "s")"
+    }
+}
+
+extension TableWalk.Rows {
+    /// Whether the server counted rows but its pages had none.
+    fileprivate var hidesAll: Bool { (counted ?? 0) > 0 && movedOn == 0 && nameless.isEmpty && listing.entries.isEmpty }
+}
+
+extension TableSource: SampledSource {
+    public var question: [(name: String, text: String)] {
+        var parts = [("table", settings.table), ("query", asked.text.isEmpty ? "all rows" : asked.text)]
+        if let category = settings.category { parts.append(("query_category", category)) }
+        return parts
+    }
+
+    /// The query in the order of a person's query.
+    private var asked: EncodedQuery {
+        var query = columns.query
+        query.order = settings.order
+        return query
+    }
+
+    public func sample(_ limit: Int, fields: [String]) async throws(Failure) -> SourceSample {
+        try await columns.examine()
+        let wanted = fields.map { schema[$0] ?? TaskSchema.Field($0, .text) }
+        // If one does not exist, the columns show the caller which do.
+        let shown = wanted.isEmpty || wanted.contains { !columns.exists($0.path) } ? schema.fields : wanted
+        let ask = ask(["sys_id"] + shown.map(\.path).filter { $0 != "sys_id" })
+        let reply = try await ask.page(asked, limit: min(limit, settings.limit ?? limit))
+        let body: JSON
+        do {
+            body = try JSON.parse(reply.body)
+        } catch {
+            throw Failure(
+                .badAnswer, .retry(after: nil), "The rows of \(settings.table) cannot be read: \(error.description).")
+        }
+        let found = body["result"]?.asArray ?? []
+        let there = found.isEmpty ? shown : shown.filter { field in found.contains { $0[field.path] != nil } }
+        let rows = found.map { row in
+            JSON.Object(
+                there.map { field in
+                    let value = FieldValue(row[field.path])
+                    return (field.name, .string((settings.display == .values ? nil : value?.label) ?? value?.raw ?? ""))
+                })
+        }
+        let count: Int?
+        if let total = reply.total { count = total } else { count = try await ask.count(columns.query) }
+        return SourceSample(question: question, count: count, columns: there.map(\.name), rows: rows)
+    }
+}
