@@ -141,7 +141,7 @@ extension EncodedQuery.Condition {
     }
 
     private func seconds(from other: String, to subject: FieldValue, _ values: (String) -> FieldValue?) -> Int64? {
-        guard let from = values(other).flatMap({ Timestamp(sql: $0.raw) }), let to = Timestamp(serviceNow: subject.raw)
+        guard let from = values(other).flatMap({ Timestamp(sql: $0.raw) }), let to = Timestamp(sql: subject.raw)
         else { return nil }
         return (to.microseconds - from.microseconds) / 1_000_000
     }
