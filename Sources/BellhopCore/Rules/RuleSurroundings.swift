@@ -84,7 +84,8 @@ public struct RuleSurroundings: Sendable {
         sources: [SourceFacts], connections: [ConnectionFacts], actions: [ActionManifest], timeZone: TimeZoneTable,
         timeZoneName: String, zone: @escaping @Sendable (String) -> TimeZoneTable?,
         fileRefusal: @escaping @Sendable (String) -> String? = { _ in nil }, assumed: TaskSchema? = nil,
-        queryHint: @escaping QueryHint = { _, _ in nil }, events: EventCatalogue = .builtIn, largestDelivery: Int = RuleSurroundings.largestDelivery
+        queryHint: @escaping QueryHint = { _, _ in nil }, events: EventCatalogue = .builtIn,
+        largestDelivery: Int = RuleSurroundings.largestDelivery
     ) {
         self.sources = sources
         self.connections = connections

@@ -35,7 +35,8 @@ extension SettingType {
     }
 
     private static func choice(_ names: [String]) -> String {
-        let names = names.map { "`\($0)`" }
+        let all = names.filter { !$0.isEmpty }.map { "`\($0)`" }
+        let names = all.count > 12 ? all.prefix(8) + ["…"] : all
         return names.count > 2 ? "one of " + names.joined(separator: ", ") : names.joined(separator: " or ")
     }
 

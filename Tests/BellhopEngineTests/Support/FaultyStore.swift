@@ -9,7 +9,8 @@ final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, nextTimer,
             dueTimers, timers
-        case claim, finish, rests, start, rescue, wake, bringForward, nextDue, apply, status, events, deliveries, decisions, prune, note
+        case claim, finish, rests, start, rescue, wake, bringForward, nextDue, apply, status, events, deliveries, decisions,
+            prune, note
     }
 
     enum Moment: Sendable {

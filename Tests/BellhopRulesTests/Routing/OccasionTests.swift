@@ -99,6 +99,14 @@ import Testing
         #expect(frame.read(.changes) == .map(Value.Map(ChangedFields([:]) { _, _ in .null })))
         #expect(frame.read(.source) == .string("my-work"))
         #expect(frame.reference == nil)
+        // A task of the run's own is the whole `task`, not only its fields.
+        frame.move(to: Self.timer(task: Fixture.task()))
+        guard case .object(let task)? = frame.read(.task) else {
+            Issue.record("there is no task")
+            return
+        }
+        #expect(task.value(named: "id") == .string("a1"))
+        // The next run of the batch reads its own event again.
         // The next run of the batch reads its own event.
         frame.move(to: 0)
         #expect(frame.event == batch[0].event)
