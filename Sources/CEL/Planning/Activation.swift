@@ -24,25 +24,25 @@ public final class Activation {
     private var patterns = PatternCache()
 
     // Storage that closures read at every step. Exclusivity is not checked at run time: no access is held across a call.
-    private var slots: [Slot] = []
+    @exclusivity(unchecked) private var slots: [Slot] = []
     /// The source of the variables' values for this event.
-    public private(set) var resolver: (any Resolver)?
-    private(set) var values: UnsafeMutablePointer<Value>
-    private var stamps: UnsafeMutablePointer<UInt64>
-    private var capacity = 0
-    private var event: UInt64 = 1
-    private var locals: UnsafeMutablePointer<Value>
-    private var localCapacity = 0
-    private var base = 0
-    private var top = 0
-    private var costLeft: Int64 = 0
-    private var memoryLeft: Int64 = 0
-    private var granted: Int64 = 0
+    @exclusivity(unchecked) public private(set) var resolver: (any Resolver)?
+    @exclusivity(unchecked) private(set) var values: UnsafeMutablePointer<Value>
+    @exclusivity(unchecked) private var stamps: UnsafeMutablePointer<UInt64>
+    @exclusivity(unchecked) private var capacity = 0
+    @exclusivity(unchecked) private var event: UInt64 = 1
+    @exclusivity(unchecked) private var locals: UnsafeMutablePointer<Value>
+    @exclusivity(unchecked) private var localCapacity = 0
+    @exclusivity(unchecked) private var base = 0
+    @exclusivity(unchecked) private var top = 0
+    @exclusivity(unchecked) private var costLeft: Int64 = 0
+    @exclusivity(unchecked) private var memoryLeft: Int64 = 0
+    @exclusivity(unchecked) private var granted: Int64 = 0
     /// The total work that evaluations may still do; each subtracts its cost, and one that exceeds it fails.
-    public var workLeft = Int64.max
+    @exclusivity(unchecked) public var workLeft = Int64.max
     /// Why the last test failed.
-    var failure: EvaluationError?
-    var recorder: Recorder?
+    @exclusivity(unchecked) var failure: EvaluationError?
+    @exclusivity(unchecked) var recorder: Recorder?
 
     /// The states of a slot, in the low bits of its stamp; the rest is the event's number.
     private enum State { static let ready: UInt64 = 1, failed: UInt64 = 2, filling: UInt64 = 3 }
@@ -84,14 +84,17 @@ public final class Activation {
     // MARK: Slots
 
     /// Whether the slot's value is in ``values``.
+    @inline(__always)
     func isReady(_ id: Int) -> Bool { stamps[id] == event << 2 | State.ready }
 
     /// Puts the slot's value into ``values``; if that fails, returns false and sets ``failure``.
+    @inline(__always)
     func makeReady(_ id: Int) -> Bool { isReady(id) || fill(id) }
 
     /// Why the last slot was not ready, or the last test failed.
     var reason: EvaluationError { failure ?? .unknownName("?") }
 
+    @inline(__always)
     func value(of id: Int) throws(EvaluationError) -> Value {
         guard makeReady(id) else { throw failure ?? .unknownName("?") }
         return values[id]
@@ -142,6 +145,7 @@ public final class Activation {
     // MARK: Runs
 
     /// Reserves room for a program; returns what ``leave(_:)`` restores.
+    @inline(__always)
     func enter(_ program: Program) -> Int {
         if capacity < program.slotCount { reserve(slots: program.slotCount) }
         let before = base
@@ -156,6 +160,7 @@ public final class Activation {
         return before
     }
 
+    @inline(__always)
     func leave(_ before: Int) {
         top = base
         base = before
@@ -191,20 +196,22 @@ public final class Activation {
 
     /// A macro's variable by its place among those of the running program.
     subscript(local place: Int) -> Value {
-        get { locals[base + place] }
-        set { locals[base + place] = newValue }
-        _modify { yield &locals[base + place] }
+        @inline(__always) get { locals[base + place] }
+        @inline(__always) set { locals[base + place] = newValue }
+        @inline(__always) _modify { yield &locals[base + place] }
     }
 
     // MARK: Bounds
 
     /// Counts work: about one per call, element or 16 bytes of text.
+    @inline(__always)
     public func spend(_ work: Int) throws(EvaluationError) {
         costLeft &-= Int64(truncatingIfNeeded: work)
         if costLeft < 0 { throw .costLimit }
     }
 
     /// Counts the work of reading that many bytes; if it exceeds the limit, returns false and sets ``failure``.
+    @inline(__always)
     func affords(reading bytes: Int) -> Bool {
         costLeft &-= Int64(truncatingIfNeeded: bytes >> 6)
         if costLeft >= 0 { return true }
@@ -213,6 +220,7 @@ public final class Activation {
     }
 
     /// Counts work; false leaves the limit in ``failure``.
+    @inline(__always)
     func affords(_ work: Int) -> Bool { affords(reading: work << 6) }
 
     /// Counts the work for a failure that is then ignored: its message is made all the same.
@@ -233,6 +241,7 @@ public final class Activation {
     }
 
     /// A new container value, unless it is too deep or, counting shared parts, too large to walk.
+    @inline(__always)
     func bounded(_ value: Value) throws(EvaluationError) -> Value {
         if value.depth > Self.deepest { throw .tooNested }
         if value.weight > Self.heaviest { throw .memoryLimit }

@@ -44,6 +44,7 @@ extension Comparison {
             }
         }
         // One closure per relation: the choice is made here, not at each event.
+        @inline(__always)
         func int(_ holds: @escaping @Sendable (Int64) -> Bool) -> Plan.Test {
             Plan.Test { activation in
                 guard activation.makeReady(slot) else { return activation.fail(activation.reason, at: range) }

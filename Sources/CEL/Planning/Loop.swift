@@ -16,6 +16,7 @@ struct Loop: Sendable {
     }
 
     /// Runs the body with the variables set to each element in turn, until it returns false.
+    @inline(__always)
     func forEach(
         _ activation: Activation, _ body: (Activation) throws(EvaluationError) -> Bool
     ) throws(EvaluationError) {
@@ -24,6 +25,7 @@ struct Loop: Sendable {
         activation[local: place] = .null
     }
 
+    @inline(__always)
     private func visit(
         _ value: Value, _ activation: Activation, _ body: (Activation) throws(EvaluationError) -> Bool
     ) throws(EvaluationError) {
@@ -53,6 +55,7 @@ struct Loop: Sendable {
     }
 
     /// The condition of an element; throws its failure.
+    @inline(__always)
     private func holds(_ test: Plan.Test, _ activation: Activation) throws(EvaluationError) -> Bool {
         switch test(activation) {
         case .yes: return true

@@ -120,6 +120,7 @@ enum Operators {
 enum Relation: String, Sendable {
     case less = "<", lessOrEqual = "<=", more = ">", moreOrEqual = ">="
 
+    @inline(__always)
     func holds(_ order: Order) -> Bool {
         switch self {
         case .less: order == .less

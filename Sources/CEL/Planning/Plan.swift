@@ -8,6 +8,7 @@ struct Plan: Sendable {
 
         init(_ body: @escaping @Sendable (Activation) -> Truth) { self.body = body }
 
+        @inline(__always)
         func callAsFunction(_ activation: Activation) -> Truth { body(activation) }
     }
 

@@ -149,6 +149,7 @@ struct Call: Sendable {
     private static var callWork: Int { 3 }
 
     /// Tries the overloads in turn; if none accepts the arguments, the error says whether a null was the reason.
+    @inline(__always)
     private func run(
         _ activation: Activation, _ attempt: (Overload) throws(EvaluationError) -> Value?, mismatch: () -> [Value]
     ) throws(EvaluationError) -> Value {

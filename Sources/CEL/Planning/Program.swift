@@ -4,8 +4,10 @@ enum Truth: Sendable {
     /// The reason is in the activation's `failure`.
     case failed
 
+    @inline(__always)
     init(_ value: Bool) { self = value ? .yes : .no }
 
+    @inline(__always)
     var negated: Truth {
         switch self {
         case .no: .yes

@@ -4,11 +4,13 @@ import Glibc
 /// Text as UTF-8 bytes: Swift's own `==`, `<` and `contains` use canonical equivalence, which the language does not, and cost
 /// many times more.
 extension String {
+    @inline(__always)
     func withBytes<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
         if let result = utf8.withContiguousStorageIfAvailable(body) { return result }
         return Array(utf8).withUnsafeBufferPointer(body)
     }
 
+    @inline(__always)
     func hasSameBytes(as other: String) -> Bool {
         let count = utf8.count
         guard count == other.utf8.count else { return false }
@@ -29,6 +31,7 @@ extension String {
         withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
     }
 
+    @inline(__always)
     func containsBytes(of other: String) -> Bool { firstByteOffset(of: other) != nil }
 
     /// The offset in bytes of the first occurrence at or after `start`.
