@@ -106,7 +106,6 @@ import Testing
             return
         }
         #expect(task.value(named: "id") == .string("a1"))
-        // The next run of the batch reads its own event again.
         // The next run of the batch reads its own event.
         frame.move(to: 0)
         #expect(frame.event == batch[0].event)
