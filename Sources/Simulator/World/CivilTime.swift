@@ -15,10 +15,10 @@ enum CivilTime {
     }
 
     /// `2016-03-14 18:52:12`, the database's form, UTC.
-    static func text(_ micros: Int64) -> String { Timestamp(microseconds: micros).serviceNow }
+    static func text(_ micros: Int64) -> String { Timestamp(microseconds: micros).sql }
 
     /// The reverse of `text`; nil for anything else.
-    static func read(_ text: String) -> Int64? { Timestamp(serviceNow: text)?.microseconds }
+    static func read(_ text: String) -> Int64? { Timestamp(sql: text)?.microseconds }
 
     /// `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 §5.6.7).
     static func http(_ micros: Int64) -> String { Timestamp(microseconds: micros).httpDate }
