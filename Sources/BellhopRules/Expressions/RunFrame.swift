@@ -88,7 +88,7 @@ final class RunFrame: Resolver {
         guard let task = snapshot, task.key == target.key else {
             throw RenderFailure("`unless_changed` works only on the event's own task, but this writes to another")
         }
-        let schema = facts.schemas[event.source] ?? facts.assumed
+        let schema = facts.schemas[source] ?? facts.assumed
         var seen: JSON.Object = [:]
         if let title = schema?.roles.title { seen[title] = .string(task.title) }
         // A task known only from the listing has no fields.

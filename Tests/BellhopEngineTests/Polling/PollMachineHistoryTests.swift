@@ -228,7 +228,7 @@ private struct PollHistory {
 
     private mutating func add(_ new: [Event]) {
         for event in new {
-            expect(!event.type.hasTask || !events.contains { $0.id == event.id }, "\(event.type.name) happens twice")
+            expect(event.task == nil || !events.contains { $0.id == event.id }, "\(event.type.name) happens twice")
             events.append(event)
             guard let key = event.task?.key else { continue }
             switch event.type {
