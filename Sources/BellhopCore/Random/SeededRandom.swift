@@ -14,7 +14,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable, Hashable {
     /// True once in so many times.
     public mutating func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 
-    /// Lowercase hexadecimal digits, as many as a sys_id has.
+    /// Lowercase hexadecimal digits.
     public mutating func hex(_ count: Int = 32) -> String {
         var digits = ""
         while digits.utf8.count < count {
