@@ -32,18 +32,18 @@ struct Bellhop: AsyncParsableCommand {
     static let later = ["explain", "replay", "backtest", "silence", "forget"]
 
     /// The error for a first word that is not a command; nil if it is a command or an option.
-    private static func unknownCommand(_ name: String) -> Trouble? {
+    private static func unknownCommand(_ name: String) -> CommandError? {
         let names = configuration.subcommands.map { $0._commandName } + ["help"]
         guard !name.hasPrefix("-"), !names.contains(name) else { return nil }
         let help = Suggestion.didYouMean(name, among: names + later) ?? "`bellhop --help` lists the commands."
-        return Trouble(.usage, "There is no command `\(name.visible)`: \(help)")
+        return CommandError(.usage, "There is no command `\(name.visible)`: \(help)")
     }
 
     static func main() async {
         CoreDumps.forbid()
         do {
             if let name = CommandLine.arguments.dropFirst().first, later.contains(name) {
-                throw Trouble(.usage, "The command `\(name)` is not built yet; `bellhop --help` lists those that are.")
+                throw CommandError(.usage, "The command `\(name)` is not built yet; `bellhop --help` lists those that are.")
             }
             if let name = CommandLine.arguments.dropFirst().first, let problem = unknownCommand(name) { throw problem }
             var command = try parseAsRoot(Eval.withExpressionLast(Array(CommandLine.arguments.dropFirst())))
@@ -52,9 +52,9 @@ struct Bellhop: AsyncParsableCommand {
             } else {
                 try command.run()
             }
-        } catch let trouble as Trouble {
-            trouble.print()
-            exit(withError: ExitCode(trouble.code.rawValue))
+        } catch let error as CommandError {
+            error.print()
+            exit(withError: ExitCode(error.code.rawValue))
         } catch {
             leave(with: error)
         }

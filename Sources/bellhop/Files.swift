@@ -7,23 +7,23 @@ enum Files {
     }
 
     /// Writes a new file; false if it exists already.
-    static func create(_ path: String, _ text: String, mode: mode_t = 0o644) throws(Trouble) -> Bool {
+    static func create(_ path: String, _ text: String, mode: mode_t = 0o644) throws(CommandError) -> Bool {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)
         guard file >= 0 else {
             if errno == EEXIST { return false }
-            throw Trouble(.inputOutput, "\(path) cannot be written: \(String(cString: strerror(errno))).")
+            throw CommandError(.inputOutput, "\(path) cannot be written: \(String(cString: strerror(errno))).")
         }
         defer { close(file) }
         let bytes = Array(text.utf8)
         guard write(file, bytes, bytes.count) == bytes.count else {
-            throw Trouble(.inputOutput, "\(path) cannot be written: \(String(cString: strerror(errno))).")
+            throw CommandError(.inputOutput, "\(path) cannot be written: \(String(cString: strerror(errno))).")
         }
         return true
     }
 
-    static func makeFolder(_ path: String) throws(Trouble) {
+    static func makeFolder(_ path: String) throws(CommandError) {
         guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
-            throw Trouble(.inputOutput, "The folder \(path) cannot be made: \(String(cString: strerror(errno))).")
+            throw CommandError(.inputOutput, "The folder \(path) cannot be made: \(String(cString: strerror(errno))).")
         }
     }
 }

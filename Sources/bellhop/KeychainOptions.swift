@@ -10,16 +10,16 @@ struct KeychainOptions: ParsableArguments {
 
 extension ConfigOptions {
     /// The keychain as the project of bellhop.yaml sees it; without a file or an id, only the shared entries.
-    func projectKeychain() throws(Trouble) -> Keychain {
+    func projectKeychain() throws(CommandError) -> Keychain {
         guard Files.exist(config) else { return keychain }
         return keychain.of(try storeLink().project)
     }
 
     /// The keychain for storing something. A bellhop.yaml without an id gets one.
-    func keychain(toStore options: KeychainOptions) throws(Trouble) -> Keychain {
+    func keychain(toStore options: KeychainOptions) throws(CommandError) -> Keychain {
         if options.shared { return keychain }
         guard Files.exist(config) else {
-            throw Trouble(
+            throw CommandError(
                 .badConfiguration,
                 "There is no \(config) here, and the keychain keeps things by project: go to its folder, name it with --config, "
                     + "or say --shared to store this for all your projects.")
@@ -29,7 +29,7 @@ extension ConfigOptions {
         do throws(SecretError) {
             try ProjectLine.add(id, to: config)
         } catch {
-            throw Trouble(error)
+            throw CommandError(error)
         }
         Console.sentence(
             "Wrote `\(ProjectLine.key): \(id)` into \(config): the keychain keeps this project's logins and secrets by it.")
@@ -37,7 +37,7 @@ extension ConfigOptions {
     }
 
     /// Tells the agent of this project what changed in the keychain; for shared entries, the agents of all projects.
-    func tellAgent(_ change: KeychainChange, _ options: KeychainOptions) throws(Trouble) {
+    func tellAgent(_ change: KeychainChange, _ options: KeychainOptions) throws(CommandError) {
         var own: String?
         if Files.exist(config) {
             let link = try storeLink()
@@ -55,7 +55,7 @@ extension ConfigOptions {
     /// Tells the running agent of another project, if any, about a change in the shared entries.
     private func tellAgent(ofProject other: Keychain.Project, _ change: KeychainChange) {
         let link: StoreLink
-        do throws(Trouble) {
+        do throws(CommandError) {
             link = try storeLink(of: other.file)
         } catch {
             return Console.sentence(

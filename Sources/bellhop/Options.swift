@@ -15,34 +15,34 @@ struct ConfigOptions: ParsableArguments {
     var keychain: Keychain { Keychain(path: Keychain.standardPath(environment: environment)) }
 
     /// The configuration, checked.
-    func load(focus: ConfigurationLoader.Focus = .everything) async throws(Trouble) -> Configuration {
+    func load(focus: ConfigurationLoader.Focus = .everything) async throws(CommandError) -> Configuration {
         do throws(ConfigurationError) {
             return try await ConfigurationLoader(environment: environment, keychain: keychain).load(config, focus: focus)
         } catch {
-            throw Trouble(error)
+            throw CommandError(error)
         }
     }
 
     /// The place of the store: reading it needs no secrets, and the rest of the file may have mistakes.
-    func storeLink() throws(Trouble) -> StoreLink { try storeLink(of: config) }
+    func storeLink() throws(CommandError) -> StoreLink { try storeLink(of: config) }
 
     /// The same for another bellhop.yaml.
-    func storeLink(of file: String) throws(Trouble) -> StoreLink {
+    func storeLink(of file: String) throws(CommandError) -> StoreLink {
         do throws(ConfigurationError) {
             let place = try ConfigurationLoader(environment: environment, keychain: keychain).storePlace(file)
             return StoreLink(
                 store: place.store, socket: ControlSocket.place(store: place.store, environment: environment), zone: place.zone,
                 kinds: place.kinds, project: place.project)
         } catch {
-            throw Trouble(error)
+            throw CommandError(error)
         }
     }
 
     /// Asks the running agent, or the store if no agent runs.
-    func answer(_ inquiry: Inquiry) async throws(Trouble) -> JSON { try await storeLink().answer(inquiry) }
+    func answer(_ inquiry: Inquiry) async throws(CommandError) -> JSON { try await storeLink().answer(inquiry) }
 
     /// The rows of an answer, for answers small enough to hold whole.
-    func rows(_ inquiry: Inquiry) async throws(Trouble) -> [JSON] {
+    func rows(_ inquiry: Inquiry) async throws(CommandError) -> [JSON] {
         var rows: [JSON] = []
         _ = try await storeLink().answer(inquiry) { rows.append($0) }
         return rows
@@ -64,7 +64,7 @@ struct StoreLink {
     var hasRun: Bool { Files.exist(store) }
 
     /// Passes on the answer's rows as they are read, and returns its end.
-    func answer(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) async throws(Trouble) -> JSON {
+    func answer(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) async throws(CommandError) -> JSON {
         do throws(InquiryError) {
             do throws(InquiryError) {
                 if let end = try ControlClient(socket).ask(inquiry, row: row) { return end }
@@ -81,7 +81,7 @@ struct StoreLink {
                 }
             }
         } catch {
-            throw Trouble(error)
+            throw CommandError(error)
         }
     }
 

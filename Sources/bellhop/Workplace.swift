@@ -16,7 +16,7 @@ struct Workplace {
     ///   - focus: how much of bellhop.yaml must be valid.
     static func open(
         _ config: ConfigOptions, mayLackConfiguration: Bool, focus: ConfigurationLoader.Focus = .everything
-    ) async throws(Trouble) -> Workplace {
+    ) async throws(CommandError) -> Workplace {
         if mayLackConfiguration, config.config == "bellhop.yaml", !Files.exist(config.config) {
             return Workplace(rulePaths: ["rules"], hasDefaultRules: true, surroundings: RuleLoading.openSurroundings())
         }
@@ -45,20 +45,20 @@ struct Workplace {
     static func connectors(
         _ configuration: Configuration, notebook: any Notebook, hasPlaceholders: Bool = false,
         login: @escaping @Sendable (String) -> Keychain.Login? = { _ in nil }
-    ) async throws(Trouble) -> Connectors {
+    ) async throws(CommandError) -> Connectors {
         let keychain = configuration.keychain
         do throws(AssemblyError) {
             return try await Assembly.connectors(
                 configuration, clock: SystemClock(), events: NoOpSink(), notebook: notebook, output: { _ in },
                 login: { try keychain.login($0) ?? login($0) }, tokens: keychain, hasPlaceholders: hasPlaceholders)
         } catch {
-            throw Trouble(error)
+            throw CommandError(error)
         }
     }
 
     /// What a configuration lacks only for running: logins that are not stored, and login choices that are not written in
     /// bellhop.yaml.
-    static func doubts(of configuration: Configuration) throws(Trouble) -> Diagnostics {
+    static func doubts(of configuration: Configuration) throws(CommandError) -> Diagnostics {
         let logins = try missingLogins(configuration).map { name in
             Diagnostic(
                 .warning, code: "no-login", "the login of connection `\(name)` is not stored yet",
@@ -82,13 +82,14 @@ struct Workplace {
         return Diagnostics(logins + choices)
     }
 
-    static func requireLogins(_ configuration: Configuration) throws(Trouble) {
+    static func requireLogins(_ configuration: Configuration) throws(CommandError) {
         guard let missing = try missingLogins(configuration).first else { return }
-        throw Trouble(.loginRefused, "The login of connection `\(missing)` is not stored yet: run `bellhop login \(missing)`.")
+        throw CommandError(
+            .loginRefused, "The login of connection `\(missing)` is not stored yet: run `bellhop login \(missing)`.")
     }
 
     /// Connections whose login is not stored yet.
-    static func missingLogins(_ configuration: Configuration) throws(Trouble) -> [String] {
+    static func missingLogins(_ configuration: Configuration) throws(CommandError) -> [String] {
         let keychain = configuration.keychain
         var missing: [String] = []
         for connection in configuration.connections {

@@ -45,13 +45,13 @@ import Testing
         let place = ControlSocket.Place(path: path + "/a.sock", privateFolder: path)
         #expect(try ControlClient(place).ask(.status) == nil)
         #expect(chmod(path, 0o770) == 0)
-        #expect(throws: PrivateFolder.Trouble.self) { try PrivateFolder.make(path) }
+        #expect(throws: PrivateFolder.FileError.self) { try PrivateFolder.make(path) }
         let error = #expect(throws: InquiryError.self) { try ControlClient(place).ask(.status) }
         #expect(error?.message.contains("chmod 700 \(path)") == true)
         try FileManager.default.createSymbolicLink(atPath: folder.path + "/link", withDestinationPath: path)
-        #expect(throws: PrivateFolder.Trouble.self) { try PrivateFolder.make(folder.path + "/link") }
+        #expect(throws: PrivateFolder.FileError.self) { try PrivateFolder.make(folder.path + "/link") }
         let file = try folder.write("file", "")
-        #expect(throws: PrivateFolder.Trouble.self) { try PrivateFolder.make(file) }
+        #expect(throws: PrivateFolder.FileError.self) { try PrivateFolder.make(file) }
     }
 
     @Test func `an agent answers its own user and root, and a command asks agents of its own user or of root`() throws {

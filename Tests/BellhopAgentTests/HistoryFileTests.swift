@@ -32,8 +32,8 @@ import Testing
 
     @Test func `a history that others can read is not used`() throws {
         let path = try folder.write("history", "secret\n", mode: 0o644)
-        #expect(throws: HistoryFile.Trouble.self) { try HistoryFile(path: path).lines() }
-        #expect(throws: HistoryFile.Trouble.self) { try HistoryFile(path: path).add("more") }
+        #expect(throws: HistoryFile.FileError.self) { try HistoryFile(path: path).lines() }
+        #expect(throws: HistoryFile.FileError.self) { try HistoryFile(path: path).add("more") }
     }
 
     @Test func `the history lies in the folder for program state`() {

@@ -5,7 +5,7 @@ import NIOPosix
 /// Listens on this machine for one browser redirect and answers it with a page.
 public enum RedirectListener {
     /// The result of one request: the code, or a refusal.
-    public enum Verdict: Sendable {
+    public enum Judgement: Sendable {
         case code(String)
         /// The request belongs to something else; keep waiting.
         case foreign
@@ -25,7 +25,7 @@ public enum RedirectListener {
     ///   - judge: judges the request's target.
     ///   - ready: called once the listener accepts connections.
     public static func wait(
-        port: Int, path: String, atMost patience: Duration, judge: @escaping @Sendable (String) -> Verdict, ready: () -> Void
+        port: Int, path: String, atMost patience: Duration, judge: @escaping @Sendable (String) -> Judgement, ready: () -> Void
     ) async -> Outcome {
         let (outcomes, source) = AsyncStream.makeStream(of: Outcome.self)
         let group = MultiThreadedEventLoopGroup.singleton
@@ -63,11 +63,11 @@ public enum RedirectListener {
         typealias OutboundOut = HTTPServerResponsePart
 
         private let path: String
-        private let judge: @Sendable (String) -> Verdict
+        private let judge: @Sendable (String) -> Judgement
         private let outcomes: AsyncStream<Outcome>.Continuation
         private var head: HTTPRequestHead?
 
-        init(path: String, judge: @escaping @Sendable (String) -> Verdict, outcomes: AsyncStream<Outcome>.Continuation) {
+        init(path: String, judge: @escaping @Sendable (String) -> Judgement, outcomes: AsyncStream<Outcome>.Continuation) {
             self.path = path
             self.judge = judge
             self.outcomes = outcomes

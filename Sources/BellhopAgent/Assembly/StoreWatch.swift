@@ -8,7 +8,7 @@ public import ServiceLifecycle
 /// A class over a mutex, because every loop reports failures and the control socket reads them.
 public final class StoreWatch: Service {
     /// A failure and its time.
-    struct Trouble: Sendable, Hashable {
+    struct Problem: Sendable, Hashable {
         var doing: String
         var error: StoreError
         var time: Timestamp
@@ -16,19 +16,19 @@ public final class StoreWatch: Service {
     }
 
     private let clock: any AgentClock
-    private let trouble = Mutex<Trouble?>(nil)
+    private let problem = Mutex<Problem?>(nil)
     private let lost = Bell()
 
     init(clock: any AgentClock) { self.clock = clock }
 
     /// The latest failure since the agent's start.
-    var last: Trouble? { trouble.withLock { $0 } }
+    var last: Problem? { problem.withLock { $0 } }
 
     func hear(_ signal: Signal) {
         guard case .storeFailed(let doing, let error) = signal else { return }
         let now = clock.now
-        trouble.withLock { trouble in
-            trouble = Trouble(doing: doing, error: error, time: now, times: (trouble?.times ?? 0) + 1)
+        problem.withLock { problem in
+            problem = Problem(doing: doing, error: error, time: now, times: (problem?.times ?? 0) + 1)
         }
         if error.kind == .lost { lost.ring() }
     }

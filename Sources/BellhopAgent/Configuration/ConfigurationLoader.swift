@@ -34,7 +34,7 @@ public struct ConfigurationLoader: Sendable {
 
     func bytes(of file: String) throws(ConfigurationError) -> [UInt8] {
         let bytes: [UInt8]?
-        do throws(PrivateFile.Trouble) {
+        do throws(PrivateFile.FileError) {
             bytes = try PrivateFile.readAny(file)
         } catch {
             throw .unreadable(error.message)

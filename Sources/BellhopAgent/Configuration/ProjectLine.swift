@@ -22,9 +22,9 @@ public enum ProjectLine {
     /// Adds the line to a bellhop.yaml, below `version`. The file keeps its mode.
     public static func add(_ id: String, to file: String) throws(SecretError) {
         let byHand = "Add the line `\(key): \(id)` to \(file) yourself, and try again."
-        do throws(PrivateFile.Trouble) {
+        do throws(PrivateFile.FileError) {
             guard let new = adding(id, to: try PrivateFile.readAny(file) ?? []) else {
-                throw PrivateFile.Trouble(message: "\(file) has no line that begins with `version:`.")
+                throw PrivateFile.FileError(message: "\(file) has no line that begins with `version:`.")
             }
             let path = absolute(file)
             var facts = stat()

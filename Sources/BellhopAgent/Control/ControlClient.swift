@@ -14,7 +14,7 @@ public struct ControlClient: Sendable {
     /// A slow consumer of rows makes the agent wait: nothing piles up.
     public func ask(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) throws(InquiryError) -> JSON? {
         if let folder = place.privateFolder {
-            do throws(PrivateFolder.Trouble) {
+            do throws(PrivateFolder.FileError) {
                 guard try PrivateFolder.isOurs(folder) else { return nil }
             } catch {
                 throw InquiryError(.badRequest, error.message)

@@ -22,7 +22,7 @@ public struct ControlServer: Service {
 
     public func run() async throws {
         if let folder = place.privateFolder {
-            do throws(PrivateFolder.Trouble) { try PrivateFolder.make(folder) } catch {
+            do throws(PrivateFolder.FileError) { try PrivateFolder.make(folder) } catch {
                 throw ControlSocketError(message: error.message)
             }
         }

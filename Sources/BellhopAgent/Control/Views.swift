@@ -134,7 +134,7 @@ extension StoreStatus.RestStatus {
     }
 }
 
-extension StoreWatch.Trouble {
+extension StoreWatch.Problem {
     var json: JSON {
         [
             "doing": .string(doing), "message": .string(error.message), "time": .string(time.rfc3339),

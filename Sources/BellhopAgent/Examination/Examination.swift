@@ -29,7 +29,7 @@ public struct Examination: Sendable {
     public init(_ sections: [Section]) { self.sections = sections }
 
     public var outcome: Outcome {
-        let outcomes = sections.flatMap(\.findings).filter { $0.verdict == .missing }.map { Self.outcome($0.reason) }
+        let outcomes = sections.flatMap(\.findings).filter { $0.state == .missing }.map { Self.outcome($0.reason) }
         return Outcome.allCases.first(where: outcomes.contains) ?? .fine
     }
 

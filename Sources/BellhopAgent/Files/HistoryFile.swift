@@ -5,7 +5,7 @@ public struct HistoryFile: Sendable {
     private let limit: Int
 
     /// Why the history could not be read or written, in one sentence.
-    public struct Trouble: Error, Sendable {
+    public struct FileError: Error, Sendable {
         public var message: String
     }
 
@@ -22,29 +22,29 @@ public struct HistoryFile: Sendable {
     }
 
     /// The lines; empty without a file.
-    public func lines() throws(Trouble) -> [String] {
-        do throws(PrivateFile.Trouble) { return try readLines() } catch { throw Trouble(message: error.message) }
+    public func lines() throws(FileError) -> [String] {
+        do throws(PrivateFile.FileError) { return try readLines() } catch { throw FileError(message: error.message) }
     }
 
-    private func readLines() throws(PrivateFile.Trouble) -> [String] {
+    private func readLines() throws(PrivateFile.FileError) -> [String] {
         let bytes = try PrivateFile.read(path) ?? []
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n").suffix(limit).map(String.init)
     }
 
     /// Adds a line to the file's current lines, which another prompt may have changed. Skips an empty line and a repeat
     /// of the last line.
-    public func add(_ line: String) throws(Trouble) {
+    public func add(_ line: String) throws(FileError) {
         guard !line.isEmpty, !line.contains("\n") else { return }
-        do throws(PrivateFile.Trouble) {
+        do throws(PrivateFile.FileError) {
             try PrivateFile.makeFolder(above: path)
-            try PrivateFile.exclusively(path) { () throws(PrivateFile.Trouble) in
+            try PrivateFile.exclusively(path) { () throws(PrivateFile.FileError) in
                 var lines = try readLines()
                 guard lines.last != line else { return }
                 lines.append(line)
                 try PrivateFile.write(Array((lines.suffix(limit).joined(separator: "\n") + "\n").utf8), to: path)
             }
         } catch {
-            throw Trouble(message: error.message)
+            throw FileError(message: error.message)
         }
     }
 }

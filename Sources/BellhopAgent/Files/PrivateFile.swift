@@ -3,7 +3,7 @@ import Glibc
 
 /// Reads and writes files that only their owner may read.
 enum PrivateFile {
-    struct Trouble: Error, Sendable {
+    struct FileError: Error, Sendable {
         /// One sentence: what happened, where, what to do.
         var message: String
         /// `errno`, if a system call failed.
@@ -13,31 +13,31 @@ enum PrivateFile {
     }
 
     /// The file's bytes; nil if there is no such file. Throws if others than its owner may read or write it.
-    static func read(_ path: String, limit: Int = 1 << 20) throws(Trouble) -> [UInt8]? {
+    static func read(_ path: String, limit: Int = 1 << 20) throws(FileError) -> [UInt8]? {
         try read(path, limit: limit, isPrivate: true)
     }
 
     /// The file's bytes, whatever its mode; nil if there is no such file.
-    static func readAny(_ path: String, limit: Int = 1 << 20) throws(Trouble) -> [UInt8]? {
+    static func readAny(_ path: String, limit: Int = 1 << 20) throws(FileError) -> [UInt8]? {
         try read(path, limit: limit, isPrivate: false)
     }
 
-    private static func read(_ path: String, limit: Int, isPrivate: Bool) throws(Trouble) -> [UInt8]? {
+    private static func read(_ path: String, limit: Int, isPrivate: Bool) throws(FileError) -> [UInt8]? {
         // Open private files without blocking: opening a pipe without a writer would block forever.
         let file = open(path, O_RDONLY | O_CLOEXEC | (isPrivate ? O_NONBLOCK : 0))
         guard file >= 0 else {
             if errno == ENOENT || errno == ENOTDIR { return nil }
-            throw trouble("cannot read \(path)")
+            throw error("cannot read \(path)")
         }
         defer { close(file) }
         var facts = stat()
-        guard fstat(file, &facts) == 0 else { throw trouble("cannot look at \(path)") }
+        guard fstat(file, &facts) == 0 else { throw error("cannot look at \(path)") }
         if isPrivate, facts.st_mode & S_IFMT != S_IFREG {
             let what = facts.st_mode & S_IFMT == S_IFDIR ? "a folder" : "a pipe or a device"
-            throw Trouble(message: "\(path) is \(what) and not a file: move it away, or name a file.")
+            throw FileError(message: "\(path) is \(what) and not a file: move it away, or name a file.")
         }
         guard !isPrivate || facts.st_mode & 0o077 == 0 else {
-            throw Trouble(message: "\(path) can be read by others than its owner, so it is not used: run `chmod 600 \(path)`.")
+            throw FileError(message: "\(path) can be read by others than its owner, so it is not used: run `chmod 600 \(path)`.")
         }
         return try bytes(of: file, path: path, limit: limit)
     }
@@ -46,17 +46,17 @@ enum PrivateFile {
     ///
     /// The draft is always a new file. An existing one is unlinked and never written to: it may have another link,
     /// another program may hold it open, or its mode may let others read it.
-    static func write(_ bytes: [UInt8], to path: String) throws(Trouble) {
+    static func write(_ bytes: [UInt8], to path: String) throws(FileError) {
         let draft = path + ".new"
         unlink(draft)
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else { throw writingTrouble("cannot write \(draft)") }
+        guard file >= 0 else { throw writingError("cannot write \(draft)") }
         var written = 0
         while written < bytes.count {
             let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + written, bytes.count - written) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
-                let problem = writingTrouble("cannot write \(draft)")
+                let problem = writingError("cannot write \(draft)")
                 close(file)
                 unlink(draft)
                 throw problem
@@ -64,10 +64,10 @@ enum PrivateFile {
             written += count
         }
         let synced = fsync(file) == 0
-        let problem = writingTrouble("cannot write \(draft)")
+        let problem = writingError("cannot write \(draft)")
         close(file)
         guard synced, rename(draft, path) == 0 else {
-            let refusal = writingTrouble("cannot replace \(path)")
+            let refusal = writingError("cannot replace \(path)")
             unlink(draft)
             throw synced ? refusal : problem
         }
@@ -81,22 +81,22 @@ enum PrivateFile {
     }
 
     /// Makes the parent folders of a path, for their owner only.
-    static func makeFolder(above path: String) throws(Trouble) {
-        guard ParentFolders.make(above: path) else { throw writingTrouble("cannot make the folder of \(path)") }
+    static func makeFolder(above path: String) throws(FileError) {
+        guard ParentFolders.make(above: path) else { throw writingError("cannot make the folder of \(path)") }
     }
 
     /// Runs `work` under a lock for this path that all our processes respect.
-    static func exclusively<Value>(_ path: String, _ work: () throws(Trouble) -> Value) throws(Trouble) -> Value {
+    static func exclusively<Value>(_ path: String, _ work: () throws(FileError) -> Value) throws(FileError) -> Value {
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard lock >= 0 else { throw writingTrouble("cannot lock \(path)") }
+        guard lock >= 0 else { throw writingError("cannot lock \(path)") }
         defer { close(lock) }
         while flock(lock, LOCK_EX) != 0 {
-            guard errno == EINTR else { throw writingTrouble("cannot lock \(path)") }
+            guard errno == EINTR else { throw writingError("cannot lock \(path)") }
         }
         return try work()
     }
 
-    private static func bytes(of file: Int32, path: String, limit: Int) throws(Trouble) -> [UInt8] {
+    private static func bytes(of file: Int32, path: String, limit: Int) throws(FileError) -> [UInt8] {
         var bytes: [UInt8] = []
         while true {
             var count = 0
@@ -105,23 +105,23 @@ enum PrivateFile {
                 filled = max(0, count)
             }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw trouble("cannot read \(path)") }
+            guard count >= 0 else { throw error("cannot read \(path)") }
             if count == 0 { return bytes }
             bytes = bytes.isEmpty ? read : bytes + read
             guard bytes.count <= limit else {
-                throw Trouble(message: "\(path) is larger than \(limit) bytes, which it should not be.")
+                throw FileError(message: "\(path) is larger than \(limit) bytes, which it should not be.")
             }
         }
     }
 
-    private static func writingTrouble(_ what: String) -> Trouble {
-        var trouble = trouble(what)
-        trouble.isWriting = true
-        return trouble
+    private static func writingError(_ what: String) -> FileError {
+        var error = error(what)
+        error.isWriting = true
+        return error
     }
 
-    private static func trouble(_ what: String) -> Trouble {
+    private static func error(_ what: String) -> FileError {
         let code = errno
-        return Trouble(message: "Bellhop \(what): \(String(cString: strerror(code))).", code: code)
+        return FileError(message: "Bellhop \(what): \(String(cString: strerror(code))).", code: code)
     }
 }

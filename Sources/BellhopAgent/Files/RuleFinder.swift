@@ -73,7 +73,7 @@ public enum RuleFinder {
             found.problems.report(Diagnostic(code: "unreadable", "\(path) is not a regular file, so it is not read"))
             return
         }
-        do throws(PrivateFile.Trouble) {
+        do throws(PrivateFile.FileError) {
             guard let bytes = try PrivateFile.readAny(path, limit: 8 << 20) else { return }
             let file = RuleFile(path: path, bytes: bytes)
             if isTest(path) { found.tests.append(file) } else { found.rules.append(file) }

@@ -7,7 +7,7 @@ public enum ZoneFiles {
         if name == "UTC" || name == "Etc/UTC" { return .utc }
         guard isSafe(name) else { return nil }
         for folder in ["/usr/share/zoneinfo", "/usr/lib/zoneinfo"] {
-            do throws(PrivateFile.Trouble) {
+            do throws(PrivateFile.FileError) {
                 guard let bytes = try PrivateFile.readAny("\(folder)/\(name)") else { continue }
                 if let table = try? TimeZoneTable(name: name, tzif: bytes) { return table }
             } catch {

@@ -172,7 +172,7 @@ public struct Keychain: Sendable {
 
     func contents() throws(SecretError) -> JSON {
         let bytes: [UInt8]?
-        do throws(PrivateFile.Trouble) { bytes = try PrivateFile.read(path) } catch { throw SecretError(error) }
+        do throws(PrivateFile.FileError) { bytes = try PrivateFile.read(path) } catch { throw SecretError(error) }
         guard let bytes else { return ["version": 1] }
         guard let json = try? JSON.parse(bytes) else {
             throw SecretError("\(path) is damaged and cannot be read as JSON; move it away and log in again.")
@@ -184,14 +184,14 @@ public struct Keychain: Sendable {
     }
 
     func change(_ edit: (inout JSON) -> Void) throws(SecretError) {
-        do throws(PrivateFile.Trouble) { try PrivateFile.makeFolder(above: path) } catch { throw SecretError(error) }
+        do throws(PrivateFile.FileError) { try PrivateFile.makeFolder(above: path) } catch { throw SecretError(error) }
         var problem: SecretError?
-        do throws(PrivateFile.Trouble) {
-            try PrivateFile.exclusively(path) { () throws(PrivateFile.Trouble) in
+        do throws(PrivateFile.FileError) {
+            try PrivateFile.exclusively(path) { () throws(PrivateFile.FileError) in
                 do throws(SecretError) {
                     var json = try contents()
                     edit(&json)
-                    do throws(PrivateFile.Trouble) { try PrivateFile.write(json.encoded(), to: path) } catch {
+                    do throws(PrivateFile.FileError) { try PrivateFile.write(json.encoded(), to: path) } catch {
                         throw SecretError(error)
                     }
                 } catch {
@@ -215,7 +215,7 @@ public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {
 
     init(_ message: String) { self.message = message }
 
-    init(_ trouble: PrivateFile.Trouble) {
+    init(_ trouble: PrivateFile.FileError) {
         message = trouble.message
         isWriting = trouble.isWriting || trouble.code == EIO
     }

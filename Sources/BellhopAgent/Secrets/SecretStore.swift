@@ -33,7 +33,7 @@ public enum SecretStore: Sendable, Hashable {
     }
 
     private static func file(_ path: String) throws(SecretError) -> String? {
-        do throws(PrivateFile.Trouble) {
+        do throws(PrivateFile.FileError) {
             // Docker, Kubernetes and systemd set the modes of these files themselves.
             guard let bytes = try PrivateFile.readAny(path) else { return nil }
             return text(bytes)

@@ -86,7 +86,7 @@ public struct ETOConnection: Connection {
 
     public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
         let way = await NetworkExamination(configuration: http.configuration, address: session.base, clock: clock).findings()
-        guard way.allSatisfy({ $0.verdict != .missing }) else { return way }
+        guard way.allSatisfy({ $0.state != .missing }) else { return way }
         return way + (await ETOExamination(connection: self, needs: needs).run())
     }
 

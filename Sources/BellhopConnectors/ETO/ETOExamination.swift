@@ -10,7 +10,7 @@ struct ETOExamination {
 
     func run() async -> [Finding] {
         var findings = await connection.session.examine()
-        let isIn = findings.allSatisfy { $0.verdict != .missing }
+        let isIn = findings.allSatisfy { $0.state != .missing }
         let said = connection.watch.said
         findings.append(.clock(said.time, here: connection.clock.now, whose: "ETO"))
         guard isIn else { return findings }
@@ -42,7 +42,7 @@ struct ETOExamination {
             var finding = Finding(subject, failure, remedy: remedy(failure.reason))
             if connection.hasProgram || need.settings.text("program") != nil {
                 // It may succeed in its own program.
-                (finding.verdict, finding.reason) = (.unknown, nil)
+                (finding.state, finding.reason) = (.unknown, nil)
                 finding.text += " This check did not change the program; it may succeed in the source's own program."
             }
             return finding

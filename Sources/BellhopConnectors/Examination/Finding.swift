@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// One result of examining a connection: a line of `bellhop doctor`.
 public struct Finding: Sendable, Hashable {
-    public enum Verdict: String, Sendable, Hashable, CaseIterable {
+    public enum State: String, Sendable, Hashable, CaseIterable {
         case ok
         /// It works, with something worth knowing.
         case note
@@ -14,7 +14,7 @@ public struct Finding: Sendable, Hashable {
 
     /// What was examined, in a word or two: `login`, `read incident`.
     public var subject: String
-    public var verdict: Verdict
+    public var state: State
     /// What was found, without secrets.
     public var text: String
     /// The role, the setting or the step that fixes it.
@@ -23,10 +23,10 @@ public struct Finding: Sendable, Hashable {
     public var reason: Failure.Reason?
 
     public init(
-        _ subject: String, _ verdict: Verdict, _ text: String, remedy: String? = nil, reason: Failure.Reason? = nil
+        _ subject: String, _ state: State, _ text: String, remedy: String? = nil, reason: Failure.Reason? = nil
     ) {
         self.subject = subject
-        self.verdict = verdict
+        self.state = state
         self.text = text
         self.remedy = remedy
         self.reason = reason

@@ -85,7 +85,7 @@ public struct MobileFoundationConnection: Connection {
 
     public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
         let way = await NetworkExamination(configuration: configuration, address: base, clock: clock).findings()
-        guard way.allSatisfy({ $0.verdict != .missing }) else { return way }
+        guard way.allSatisfy({ $0.state != .missing }) else { return way }
         return way + (await MobileFoundationExamination(connection: self, needs: needs).run())
     }
 

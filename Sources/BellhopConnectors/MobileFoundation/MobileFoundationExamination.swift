@@ -21,7 +21,7 @@ struct MobileFoundationExamination {
         }
         let said = connection.watch.said
         findings.append(.clock(said.time, here: connection.clock.now, whose: "the server"))
-        guard findings[0].verdict == .ok else { return findings }
+        guard findings[0].state == .ok else { return findings }
         for source in needs.sources { findings.append(await read(source)) }
         for need in needs.actions where need.action == AdapterAction.manifest.kind {
             let name = ["adapter", "service"].lazy.compactMap { need.constants[$0]?.asString }.first

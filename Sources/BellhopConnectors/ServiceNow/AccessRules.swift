@@ -19,7 +19,7 @@ struct AccessRules: Sendable, Hashable {
         var letsAdmin = true
     }
 
-    enum Verdict: Sendable, Hashable {
+    enum Permission: Sendable, Hashable {
         /// The name of the rule that allows it.
         case allowed(String)
         /// The rule, and the roles of which it requires one.
@@ -49,7 +49,7 @@ struct AccessRules: Sendable, Hashable {
 
     /// The rules' verdict on a write by a user with these roles.
     /// - Parameter tables: the record's table and those it extends, itself first.
-    func verdict(_ operation: Operation, tables: [String], field: String? = nil, roles: Set<String>) -> Verdict {
+    func permission(_ operation: Operation, tables: [String], field: String? = nil, roles: Set<String>) -> Permission {
         let ofTable = decide(operation, (tables + ["*"]).map { [$0] }, roles)
         guard let field else { return ofTable }
         let levels = (tables + ["*"]).map { ["\($0).\(field)"] } + (tables + ["*"]).map { ["\($0).*"] }
@@ -59,7 +59,7 @@ struct AccessRules: Sendable, Hashable {
         return ofTable.rank > ofField.rank ? ofTable : ofField
     }
 
-    private func decide(_ operation: Operation, _ levels: [[String]], _ roles: Set<String>) -> Verdict {
+    private func decide(_ operation: Operation, _ levels: [[String]], _ roles: Set<String>) -> Permission {
         for names in levels {
             let here = rules.filter { $0.operation == operation && names.contains($0.name) }
             guard let first = here.first else { continue }
@@ -71,7 +71,7 @@ struct AccessRules: Sendable, Hashable {
         return .unsaid
     }
 
-    private static func judge(_ rule: Rule, _ roles: Set<String>) -> Verdict {
+    private static func judge(_ rule: Rule, _ roles: Set<String>) -> Permission {
         if rule.letsAdmin, roles.contains("admin") { return .allowed(rule.name) }
         guard rule.roles.isEmpty || !rule.roles.isDisjoint(with: roles) else {
             return .refused(rule.name, roles: rule.roles.sorted())

@@ -147,7 +147,7 @@ public struct ServiceNowConnection: Connection {
 
     public func examine(_ needs: ConnectionNeeds) async -> [Finding] {
         let way = await NetworkExamination(configuration: http.configuration, address: base, clock: clock).findings()
-        guard way.allSatisfy({ $0.verdict != .missing }) else { return way }
+        guard way.allSatisfy({ $0.state != .missing }) else { return way }
         var examination = ServiceNowExamination(self, needs)
         return way + (await examination.run())
     }

@@ -46,7 +46,7 @@ extension ServiceNowExamination {
         let rules = roles == nil ? nil : await AccessRules.read(names, connection.reading)
         var lines: [(subject: String, finding: Finding)] = []
         for write in writes {
-            let verdict = rules?.verdict(
+            let verdict = rules?.permission(
                 write.operation, tables: chains[table(of: write)] ?? [], field: write.field, roles: roles ?? [])
             let finding = Self.finding(write, verdict ?? .unsaid, roles, on: table(of: write))
             guard let place = lines.firstIndex(where: { $0.subject == write.subject }) else {
@@ -60,7 +60,7 @@ extension ServiceNowExamination {
     }
 
     private static func rank(_ finding: Finding) -> Int {
-        switch finding.verdict {
+        switch finding.state {
         case .ok: 0
         case .note: 1
         case .unknown: 2
@@ -71,7 +71,7 @@ extension ServiceNowExamination {
     private func table(of write: Write) -> String { write.table ?? sample?.table ?? "task" }
 
     private static func finding(
-        _ write: Write, _ verdict: AccessRules.Verdict, _ roles: Set<String>?, on table: String
+        _ write: Write, _ verdict: AccessRules.Permission, _ roles: Set<String>?, on table: String
     ) -> Finding {
         let what = write.field.map { "`\($0)` of \(table)" } ?? table
         switch verdict {

@@ -118,7 +118,7 @@ struct ServiceNowExamination {
         let unknown = await examineNames(source)
         let paths = source.schema.fields.map(\.path).filter { !unknown.contains($0) }
         // The tracker's list is enough to watch tasks; without the records only the fields stay empty.
-        let verdict = isTracker ? Finding.Verdict.note : .missing
+        let verdict = isTracker ? Finding.State.note : .missing
         do throws(Failure) {
             let found = try await rows(table, query, ["sys_id", "sys_class_name"] + paths)
             guard let row = found.rows.first else {
@@ -144,7 +144,7 @@ struct ServiceNowExamination {
             var finding = Finding(subject, error)
             finding.text = "source \(source.name): \(finding.text)"
             if error.reason == .forbidden {
-                finding.verdict = verdict
+                finding.state = verdict
                 finding.remedy = "a role that may read \(table), such as itil"
             }
             findings.append(finding)

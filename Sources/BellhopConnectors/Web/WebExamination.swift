@@ -25,15 +25,15 @@ struct WebExamination {
         }
         for source in needs.sources {
             await examine(source)
-            if login?.verdict == .missing { break }
+            if login?.state == .missing { break }
         }
         if login == nil { await tryBase() }
         if let login { findings.append(login) }
         let said = connection.watch.said
-        if login?.verdict != .missing || said.time != nil {
+        if login?.state != .missing || said.time != nil {
             findings.append(.clock(said.time, here: connection.clock.now, whose: "the server"))
         }
-        if login?.verdict == .missing { return findings }
+        if login?.state == .missing { return findings }
         findings += reading + actions
         if let limit = Finding.limit(said.limit, whose: "the server") { findings.append(limit) }
         return findings

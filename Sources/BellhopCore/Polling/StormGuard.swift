@@ -2,7 +2,7 @@
 /// tasks in the same fields, is more often an error than the truth.
 public struct StormGuard: Sendable, Hashable {
     /// What to do with a result.
-    public enum Decision: Sendable, Hashable {
+    public enum Ruling: Sendable, Hashable {
         /// The result is valid.
         case accept
         /// The result is held back until the next poll shows the same; store this.
@@ -47,7 +47,7 @@ public struct StormGuard: Sendable, Hashable {
     public func decide(
         known: KnownTasks, listing: Listing, coverage: Answer.Coverage = .whole, comparison: Comparison, previous: HeldResult?,
         isSecondList: Bool, isBaseline: Bool, at now: Timestamp
-    ) -> Decision {
+    ) -> Ruling {
         guard !isBaseline, !comparison.isEmpty else { return .accept }
         let isWhole = coverage == .whole
         let listed = isWhole ? listing.entries.count : known.count + comparison.new.count
@@ -70,7 +70,7 @@ public struct StormGuard: Sendable, Hashable {
     public func decide(
         _ departures: Departures, _ alike: AlikeChanges?, previous: HeldResult?, at now: Timestamp,
         result: @autoclosure () -> HeldResult
-    ) -> Decision {
+    ) -> Ruling {
         guard mayHold else { return .accept }
         if departures.isUnproved {
             let result = result()

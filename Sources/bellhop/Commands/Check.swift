@@ -15,7 +15,7 @@ struct Check: AsyncParsableCommand {
     var paths: [String] = []
 
     func run() async throws {
-        do throws(Trouble) {
+        do throws(CommandError) {
             let workplace = try await workplace()
             let found = RuleFinder.find(
                 paths.isEmpty ? workplace.rulePaths : paths, isImplicit: paths.isEmpty && workplace.hasDefaultRules)
@@ -23,7 +23,7 @@ struct Check: AsyncParsableCommand {
             do throws(Diagnostics) {
                 loaded = try await RuleLoading.book(found, surroundings: workplace.surroundings)
             } catch {
-                throw Trouble(error)
+                throw CommandError(error)
             }
             report(
                 loaded, in: workplace.rulePaths, Diagnostics(workplace.warnings.all + found.problems.all + loaded.book.warnings))
@@ -37,8 +37,8 @@ struct Check: AsyncParsableCommand {
     }
 
     /// What the rules are checked against. Mistakes in bellhop.yaml do not hide those of the rules.
-    private func workplace() async throws(Trouble) -> Workplace {
-        do throws(Trouble) {
+    private func workplace() async throws(CommandError) -> Workplace {
+        do throws(CommandError) {
             return try await Workplace.open(config, mayLackConfiguration: !paths.isEmpty)
         } catch {
             guard let problems = error.diagnostics else { throw error }
@@ -50,7 +50,7 @@ struct Check: AsyncParsableCommand {
 
     /// The missing logins, as far as a bellhop.yaml with mistakes can be read.
     private func missingLogins() async -> [Diagnostic] {
-        do throws(Trouble) {
+        do throws(CommandError) {
             return try Workplace.doubts(of: await config.load(focus: .shape)).all
         } catch {
             return []  // The reason was already reported.

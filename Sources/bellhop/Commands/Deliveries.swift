@@ -68,7 +68,7 @@ struct Deliveries: AsyncParsableCommand {
                     count += 1
                     Console.data(delivery.withLocalTimes(in: zone).text(.pretty).visibleLines)
                 }
-                if count == 0 { throw Trouble(.problem, "There is no delivery \(id.visible).") }
+                if count == 0 { throw CommandError(.problem, "There is no delivery \(id.visible).") }
                 return
             }
             var table = PagedTable(Self.columns, width: Screen.dataWidth) { Console.data($0) }
@@ -158,7 +158,7 @@ struct DeliveryCommandOptions: ParsableArguments {
         let changed = answer["changed"]?.asInt ?? 0
         Console.data("\(changed) deliver\(changed == 1 ? "y" : "ies") \(done).")
         if changed == 0, !all {
-            throw Trouble(
+            throw CommandError(
                 .problem,
                 command == .retry
                     ? "None of these is available, dead or held." : "None of these is available, waiting, dead or held.")

@@ -26,7 +26,7 @@ struct Doctor: AsyncParsableCommand {
         if let code = examination.outcome.exit { throw ExitCode(code.rawValue) }
     }
 
-    private func examine(_ configuration: Configuration) async throws(Trouble) -> Examination {
+    private func examine(_ configuration: Configuration) async throws(CommandError) -> Examination {
         let withoutLogin = try Workplace.missingLogins(configuration)
         let connectors = try await Workplace.connectors(
             configuration, notebook: CommandNotes(store: configuration.store, environment: config.environment)
@@ -62,9 +62,9 @@ struct Doctor: AsyncParsableCommand {
         for section in examination.sections {
             Console.data(Paint.bold(section.name.singleLine) + " (\(section.what.singleLine))")
             for finding in section.findings {
-                let word = finding.verdict.rawValue.padded(to: 7)
+                let word = finding.state.rawValue.padded(to: 7)
                 Console.data(
-                    "  \(finding.verdict.paint(word))  \(finding.subject.singleLine.padded(to: width))  \(finding.text.singleLine)"
+                    "  \(finding.state.paint(word))  \(finding.subject.singleLine.padded(to: width))  \(finding.text.singleLine)"
                 )
                 if let remedy = finding.remedy {
                     Console.data("  " + "".padded(to: 7 + 2 + width) + "  → \(remedy.singleLine)")
@@ -74,7 +74,7 @@ struct Doctor: AsyncParsableCommand {
     }
 }
 
-extension Finding.Verdict {
+extension Finding.State {
     var paint: Paint {
         switch self {
         case .ok: .green
@@ -86,7 +86,7 @@ extension Finding.Verdict {
 
 extension Examination.Outcome {
     /// Nil if all is fine.
-    var exit: Trouble.Code? {
+    var exit: CommandError.Code? {
         switch self {
         case .badConfiguration: .badConfiguration
         case .loginRefused: .loginRefused

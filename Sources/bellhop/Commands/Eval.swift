@@ -60,7 +60,7 @@ struct Eval: AsyncParsableCommand {
         if isatty(STDIN_FILENO) == 1 {
             await converse(&session)
         } else {
-            var worst: Trouble.Code?
+            var worst: CommandError.Code?
             while let line = readLine() {
                 let code = await handle(line, &session)
                 worst = worst ?? code
@@ -72,8 +72,8 @@ struct Eval: AsyncParsableCommand {
     // MARK: One expression
 
     /// Prints the expression's result; returns what went wrong, if anything.
-    private func answer(_ text: String, _ session: EvalSession) async -> Trouble.Code? {
-        do throws(Trouble) {
+    private func answer(_ text: String, _ session: EvalSession) async -> CommandError.Code? {
+        do throws(CommandError) {
             let evaluation = try await session.evaluate(text)
             if output.json { Console.json(evaluation.json) } else { Self.show(evaluation) }
             if case .failure = evaluation.outcome { return .problem }
@@ -112,17 +112,17 @@ struct Eval: AsyncParsableCommand {
     // MARK: Many
 
     /// Handles a line of a session: an expression, or a command after a colon. Returns what went wrong, if anything.
-    private func handle(_ line: String, _ session: inout EvalSession) async -> Trouble.Code? {
+    private func handle(_ line: String, _ session: inout EvalSession) async -> CommandError.Code? {
         let words = line.split(separator: " ").map(String.init)
         guard let first = words.first else { return nil }
         guard first.hasPrefix(":") else { return await answer(line, session) }
-        do throws(Trouble) {
+        do throws(CommandError) {
             switch (first, words.count) {
             case (":event", 2): try await session.look(atEvent: words[1])
             case (":task", 2): try await session.look(atTask: words[1])
             case (":help", 1): Console.note(Self.help)
             default:
-                throw Trouble(.usage, "There is no command `\(line.singleLine)`; `:help` lists the commands.")
+                throw CommandError(.usage, "There is no command `\(line.singleLine)`; `:help` lists the commands.")
             }
             return nil
         } catch {
@@ -134,7 +134,7 @@ struct Eval: AsyncParsableCommand {
     private func converse(_ session: inout EvalSession) async {
         var history = HistoryFile.standardPath("eval-history", environment: config.environment).map { HistoryFile(path: $0) }
         var prompt = LinePrompt(
-            "eval> ", history: Self.remembering(&history) { file throws(HistoryFile.Trouble) in try file.lines() } ?? [])
+            "eval> ", history: Self.remembering(&history) { file throws(HistoryFile.FileError) in try file.lines() } ?? [])
         Console.note(session.about + " Tab completes, `:help` shows more, Ctrl-D ends.")
         while let line = prompt.line(complete: { [session] in session.completion(before: $0) }) {
             let words = line.split(separator: " ").joined(separator: " ")
@@ -143,7 +143,7 @@ struct Eval: AsyncParsableCommand {
                 Console.note(Self.help)
                 continue
             }
-            Self.remembering(&history) { file throws(HistoryFile.Trouble) in try file.add(line) }
+            Self.remembering(&history) { file throws(HistoryFile.FileError) in try file.add(line) }
             let wasAbout = session.about
             _ = await handle(line, &session)
             if session.about != wasAbout { Console.note(session.about) }
@@ -153,10 +153,10 @@ struct Eval: AsyncParsableCommand {
     /// Does something with the history; after the first failure, which is reported, the history is off.
     @discardableResult
     private static func remembering<Value>(
-        _ history: inout HistoryFile?, _ work: (HistoryFile) throws(HistoryFile.Trouble) -> Value
+        _ history: inout HistoryFile?, _ work: (HistoryFile) throws(HistoryFile.FileError) -> Value
     ) -> Value? {
         guard let file = history else { return nil }
-        do throws(HistoryFile.Trouble) {
+        do throws(HistoryFile.FileError) {
             return try work(file)
         } catch {
             history = nil

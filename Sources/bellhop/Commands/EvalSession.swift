@@ -20,32 +20,32 @@ struct EvalSession: Sendable {
     }
 
     /// - Throws: with the expression's diagnostics, or when the tasks that it reads are not available.
-    func evaluate(_ text: String) async throws(Trouble) -> Evaluation {
+    func evaluate(_ text: String) async throws(CommandError) -> Evaluation {
         let expression: BenchExpression
-        do throws(Diagnostics) { expression = try bench.compile(text) } catch { throw Trouble(hinted(error)) }
+        do throws(Diagnostics) { expression = try bench.compile(text) } catch { throw CommandError(hinted(error)) }
         return expression.evaluate(at: SystemClock().now, tasks: expression.needsTasks ? try await tasks() : [:])
     }
 
-    mutating func look(atEvent id: String) async throws(Trouble) {
+    mutating func look(atEvent id: String) async throws(CommandError) {
         let found = try await config.rows(.events(EventQuery(id: id, limit: 2)))
         let exact = found.first { $0["id"]?.asString == id }
         guard let json = exact ?? found.first else {
-            throw Trouble(.problem, "There is no event \(id.visible): `bellhop events` lists them.")
+            throw CommandError(.problem, "There is no event \(id.visible): `bellhop events` lists them.")
         }
         guard exact != nil || found.count == 1 else {
-            throw Trouble(.problem, "Several events begin with \(id.visible). Give more of the id.")
+            throw CommandError(.problem, "Several events begin with \(id.visible). Give more of the id.")
         }
         guard let event = Event(cloudEvent: json) else {
-            throw Trouble(.problem, "The event \(id.visible) cannot be read; was it written by another version?")
+            throw CommandError(.problem, "The event \(id.visible) cannot be read; was it written by another version?")
         }
         bench = ExpressionBench(surroundings, subject: .event(event))
         about = "Looking at the \(event.type.name) \(event.id.text.prefix(12)) of \(event.source).".visible
     }
 
-    mutating func look(atTask name: String) async throws(Trouble) {
+    mutating func look(atTask name: String) async throws(CommandError) {
         let found = try await seen(name)
         guard let (scope, task) = found.first else {
-            throw Trouble(.problem, "No source shows a task \(name.visible) now.")
+            throw CommandError(.problem, "No source shows a task \(name.visible) now.")
         }
         let source = surroundings.sources.first { $0.scope == scope }?.name ?? task.source
         bench = ExpressionBench(surroundings, subject: .task(task.snapshot, source: source))
@@ -73,7 +73,7 @@ struct EvalSession: Sendable {
     }
 
     /// The tasks of all sources that were polled; none without a configuration.
-    private func tasks() async throws(Trouble) -> [Scope.ID: [Snapshot]] {
+    private func tasks() async throws(CommandError) -> [Scope.ID: [Snapshot]] {
         guard !surroundings.isOpen else { return [:] }
         var tasks: [Scope.ID: [Snapshot]] = [:]
         for source in try await config.answer(.status)["sources"]?.asArray ?? [] where source["baseline"] == .bool(true) {
@@ -83,7 +83,9 @@ struct EvalSession: Sendable {
         return tasks
     }
 
-    private func seen(_ name: String?) async throws(Trouble) -> [(scope: Scope.ID, task: (snapshot: Snapshot, source: String))] {
+    private func seen(_ name: String?) async throws(CommandError) -> [(
+        scope: Scope.ID, task: (snapshot: Snapshot, source: String)
+    )] {
         let answer = try await config.rows(.tasks(name))
         return answer.compactMap { json in
             guard let scope = json["scope"]?.asString, let task = json["task"], let snapshot = Snapshot(json: task) else {

@@ -81,15 +81,15 @@ struct Events: AsyncParsableCommand {
     }
 
     /// Explains an empty result: for example, no source has the given name.
-    private func explain(_ link: StoreLink) async throws(Trouble) {
-        if let id, !follow { throw Trouble(.problem, "There is no event \(id.visible).") }
+    private func explain(_ link: StoreLink) async throws(CommandError) {
+        if let id, !follow { throw CommandError(.problem, "There is no event \(id.visible).") }
         if !source.isEmpty {
             let status = try await link.answer(.status)
             // Events come from sources, from connections (logins), and from rules (schedules).
             let known = (status["sources"]?.asArray ?? []).compactMap { $0["source"]?.asString }
             for name in source where !known.contains(name) {
                 if let help = Suggestion.didYouMean(name, among: known) {
-                    throw Trouble(.problem, "No event comes from `\(name.visible)`: \(help)")
+                    throw CommandError(.problem, "No event comes from `\(name.visible)`: \(help)")
                 }
             }
             Console.note("No event comes from \(source.map { "`\($0.visible)`" }.joined(separator: " or ")).")

@@ -45,7 +45,7 @@ struct Initialise: AsyncParsableCommand {
         for (index, step) in steps.enumerated() { Console.note("  \(index + 1). \(step)") }
     }
 
-    private func put(_ name: String, _ text: String) throws(Trouble) {
+    private func put(_ name: String, _ text: String) throws(CommandError) {
         let path = folder == "." ? name : "\(folder)/\(name)"
         Console.data(try Files.create(path, text) ? "wrote \(path)" : "kept  \(path), which was there already")
     }

@@ -5,7 +5,7 @@ import Synchronization
 
 extension LogIn {
     /// The same for a connection that has nothing but `auth: {keychain: true}`: the client goes into the keychain too.
-    func agree(_ configuration: Configuration, asClient id: String) async throws(Trouble) {
+    func agree(_ configuration: Configuration, asClient id: String) async throws(CommandError) {
         var client: JSON.Object = [
             "grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue), "client_id": .string(id),
             "redirect_url": .string(OAuthSettings.defaultRedirect),
@@ -21,11 +21,11 @@ extension LogIn {
     }
 
     /// Has a person agree in a browser, tries the resulting tokens, and stores them.
-    func agree(_ configuration: Configuration, client: Settings? = nil) async throws(Trouble) {
+    func agree(_ configuration: Configuration, client: Settings? = nil) async throws(CommandError) {
         let draft = DraftTokens()
         let connectors = try await connectors(configuration, notebook: NoOpSink(), login: nil, tokens: draft)
         let trial: LoginTrial
-        do throws(Trouble) {
+        do throws(CommandError) {
             trial = try await agree(connectors, configuration)
         } catch {
             await connectors.shutdown()
@@ -33,7 +33,7 @@ extension LogIn {
         }
         await connectors.shutdown()
         guard var tokens = try? await draft.tokens(of: connection) else {
-            throw Trouble(.loginRefused, "The login brought no tokens.")
+            throw CommandError(.loginRefused, "The login brought no tokens.")
         }
         tokens.client = client
         tokens.mark = String(UInt64.random(in: .min ... .max), radix: 16)
@@ -43,7 +43,7 @@ extension LogIn {
             // Store the client with the tokens if they replace a password.
             if client != nil { try keychain.setLogin(connection, to: nil) }
         } catch {
-            throw Trouble(error)
+            throw CommandError(error)
         }
         if let user = trial.user, trial.doubt == nil {
             Console.sentence("Logged in as \(user.singleLine); stored in \(keychain.path).")
@@ -56,20 +56,20 @@ extension LogIn {
         try config.tellAgent(.login(connection), options)
     }
 
-    private func agree(_ connectors: Connectors, _ configuration: Configuration) async throws(Trouble) -> LoginTrial {
+    private func agree(_ connectors: Connectors, _ configuration: Configuration) async throws(CommandError) -> LoginTrial {
         guard let client = connectors.oauth(connection: connection), let request = await client.askPerson() else {
-            throw Trouble(.usage, "The connection `\(connection)` does not need anyone's agreement.")
+            throw CommandError(.usage, "The connection `\(connection)` does not need anyone's agreement.")
         }
         let code = try await code(of: request)
         do throws(Failure) {
             try await client.redeem(code, of: request)
         } catch {
-            throw Trouble(error)
+            throw CommandError(error)
         }
         return try await verify(connectors, configuration)
     }
 
-    private func code(of request: AuthorizationRequest) async throws(Trouble) -> String {
+    private func code(of request: AuthorizationRequest) async throws(CommandError) -> String {
         let redirect = request.redirect
         guard !paste, redirect.isLoopback, !redirect.isSecure else { return try pasted(request) }
         let outcome = await RedirectListener.wait(
@@ -87,8 +87,8 @@ extension LogIn {
             })
         switch outcome {
         case .code(let code): return code
-        case .refused(let why): throw Trouble(.loginRefused, why)
-        case .timedOut: throw Trouble(.loginRefused, "No one agreed within five minutes, so nothing was stored.")
+        case .refused(let why): throw CommandError(.loginRefused, why)
+        case .timedOut: throw CommandError(.loginRefused, "No one agreed within five minutes, so nothing was stored.")
         case .cannotListen:
             Console.note("Nothing can listen at \(redirect.place): another program has the port.")
             return try pasted(request)
@@ -96,16 +96,16 @@ extension LogIn {
     }
 
     /// For when no browser reaches this machine: the person copies the final address from the browser.
-    private func pasted(_ request: AuthorizationRequest) throws(Trouble) -> String {
+    private func pasted(_ request: AuthorizationRequest) throws(CommandError) -> String {
         Console.note("Open this address in any browser, log in and agree:\n\n\(request.page)\n")
         Console.note("The browser is then led to \(request.redirect), where it may find nothing; that does no harm.")
         guard let answer = Console.askSecretLine("The whole address it was led to, or the code in it: "), !answer.isEmpty else {
-            throw Trouble(.usage, "Nothing was pasted, so nothing was stored.")
+            throw CommandError(.usage, "Nothing was pasted, so nothing was stored.")
         }
         do throws(AuthorizationRequest.Problem) {
             return try request.code(in: answer)
         } catch {
-            throw Trouble(.loginRefused, error.message)
+            throw CommandError(.loginRefused, error.message)
         }
     }
 }

@@ -35,17 +35,17 @@ struct LogIn: AsyncParsableCommand {
         let names = configuration.connections.map(\.name)
         guard let entry = configuration.connection(connection) else {
             let help = Suggestion.didYouMean(connection, among: names) ?? "there is \(names.joined(separator: ", "))"
-            throw Trouble(.usage, "There is no connection `\(connection)`: \(help)")
+            throw CommandError(.usage, "There is no connection `\(connection)`: \(help)")
         }
         switch Catalogue.login(ofKind: entry.kind, entry.settings) {
         case .none(let why):
-            throw Trouble(.usage, "The connection `\(connection)` has no login to try or to store: \(why).")
+            throw CommandError(.usage, "The connection `\(connection)` has no login to try or to store: \(why).")
         case .agreed: try await agree(configuration)
         case .configured: try await tryConfigured(configuration, entry)
         case .asked:
             if let clientId {
                 guard Self.canAgree(entry) else {
-                    throw Trouble(
+                    throw CommandError(
                         .usage, "A connection of kind \(entry.kind) logs in with a name and a password, without a client.")
                 }
                 return try await agree(configuration, asClient: clientId)
@@ -60,10 +60,10 @@ struct LogIn: AsyncParsableCommand {
         return Catalogue.login(ofKind: entry.kind, Settings(["auth": agreement])) == .agreed
     }
 
-    private func askAndStore(_ configuration: Configuration, _ entry: Configuration.ConnectionEntry) async throws(Trouble) {
+    private func askAndStore(_ configuration: Configuration, _ entry: Configuration.ConnectionEntry) async throws(CommandError) {
         guard let user = user ?? Console.ask("User name: "), !user.isEmpty,
             let password = Console.askSecretLine("Password: "), !password.isEmpty
-        else { throw Trouble(.usage, "No user name or no password was given, so nothing was stored.") }
+        else { throw CommandError(.usage, "No user name or no password was given, so nothing was stored.") }
         var choices = LoginChoices(entry)
         let (trial, place) = try await attempt((user, password), configuration, &choices, notebook: NoOpSink())
         let nonce = String(UInt64.random(in: .min ... .max), radix: 16)
@@ -77,7 +77,7 @@ struct LogIn: AsyncParsableCommand {
                     username: user, password: password, nonce: nonce, place: place, choices: choices.open))
             try keychain.setTokens(connection, to: nil)
         } catch {
-            throw Trouble(error)
+            throw CommandError(error)
         }
         Console.sentence("Logged in as \((trial.user ?? user).singleLine); stored in \(keychain.path).")
         if let before, before.username != user || before.place != place {
@@ -91,23 +91,23 @@ struct LogIn: AsyncParsableCommand {
     /// Tries the login in bellhop.yaml. The store records the result, so that an agent does not rely on an earlier refusal.
     private func tryConfigured(
         _ configuration: Configuration, _ entry: Configuration.ConnectionEntry
-    ) async throws(Trouble) {
+    ) async throws(CommandError) {
         guard user == nil, clientId == nil else {
             let isStorable = Catalogue.login(ofKind: entry.kind, Settings(["auth": ["keychain": true]])) == .asked
             let way = isStorable ? "write `auth: {keychain: true}` to store one here" : "none of its kind is stored here"
-            throw Trouble(.usage, "The connection `\(connection)` has its login in bellhop.yaml; \(way).")
+            throw CommandError(.usage, "The connection `\(connection)` has its login in bellhop.yaml; \(way).")
         }
         var store: (any Store)?
         var agentRuns = false
         do throws(StoreError) {
             if Files.exist(configuration.store) { store = try Stores.open(configuration.store) }
         } catch {
-            guard error.kind == .busy else { throw Trouble(error) }
+            guard error.kind == .busy else { throw CommandError(error) }
             agentRuns = true
         }
         var choices = LoginChoices(entry)
         let trial: LoginTrial
-        do throws(Trouble) {
+        do throws(CommandError) {
             trial = try await attempt(nil, configuration, &choices, notebook: store ?? NoOpSink()).trial
         } catch {
             try await close(store)
@@ -120,11 +120,11 @@ struct LogIn: AsyncParsableCommand {
         if agentRuns { try config.tellAgent(.login(connection), options) }
     }
 
-    private func close(_ store: (any Store)?) async throws(Trouble) {
+    private func close(_ store: (any Store)?) async throws(CommandError) {
         do throws(StoreError) {
             try await store?.close()
         } catch {
-            throw Trouble(error)
+            throw CommandError(error)
         }
     }
 
@@ -142,9 +142,9 @@ struct LogIn: AsyncParsableCommand {
     private func attempt(
         _ login: (username: String, password: String)?, _ configuration: Configuration, _ choices: inout LoginChoices,
         notebook: any Notebook
-    ) async throws(Trouble) -> (trial: LoginTrial, place: String?) {
+    ) async throws(CommandError) -> (trial: LoginTrial, place: String?) {
         var connectors = try await connectors(configuration, notebook: notebook, login: login, tokens: configuration.keychain)
-        do throws(Trouble) {
+        do throws(CommandError) {
             try await choices.ask(connectors)
             if !choices.lines.isEmpty {
                 await connectors.shutdown()
@@ -161,14 +161,14 @@ struct LogIn: AsyncParsableCommand {
         }
     }
 
-    func verify(_ connectors: Connectors, _ configuration: Configuration) async throws(Trouble) -> LoginTrial {
+    func verify(_ connectors: Connectors, _ configuration: Configuration) async throws(CommandError) -> LoginTrial {
         let sources = configuration.sources.filter { $0.connection == connection }.map {
             ConnectionNeeds.SourceNeed(name: $0.name, kind: $0.kind, settings: $0.settings, schema: TaskSchema([]))
         }
         do throws(Failure) {
             return try await connectors.verifyLogin(connection: connection, ConnectionNeeds(sources: sources))
         } catch {
-            throw Trouble(error)
+            throw CommandError(error)
         }
     }
 
@@ -176,7 +176,7 @@ struct LogIn: AsyncParsableCommand {
     func connectors(
         _ configuration: Configuration, notebook: any Notebook, login: (username: String, password: String)?,
         tokens: any TokenKeeper
-    ) async throws(Trouble) -> Connectors {
+    ) async throws(CommandError) -> Connectors {
         let environment = ConnectorEnvironment(
             clock: SystemClock(), events: NoOpSink(), notebook: notebook, login: { _ in login }, tokens: tokens,
             baseFolder: configuration.folder, output: { _ in })
@@ -185,7 +185,7 @@ struct LogIn: AsyncParsableCommand {
                 connections: configuration.connections.filter { $0.name == connection }.map { ($0.name, $0.kind, $0.settings) },
                 sources: [], environment: environment)
         } catch {
-            throw Trouble(.badConfiguration, error.message)
+            throw CommandError(.badConfiguration, error.message)
         }
     }
 }

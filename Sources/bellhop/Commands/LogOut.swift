@@ -21,7 +21,7 @@ struct LogOut: AsyncParsableCommand {
         let isThere = try SecretCommand.keychain { () throws(SecretError) in try keychain.logOut(of: connection) }
         guard isThere else {
             let isShared = try SecretCommand.keychain { () throws(SecretError) in try keychain.isShared(connection) }
-            throw Trouble(
+            throw CommandError(
                 .problem,
                 isShared && !options.shared
                     ? "The login of `\(connection.visible)` is shared by your projects: use --shared to remove it."

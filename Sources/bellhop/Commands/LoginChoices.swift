@@ -15,18 +15,18 @@ struct LoginChoices {
     init(_ entry: Configuration.ConnectionEntry) { self.entry = entry }
 
     /// Asks for what bellhop.yaml does not say, on a connection with the login being tried.
-    mutating func ask(_ connectors: Connectors) async throws(Trouble) {
+    mutating func ask(_ connectors: Connectors) async throws(CommandError) {
         var chosen: [String: String] = [:]
         while let question = try await question(connectors, after: chosen) {
             chosen[question.setting] = try pick(question).key
         }
     }
 
-    private func question(_ connectors: Connectors, after chosen: [String: String]) async throws(Trouble) -> LoginQuestion? {
+    private func question(_ connectors: Connectors, after chosen: [String: String]) async throws(CommandError) -> LoginQuestion? {
         do throws(Failure) {
             return try await connectors.question(connection: entry.name, after: chosen)
         } catch {
-            throw Trouble(error)
+            throw CommandError(error)
         }
     }
 
@@ -37,16 +37,16 @@ struct LoginChoices {
         for line in lines { Console.data(line) }
     }
 
-    private mutating func pick(_ question: LoginQuestion) throws(Trouble) -> LoginQuestion.Choice {
+    private mutating func pick(_ question: LoginQuestion) throws(CommandError) -> LoginQuestion.Choice {
         let (setting, choices) = (question.setting, question.choices)
         if let wanted = entry.settings.text(setting) {
             if let choice = Self.named(wanted, among: choices) { return choice }
-            throw Trouble(
+            throw CommandError(
                 .problem,
                 "This account does not have the `\(setting)` that bellhop.yaml names; the choices are \(choices.map(\.name.singleLine).joined(separator: ", "))."
             )
         }
-        guard var choice = choices.first else { throw Trouble(.problem, "This account has no \(setting) to choose.") }
+        guard var choice = choices.first else { throw CommandError(.problem, "This account has no \(setting) to choose.") }
         let isOpen = choices.count > 1
         if isOpen {
             Self.list(choices)
@@ -76,7 +76,7 @@ struct LoginChoices {
     }
 
     /// Asks for a position in the list, or a name or number that it shows. Asks again on a terminal; else one line decides.
-    private static func answer(_ question: LoginQuestion) throws(Trouble) -> LoginQuestion.Choice {
+    private static func answer(_ question: LoginQuestion) throws(CommandError) -> LoginQuestion.Choice {
         let (setting, choices) = (question.setting, question.choices)
         while let answer = Console.ask("Which \(setting) (1 to \(choices.count))? "), !answer.isEmpty {
             if let number = Int(answer), choices.indices.contains(number - 1) { return choices[number - 1] }
@@ -84,10 +84,10 @@ struct LoginChoices {
             let shown = Int(answer) == nil ? choices : choices.filter(\.showsKey)
             if let choice = named(answer, among: shown) { return choice }
             let wrong = "There is no \(setting) `\(answer.singleLine)` in the list"
-            guard Console.isAsked else { throw Trouble(.usage, "\(wrong), so nothing was stored.") }
+            guard Console.isAsked else { throw CommandError(.usage, "\(wrong), so nothing was stored.") }
             Console.note("\(wrong).")
         }
-        throw Trouble(
+        throw CommandError(
             .usage,
             "There are several, and none was chosen, so nothing was stored: give its number, or write one as `\(setting)` in bellhop.yaml."
         )

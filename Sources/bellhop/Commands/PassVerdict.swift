@@ -4,7 +4,7 @@ import BellhopEngine
 /// The result of one pass of `run --once`: its most serious trouble; those that need a person come first.
 struct PassVerdict {
     /// Nil if everything is done.
-    let trouble: Trouble?
+    let trouble: CommandError?
 
     /// - Parameters:
     ///   - before: the store before the pass.
@@ -23,22 +23,22 @@ struct PassVerdict {
         let failed = after.rules.filter { $0.errors > errors[$0.rule] ?? 0 }
         let left = after.deliveries[.available] ?? 0
         if let failure = failures.first {
-            trouble = Trouble(failure)
+            trouble = CommandError(failure)
         } else if ended > 0 {
-            trouble = Trouble(
+            trouble = CommandError(
                 .problem,
                 "\(ended) deliver\(ended == 1 ? "y is" : "ies are") dead or held, and need\(ended == 1 ? "s" : "") a decision: see `bellhop deliveries`."
             )
         } else if let rule = failed.first {
             let others = failed.count > 1 ? " \(failed.count - 1) more failed: see `bellhop status`." : ""
-            trouble = Trouble(.problem, "The rule \(rule.rule) failed: \(rule.lastError ?? "see `bellhop status`")\(others)")
+            trouble = CommandError(.problem, "The rule \(rule.rule) failed: \(rule.lastError ?? "see `bellhop status`")\(others)")
         } else if !held.isEmpty {
-            trouble = Trouble(
+            trouble = CommandError(
                 .tryLater,
                 "What \(held.map { "`\($0)`" }.joined(separator: " and ")) showed is held back until the next poll shows the same: run this again."
             )
         } else if left > 0 {
-            trouble = Trouble(
+            trouble = CommandError(
                 .tryLater,
                 "\(left) deliver\(left == 1 ? "y is" : "ies are") still to be made, by the next run: see `bellhop deliveries`.")
         } else {

@@ -40,12 +40,12 @@ struct Query: AsyncParsableCommand {
     }
 
     /// The configuration with only this source and its connection: others may lack their secrets.
-    private func only(_ name: String) async throws(Trouble) -> Configuration {
+    private func only(_ name: String) async throws(CommandError) -> Configuration {
         let shape = try await config.load(focus: .shape)
         guard let entry = shape.source(name) else {
             let names = shape.sources.map(\.name)
             let help = Suggestion.didYouMean(name, among: names) ?? "there is \(names.joined(separator: ", "))"
-            throw Trouble(.usage, "There is no source `\(name)`: \(names.isEmpty ? "bellhop.yaml has none." : help)")
+            throw CommandError(.usage, "There is no source `\(name)`: \(names.isEmpty ? "bellhop.yaml has none." : help)")
         }
         var configuration = try await config.load(focus: .connection(entry.connection))
         configuration.connections.removeAll { $0.name != entry.connection }
@@ -54,7 +54,7 @@ struct Query: AsyncParsableCommand {
         return configuration
     }
 
-    private func ask(_ configuration: Configuration) async throws(Trouble) -> SourceSample {
+    private func ask(_ configuration: Configuration) async throws(CommandError) -> SourceSample {
         let connectors = try await Workplace.connectors(
             configuration, notebook: CommandNotes(store: configuration.store, environment: config.environment))
         do throws(Failure) {
@@ -64,7 +64,7 @@ struct Query: AsyncParsableCommand {
             return sample
         } catch {
             await connectors.shutdown()
-            throw Trouble(error)
+            throw CommandError(error)
         }
     }
 
@@ -73,13 +73,13 @@ struct Query: AsyncParsableCommand {
     /// The fields of a task that people see first.
     private static let usual = ["number", "title", "short_description", "state", "priority", "assigned_to", "sys_updated_on"]
 
-    private func columns(of sample: SourceSample) throws(Trouble) -> [String] {
+    private func columns(of sample: SourceSample) throws(CommandError) -> [String] {
         for name in wanted where !sample.columns.contains(name) {
             let names = "there is \(sample.columns.joined(separator: ", "))"
             let help =
                 Suggestion.didYouMean(name, among: sample.columns)
                 ?? (sample.isDeclared ? "\(names); declare others under `fields` of the source in bellhop.yaml" : names)
-            throw Trouble(.usage, "The source `\(source)` has no field `\(name)`: \(help)")
+            throw CommandError(.usage, "The source `\(source)` has no field `\(name)`: \(help)")
         }
         if !wanted.isEmpty { return wanted }
         if output.json { return sample.columns }

@@ -42,7 +42,7 @@ struct Run: AsyncParsableCommand {
         do throws(AssemblyError) {
             assembly = try await Assembly(configuration, options: options)
         } catch {
-            throw Trouble(error)
+            throw CommandError(error)
         }
         for warning in assembly.warnings { Console.note(warning.rendered(colour: Console.noteHasColour)) }
         let haste = Haste()
@@ -54,11 +54,11 @@ struct Run: AsyncParsableCommand {
                 try await Agent(assembly, logger: logger, environment: config.environment).run()
                 story?.say("Stopped.")
             } catch let error as StoreError {
-                throw Trouble(error)
+                throw CommandError(error)
             } catch let error as ControlSocketError {
-                throw Trouble(.cannotCreate, error.message)
+                throw CommandError(.cannotCreate, error.message)
             } catch let error as IOError {
-                throw Trouble(.cannotCreate, "The control socket beside the store cannot be made: \(error.description).")
+                throw CommandError(.cannotCreate, "The control socket beside the store cannot be made: \(error.description).")
             }
         }
     }
@@ -79,11 +79,11 @@ struct Run: AsyncParsableCommand {
                 .count { ($0.finishedAt ?? .distantPast) >= started }
         } catch {
             await assembly.shutdown()
-            throw Trouble(error)
+            throw CommandError(error)
         }
         let refused = assembly.refusedRules
         await assembly.shutdown()
-        if let refused { throw Trouble(refused) }
+        if let refused { throw CommandError(refused) }
         if let trouble = PassVerdict(pass, before: before, after: after, ended: ended).trouble { throw trouble }
     }
 }

@@ -29,7 +29,7 @@ struct SecretCommand: AsyncParsableCommand {
         func run() async throws {
             try SecretCommand.checkName(name)
             guard let value = Console.askSecret("Value of \(name): "), !value.isEmpty else {
-                throw Trouble(.usage, "Nothing was given, so nothing was stored.")
+                throw CommandError(.usage, "Nothing was given, so nothing was stored.")
             }
             try SecretCommand.store(value, as: name, config, keychain)
         }
@@ -60,7 +60,7 @@ struct SecretCommand: AsyncParsableCommand {
             let own = try keychain.shared ? config.keychain : config.projectKeychain()
             let names = try SecretCommand.keychain { () throws(SecretError) in try own.secretNames() }
             if (own.project == nil ? names.shared : names.own).contains(name), !replace {
-                throw Trouble(
+                throw CommandError(
                     .problem, "There is a secret `\(name)` already, which receivers may know: --replace replaces it.")
             }
             let secret = WebhookSigner.makeSecret()
@@ -102,10 +102,10 @@ struct SecretCommand: AsyncParsableCommand {
             let own = options.shared ? names.shared : names.own
             guard own.contains(name) else {
                 if names.shared.contains(name) {
-                    throw Trouble(.problem, "The secret `\(name)` is shared by your projects: use --shared to remove it.")
+                    throw CommandError(.problem, "The secret `\(name)` is shared by your projects: use --shared to remove it.")
                 }
                 let help = Suggestion.didYouMean(name, among: own).map { ": \($0)" } ?? "."
-                throw Trouble(.problem, "There is no secret `\(name.visible)`\(help)")
+                throw CommandError(.problem, "There is no secret `\(name.visible)`\(help)")
             }
             try SecretCommand.keychain { () throws(SecretError) in try keychain.setSecret(name, to: nil) }
             Console.sentence("Removed from \(keychain.path).")
@@ -113,9 +113,9 @@ struct SecretCommand: AsyncParsableCommand {
         }
     }
 
-    private static func checkName(_ name: String) throws(Trouble) {
+    private static func checkName(_ name: String) throws(CommandError) {
         guard Keychain.isSecretName(name) else {
-            throw Trouble(
+            throw CommandError(
                 .usage,
                 "`\(name.visible)` cannot be the name of a secret: letters, digits, `_`, `-` and inner dots can, as in `ops_url`."
             )
@@ -125,7 +125,7 @@ struct SecretCommand: AsyncParsableCommand {
     /// Stores a secret, says where, and tells the running agent.
     private static func store(
         _ value: String, as name: String, _ config: ConfigOptions, _ options: KeychainOptions
-    ) throws(Trouble) {
+    ) throws(CommandError) {
         let section = try config.keychain(toStore: options)
         let isThere = try keychain { () throws(SecretError) in
             let names = try section.secretNames()
@@ -136,7 +136,7 @@ struct SecretCommand: AsyncParsableCommand {
         try config.tellAgent(.secret(name), options)
     }
 
-    static func keychain<Value>(_ work: () throws(SecretError) -> Value) throws(Trouble) -> Value {
-        do throws(SecretError) { return try work() } catch { throw Trouble(error) }
+    static func keychain<Value>(_ work: () throws(SecretError) -> Value) throws(CommandError) -> Value {
+        do throws(SecretError) { return try work() } catch { throw CommandError(error) }
     }
 }

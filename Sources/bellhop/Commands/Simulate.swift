@@ -55,7 +55,7 @@ struct Simulate: AsyncParsableCommand {
         let simulation = Simulation(settings: settings, seed: seed, now: { clock.now.microseconds })
         for rule in fault {
             do { try simulation.faults.add(json: rule) } catch {
-                throw Trouble(.usage, "--fault: \(error.message).")
+                throw CommandError(.usage, "--fault: \(error.message).")
             }
         }
         _ = simulation.instance.addUser(user, password: password)
@@ -88,7 +88,7 @@ struct Simulate: AsyncParsableCommand {
                 }
             } catch let problem as SimulatorServer.Problem {
                 guard case .cannotListen = problem else { return }
-                throw Trouble(.unreachable, "The port \(port) of 127.0.0.1 cannot be used: choose another with --port.")
+                throw CommandError(.unreachable, "The port \(port) of 127.0.0.1 cannot be used: choose another with --port.")
             }
         }
     }

@@ -40,7 +40,7 @@ struct Status: AsyncParsableCommand {
             let lines = all ? page.whole : failing ? page.failing : check ? page.needs : page.short(lines: Self.shortest)
             for line in lines { Console.data(line) }
         }
-        if check, !page.needsNoAction { throw ExitCode(Trouble.Code.problem.rawValue) }
+        if check, !page.needsNoAction { throw ExitCode(CommandError.Code.problem.rawValue) }
     }
 
     /// The answer to a probe if no agent was ever started.

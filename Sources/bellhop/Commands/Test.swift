@@ -17,17 +17,17 @@ struct Test: AsyncParsableCommand {
     func run() async throws {
         let workplace = try await Workplace.open(config, mayLackConfiguration: true, focus: .shape)
         let found = RuleFinder.find(paths.isEmpty ? workplace.rulePaths : paths)
-        if found.problems.hasErrors { throw Trouble(found.problems) }
+        if found.problems.hasErrors { throw CommandError(found.problems) }
         if found.tests.isEmpty {
             let misnamed = RuleLoading.misnamedTests(found)
-            if misnamed.hasErrors { throw Trouble(misnamed) }
-            throw Trouble(.problem, "There are no tests here: they are files called `NAME.test.yaml`.")
+            if misnamed.hasErrors { throw CommandError(misnamed) }
+            throw CommandError(.problem, "There are no tests here: they are files called `NAME.test.yaml`.")
         }
         let results: [RuleTestResult]
         do throws(Diagnostics) {
             results = try RuleTests.run(found.tests, surroundings: workplace.surroundings, rules: { RuleFinder.read($0) })
         } catch {
-            throw Trouble(error)
+            throw CommandError(error)
         }
         let failed = results.count { !$0.passed }
         if output.json {
@@ -36,7 +36,7 @@ struct Test: AsyncParsableCommand {
             for result in results { show(result) }
             Console.data("\(results.count - failed) passed, \(failed) failed")
         }
-        if failed > 0 { throw ExitCode(Trouble.Code.problem.rawValue) }
+        if failed > 0 { throw ExitCode(CommandError.Code.problem.rawValue) }
     }
 
     private func show(_ result: RuleTestResult) {

@@ -58,7 +58,7 @@ struct Demo: AsyncParsableCommand {
             throw ExitCode(128 + SIGINT)
         }
         story.close(verdict, folder: keep ? folder.path : nil)
-        if !verdict.isGood { throw ExitCode(Trouble.Code.problem.rawValue) }
+        if !verdict.isGood { throw ExitCode(CommandError.Code.problem.rawValue) }
     }
 
     /// Runs the agent until the morning is over; false if interrupted.
@@ -75,9 +75,9 @@ struct Demo: AsyncParsableCommand {
                 options: Assembly.Options(
                     clock: clock, listeners: [{ story.tell($0) }], output: { story.log($0) }))
         } catch let error as ConfigurationError {
-            throw Trouble(error)
+            throw CommandError(error)
         } catch let error as AssemblyError {
-            throw Trouble(error)
+            throw CommandError(error)
         }
         let quiet = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
         let scenario = DemoScenario(simulation: simulation, script: script, clock: clock)

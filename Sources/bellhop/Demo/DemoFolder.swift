@@ -6,17 +6,17 @@ import Glibc
 struct DemoFolder {
     let path: String
 
-    init() throws(Trouble) {
+    init() throws(CommandError) {
         let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(base)/bellhop-demo-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else {
-            throw Trouble(.cannotCreate, "No temporary folder can be made in \(base): \(String(cString: strerror(errno))).")
+            throw CommandError(.cannotCreate, "No temporary folder can be made in \(base): \(String(cString: strerror(errno))).")
         }
         path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// Writes the configuration for an instance at that address, and the shipped rules.
-    func write(address: String) throws(Trouble) {
+    func write(address: String) throws(CommandError) {
         let configuration = """
             version: 1
             timezone: Europe/Berlin

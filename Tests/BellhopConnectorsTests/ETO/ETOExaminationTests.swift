@@ -23,7 +23,7 @@ import Testing
 
     private func look(password: String = ETOPractice.password, _ more: JSON.Object = [:]) async throws -> [String] {
         try await practice.open(password: password, more) { connection in await connection.examine(Self.needs) }
-            .map { "\($0.verdict.rawValue) \($0.subject)" }
+            .map { "\($0.state.rawValue) \($0.subject)" }
     }
 
     @Test func `a complete system has every step ok, with one login and without writes`() async throws {
@@ -62,7 +62,7 @@ import Testing
             for _ in 0..<2 {
                 _ = try await ask { connection in
                     let findings = await connection.examine(Self.needs)
-                    #expect(findings.contains { $0.verdict == .missing && $0.subject == "login" })
+                    #expect(findings.contains { $0.state == .missing && $0.subject == "login" })
                 }
                 // As both the agent and `query` do.
                 let refused = try await ask { _ = try await practice.source($0).list(from: LastPoll()) }
@@ -79,7 +79,7 @@ import Testing
         practice.simulation.faults.add(.neighbour(.etoDetail), path: "/API/Security.svc/\(step)", times: nil)
         let findings = try await practice.open { connection in await connection.examine(Self.needs) }
         let names = ["GetSSOEnterprises": "enterprise", "GetSSOSites": "site", "SSOSiteLogin": "site login"]
-        #expect(findings.first { $0.verdict == .missing }?.subject == names[step])
+        #expect(findings.first { $0.state == .missing }?.subject == names[step])
         for secret in practice.eto.secrets { #expect(!"\(findings)".contains(secret)) }
     }
 
@@ -93,7 +93,7 @@ import Testing
         needs.actions[0].constants["touchpoint"] = 99
         let missing = needs
         let findings = try await practice.open { connection in await connection.examine(missing) }
-        #expect(findings.contains { $0.subject == "add to 99" && $0.verdict == .missing })
+        #expect(findings.contains { $0.subject == "add to 99" && $0.state == .missing })
     }
 
     @Test func `a wrong program or TouchPoint in a source or rule is reported as missing, and nothing is changed`() async throws {
@@ -108,12 +108,12 @@ import Testing
             let findings = try await verdicts(["program": program], ["program": program])
             for subject in ["read visits", "add to 14"] {
                 let finding = findings.first { $0.subject == subject }
-                #expect(finding?.verdict == .missing && finding?.text.contains("Intake, Housing") == true, "\(subject)")
+                #expect(finding?.state == .missing && finding?.text.contains("Intake, Housing") == true, "\(subject)")
             }
         }
         let absent = try await verdicts(["touchpoint": "99"], [:]).first { $0.subject == "read visits" }
-        #expect(absent?.verdict == .missing && absent?.text == "there is no TouchPoint 99 for this account")
-        let right = try await verdicts(["program": "Intake"], ["program": "2"]).map { "\($0.verdict.rawValue) \($0.subject)" }
+        #expect(absent?.state == .missing && absent?.text == "there is no TouchPoint 99 for this account")
+        let right = try await verdicts(["program": "Intake"], ["program": "2"]).map { "\($0.state.rawValue) \($0.subject)" }
         #expect(right.contains("ok read visits") && right.contains("unknown add to 14"))
         #expect(practice.eto.counts.programChanges == 0)
     }

@@ -18,7 +18,7 @@ import Testing
     ) async throws -> [String] {
         let needs = ConnectionNeeds(sources: sources, actions: actions)
         return try await practice.open(secret: secret, more) { connection, _ in await connection.examine(needs) }
-            .map { "\($0.verdict.rawValue) \($0.subject): \($0.text)" }
+            .map { "\($0.state.rawValue) \($0.subject): \($0.text)" }
     }
 
     @Test func `token, clock and adapters are reported with their scopes, using only GET`() async throws {
@@ -53,7 +53,7 @@ import Testing
                 let findings = try await practice.open(at: address, secret: "wrong") { connection, _ in
                     await connection.examine(ConnectionNeeds(sources: [orders]))
                 }
-                #expect(findings.contains { $0.verdict == .missing })
+                #expect(findings.contains { $0.state == .missing })
                 // As both the agent and `query` do.
                 let refused = await failure {
                     try await practice.open(at: address, secret: "wrong", ["scope": ["orders"]]) { connection, _ in

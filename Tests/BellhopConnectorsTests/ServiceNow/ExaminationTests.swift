@@ -34,7 +34,7 @@ import Testing
 
     private func look(_ needs: ConnectionNeeds = Self.needs, password: String = "correct horse") async throws -> [String] {
         try await practice.open(password: password) { connection in await connection.examine(needs) }
-            .map { "\($0.verdict.rawValue) \($0.subject)" }
+            .map { "\($0.state.rawValue) \($0.subject)" }
     }
 
     @Test func `a complete instance has every line ok, and nothing is written`() async throws {
@@ -58,7 +58,7 @@ import Testing
     @Test func `an unreachable instance is reported on one line`() async throws {
         let connection = try practice.connection("http://127.0.0.1:9")
         let findings = await connection.examine(Self.needs)
-        #expect(findings.map(\.verdict) == [.missing])
+        #expect(findings.map(\.state) == [.missing])
         #expect(findings[0].reason == .unreachable)
         try await connection.shutdown()
     }
@@ -94,7 +94,7 @@ import Testing
         for roles in [["itil"], ["admin"], []] {
             let lines = try await lines(nil, roles: roles)
             let note = try #require(lines["write work_notes"])
-            #expect(note.verdict == .unknown)
+            #expect(note.state == .unknown)
             #expect(note.remedy?.contains("may write `work_notes` of incident (sys_security_acl)") == true)
             #expect(note.text.contains(roles.first ?? "neither of the roles"))
         }
@@ -103,14 +103,14 @@ import Testing
     @Test func `the most specific access rule decides, of the table and of the field`() async throws {
         let rules = Self.rules + [.init("incident.work_notes", .write, roles: ["note_writer"])]
         let lines = try await lines(rules)
-        #expect(lines["write work_notes"]?.verdict == .missing)
+        #expect(lines["write work_notes"]?.state == .missing)
         #expect(lines["write work_notes"]?.remedy == "ask for the role note_writer")
         #expect(lines["write work_notes"]?.reason == .forbidden)
-        #expect(lines["write comments"]?.verdict == .ok)
+        #expect(lines["write comments"]?.state == .ok)
         let table = try await self.lines([.init("incident", .write, roles: ["boss"]), .init("incident.*", .write)])
         #expect(table["write comments"]?.text == "the access rule incident requires the role boss")
-        #expect(table["attach"]?.verdict == .missing)
-        #expect(table["create problem"]?.verdict == .unknown)
+        #expect(table["attach"]?.state == .missing)
+        #expect(table["create problem"]?.state == .unknown)
     }
 
     @Test func `conditions and scripts of access rules are not evaluated, and admin passes`() async throws {
@@ -118,14 +118,14 @@ import Testing
             .init("task", .write, condition: "active=true"), .init("*", .create, roles: ["itil"], script: "answer = false"),
         ]
         let lines = try await lines(rules)
-        #expect(lines["update"]?.verdict == .unknown)
+        #expect(lines["update"]?.state == .unknown)
         #expect(lines["update"]?.text.contains("the access rule task depends on a condition or a script") == true)
-        #expect(lines["create problem"]?.verdict == .unknown)
+        #expect(lines["create problem"]?.state == .unknown)
         let admin = try await self.lines(rules, roles: ["admin"])
-        #expect(admin["update"]?.verdict == .ok)
+        #expect(admin["update"]?.state == .ok)
         // Of several rules with one name, one is enough.
         let two = try await self.lines(rules + [.init("task", .write, roles: ["itil"])])
-        #expect(two["update"]?.verdict == .ok)
+        #expect(two["update"]?.state == .ok)
     }
 
     @Test func `wrong fields in a source or a rule are reported`() async throws {
@@ -153,7 +153,7 @@ import Testing
             let need = ConnectionNeeds.SourceNeed(name: "incidents", kind: "table", settings: settings, schema: source.schema)
             let findings = await connection.examine(ConnectionNeeds(sources: [need]))
             let reported = findings.filter { $0.subject == "fields" }
-            #expect(reported.allSatisfy { $0.verdict == .missing && $0.reason == .badArguments && $0.remedy?.isEmpty == false })
+            #expect(reported.allSatisfy { $0.state == .missing && $0.reason == .badArguments && $0.remedy?.isEmpty == false })
             #expect(
                 reported.map(\.text.quotedNames) == [
                     ["pririty", "where", "priority"], ["colour", "where"], ["stat", "fields", "state"],
@@ -161,7 +161,7 @@ import Testing
             let failure = await failure { _ = try await source.list(from: LastPoll()) }
             #expect(failure?.message == reported.first?.text)
             // Each wrong name is reported once.
-            #expect(findings.filter { $0.subject == "read incident" }.map(\.verdict) == [.ok])
+            #expect(findings.filter { $0.subject == "read incident" }.map(\.state) == [.ok])
         }
         #expect(instance.revision == before)
     }
@@ -189,7 +189,7 @@ import Testing
         let findings = try await practice.open { connection in await connection.examine(needs) }
         let pages = findings.filter { $0.subject.hasPrefix("read ") }
         #expect(
-            pages.map { "\($0.verdict.rawValue) \($0.subject)" } == ["ok read board", "missing read other", "missing read gone"])
+            pages.map { "\($0.state.rawValue) \($0.subject)" } == ["ok read board", "missing read other", "missing read gone"])
         #expect(pages.first?.text == "a page with 3 characters of text")
         #expect(pages.dropFirst().allSatisfy { $0.remedy?.contains("check that `path` is right") == true })
         #expect(pages.dropFirst().first?.text.contains("has no element that matches `select`") == true)
@@ -210,7 +210,7 @@ import Testing
             try await connection.shutdown()
             return findings
         }
-        let texts = findings.map { "\($0.verdict.rawValue) \($0.subject): \($0.text)" }
+        let texts = findings.map { "\($0.state.rawValue) \($0.subject): \($0.text)" }
         #expect(texts.contains("note clock: this machine's clock is 600 s behind the instance's"))
         #expect(texts.contains("note rate limit: the instance accepts 100 requests an hour from this account"))
         #expect(texts.contains("ok time zone: labels show times in Europe/Berlin; values are UTC"))
@@ -220,7 +220,7 @@ import Testing
     func `an address that is not an instance is reported with its answer`(_ fault: Fault) async throws {
         practice.simulation.faults.add(fault, times: nil)
         let findings = try await practice.open { connection in await connection.examine(Self.needs) }
-        #expect(findings.map(\.verdict) == [.ok, .missing])
+        #expect(findings.map(\.state) == [.ok, .missing])
         let reasons: [Failure.Reason?] = [.hibernating, .loginRequired, .gateway]
         #expect(reasons.contains(findings.last?.reason))
     }
@@ -241,7 +241,7 @@ import Testing
             try TLSServer.certificate.write(toFile: ca, atomically: true, encoding: .utf8)
             defer { try? FileManager.default.removeItem(atPath: ca) }
             let good = try await look("https://localhost:\(server.port)/", ca: ca)
-            #expect(good.map(\.verdict) == [.ok, .ok, .ok])
+            #expect(good.map(\.state) == [.ok, .ok, .ok])
             #expect(good.last?.text == "trusted; the certificate is valid until 2126-10-28")
             let unknown = try await look("https://localhost:\(server.port)/")
             #expect(unknown.last?.text.contains("an authority that this machine does not trust") == true)
@@ -255,7 +255,7 @@ import Testing
         #expect(try await look("https://no-such-host.invalid/").map(\.subject) == ["name"])
         let closed = try await look("https://127.0.0.1:9/")
         #expect(closed.map(\.subject) == ["connection"])
-        #expect(closed[0].verdict == .missing)
+        #expect(closed[0].state == .missing)
     }
 }
 

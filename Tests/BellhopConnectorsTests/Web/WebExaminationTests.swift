@@ -23,7 +23,7 @@ import Testing
     ) async throws -> [String] {
         let needs = ConnectionNeeds(sources: sources, actions: actions)
         return try await practice.open(settings) { connection in await connection.examine(needs) }
-            .map { "\($0.verdict.rawValue) \($0.subject): \($0.text)" }
+            .map { "\($0.state.rawValue) \($0.subject): \($0.text)" }
     }
 
     @Test func `a login is proved by a request that is refused without it, using only GET`() async throws {

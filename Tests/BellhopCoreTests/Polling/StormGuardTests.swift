@@ -17,7 +17,7 @@ struct StormGuardTests {
 
         func decide(
             previous: HeldResult? = nil, isSecondList: Bool = false, isBaseline: Bool = false
-        ) -> StormGuard.Decision {
+        ) -> StormGuard.Ruling {
             StormGuard().decide(
                 known: known, listing: listing, comparison: comparison, previous: previous, isSecondList: isSecondList,
                 isBaseline: isBaseline, at: now)
@@ -99,7 +99,7 @@ struct StormGuardTests {
 
     @Test func `an empty list that no record explains is accepted after five minutes`() throws {
         let poll = try Poll(known: 0..<3, listed: 0..<0)
-        func decide(after seconds: Int64, previous: HeldResult?) -> StormGuard.Decision {
+        func decide(after seconds: Int64, previous: HeldResult?) -> StormGuard.Ruling {
             let now = Self.now + .seconds(seconds)
             return StormGuard().decide(
                 unproved(3), nil, previous: previous, at: now,
@@ -119,7 +119,7 @@ struct StormGuardTests {
 
     @Test func `the same change in more than a hundred tasks is held until the next poll shows it again`() throws {
         let poll = try Poll(known: 0..<200, listed: 0..<200)
-        func decide(_ alike: AlikeChanges, previous: HeldResult?) -> StormGuard.Decision {
+        func decide(_ alike: AlikeChanges, previous: HeldResult?) -> StormGuard.Ruling {
             StormGuard().decide(
                 Departures(asked: [], details: Details(), isListEmpty: false), alike, previous: previous, at: Self.now,
                 result: HeldResult(

@@ -24,13 +24,13 @@ struct ComparedValue: Sendable {
         value.hasPrefix("javascript:") || value == "NULL"
     }
 
-    func equals(_ value: String) -> Verdict {
+    func equals(_ value: String) -> Truth {
         if Self.isComputed(value) || isJournal { return .unknown }
         // An empty boolean column counts as false.
         if raw.isEmpty { return ["false", "0"].contains(value) ? .unknown : .fails }
         if raw == value { return .matches }
         if let left = Self.flag(raw), let right = Self.flag(value) { return left == right ? .unknown : .fails }
-        if let left = Self.time(raw), let right = Self.time(value) { return Verdict(left == right) }
+        if let left = Self.time(raw), let right = Self.time(value) { return Truth(left == right) }
         if Self.isDated(raw), Self.isDated(value) {
             // Two dates compare as texts; a date against a time depends on the user's zone.
             return raw.utf8.count == 10 && value.utf8.count == 10 ? .fails : .unknown
@@ -42,7 +42,7 @@ struct ComparedValue: Sendable {
         return Self.mayBeEqual(raw, value) ? .unknown : .fails
     }
 
-    func contains(_ value: String, at place: Place) -> Verdict {
+    func contains(_ value: String, at place: Place) -> Truth {
         if Self.isComputed(value) || raw.isEmpty || isJournal { return .unknown }
         // A reference is searched by its display value.
         if isSysID, field != "sys_id" { return .unknown }
@@ -72,11 +72,11 @@ struct ComparedValue: Sendable {
     /// database's collation, which is unknown here.
     ///
     /// - Parameter holds: gets two numbers ordered as the values are.
-    func compare(_ value: String, _ holds: (Int, Int) -> Bool) -> Verdict {
+    func compare(_ value: String, _ holds: (Int, Int) -> Bool) -> Truth {
         if Self.isComputed(value) || isJournal { return .unknown }
         if raw.isEmpty { return .fails }
-        func verdict<Compared: Comparable>(_ left: Compared, _ right: Compared) -> Verdict {
-            Verdict(holds(left < right ? -1 : left > right ? 1 : 0, 0))
+        func verdict<Compared: Comparable>(_ left: Compared, _ right: Compared) -> Truth {
+            Truth(holds(left < right ? -1 : left > right ? 1 : 0, 0))
         }
         if let left = Self.time(raw), let right = Self.time(value) { return verdict(left, right) }
         if Self.isDate(raw), Self.isDate(value) { return verdict(raw, value) }

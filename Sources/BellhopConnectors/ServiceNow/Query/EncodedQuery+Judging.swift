@@ -5,16 +5,16 @@ extension EncodedQuery {
     ///
     /// It fails only rows that no reading of the query admits. A field missing from the row, a script, a keyword, a relative date
     /// and a hierarchy are unknown. The row has raw values (`sysparm_display_value` false or all).
-    func judge(_ row: JSON) -> Verdict {
+    func judge(_ row: JSON) -> Truth {
         judge { FieldValue(row[$0]) }
     }
 
     /// - Parameter value: a field's value by its path; nil if unknown.
-    func judge(_ value: (String) -> FieldValue?) -> Verdict {
+    func judge(_ value: (String) -> FieldValue?) -> Truth {
         if groups.isEmpty { return .matches }
-        return Verdict.any(groups) { group in
-            Verdict.all(group.terms) { term in
-                Verdict.any(term.alternatives) { alternative in
+        return Truth.any(groups) { group in
+            Truth.all(group.terms) { term in
+                Truth.any(term.alternatives) { alternative in
                     switch alternative {
                     case .condition(let condition): condition.judge(value)
                     case .keywords, .verbatim: .unknown
@@ -27,14 +27,14 @@ extension EncodedQuery {
 
 extension EncodedQuery.Condition {
     /// The fields' verdict on this condition.
-    func judge(_ values: (String) -> FieldValue?) -> Verdict {
+    func judge(_ values: (String) -> FieldValue?) -> Truth {
         if how == .anything { return .matches }
         guard let field = values(field) else { return .unknown }
         let subject = ComparedValue(field, of: self.field)
         switch how {
         case .anything: return .matches
-        case .isEmpty: return Verdict(subject.isEmpty)
-        case .isNotEmpty: return subject.isEmpty && subject.isJournal ? .unknown : Verdict(!subject.isEmpty)
+        case .isEmpty: return Truth(subject.isEmpty)
+        case .isNotEmpty: return subject.isEmpty && subject.isJournal ? .unknown : Truth(!subject.isEmpty)
         case .emptyString: return subject.isEmpty ? .unknown : .fails
         case .equal: return subject.equals(value)
         case .notEqual: return subject.isEmpty ? .unknown : subject.equals(value).negated
@@ -64,17 +64,17 @@ extension EncodedQuery.Condition {
         }
     }
 
-    private func isOneOf(_ subject: ComparedValue) -> Verdict {
+    private func isOneOf(_ subject: ComparedValue) -> Truth {
         if ComparedValue.isComputed(value) { return .unknown }
-        return Verdict.any(value.split(separator: ",")) { subject.equals(String($0)) }
+        return Truth.any(value.split(separator: ",")) { subject.equals(String($0)) }
     }
 
-    private func isBetween(_ subject: ComparedValue) -> Verdict {
+    private func isBetween(_ subject: ComparedValue) -> Truth {
         let parts = value.split(separator: "@", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2 else { return .unknown }
         let above = subject.compare(parts[0]) { $0 >= $1 }
         let below = subject.compare(parts[1]) { $0 <= $1 }
-        return Verdict.all([above, below]) { $0 }
+        return Truth.all([above, below]) { $0 }
     }
 
     /// The other field's value; nil if it is unknown or empty, or the comparison is not of plain values.
@@ -83,13 +83,13 @@ extension EncodedQuery.Condition {
         return raw
     }
 
-    private func same(_ subject: ComparedValue, _ values: (String) -> FieldValue?) -> Verdict {
+    private func same(_ subject: ComparedValue, _ values: (String) -> FieldValue?) -> Truth {
         other(subject, values).map(subject.equals) ?? .unknown
     }
 
     private func compare(
         _ subject: ComparedValue, _ values: (String) -> FieldValue?, _ holds: (Int, Int) -> Bool
-    ) -> Verdict {
+    ) -> Truth {
         other(subject, values).map { subject.compare($0, holds) } ?? .unknown
     }
 }
@@ -115,7 +115,7 @@ extension EncodedQuery.Condition {
     }
 
     /// `MORETHANopened_at@day@after@3` and similar.
-    func judgeDistance(_ subject: FieldValue, _ values: (String) -> FieldValue?) -> Verdict {
+    func judgeDistance(_ subject: FieldValue, _ values: (String) -> FieldValue?) -> Truth {
         let parts = value.split(separator: "@", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 4, let count = Int64(parts[3]), (0...100_000).contains(count),
             let span = Self.span(parts[1], count), let apart = seconds(from: parts[0], to: subject, values)
@@ -133,7 +133,7 @@ extension EncodedQuery.Condition {
     }
 
     /// `SAMEASdue_date@day`: equal times share a day; times more than a day apart do not.
-    func sameSpan(_ subject: FieldValue, _ values: (String) -> FieldValue?) -> Verdict {
+    func sameSpan(_ subject: FieldValue, _ values: (String) -> FieldValue?) -> Truth {
         let parts = value.split(separator: "@", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, let span = Self.span(parts[1], 1), let apart = seconds(from: parts[0], to: subject, values)
         else { return .unknown }
@@ -147,16 +147,16 @@ extension EncodedQuery.Condition {
     }
 
     /// `DATEPARTMonday@javascript:gs.datePart('dayofweek','monday','EE')`: judged by the days it may be anywhere on Earth.
-    func judgePart(_ subject: FieldValue) -> Verdict {
+    func judgePart(_ subject: FieldValue) -> Truth {
         guard let call = value.firstMatch(of: /@javascript:gs\.datePart\('(\w+)', ?'(\w+)', ?'(\w+)'\)$/),
             let time = Timestamp(sql: subject.raw)
         else { return .unknown }
         let wanted = String(call.2)
         let days = [-12, 0, 14].map { (time + .seconds($0 * 3600)).utc.date }
-        func verdict(_ number: (CivilDate) -> Int, _ wanted: Int?) -> Verdict {
+        func verdict(_ number: (CivilDate) -> Int, _ wanted: Int?) -> Truth {
             guard let wanted else { return .unknown }
-            let verdicts = Set(days.map { Self.holds(String(call.3), number($0), wanted) })
-            return verdicts.count == 1 ? verdicts.first.flatMap { $0.map { Verdict($0) } } ?? .unknown : .unknown
+            let truths = Set(days.map { Self.holds(String(call.3), number($0), wanted) })
+            return truths.count == 1 ? truths.first.flatMap { $0.map { Truth($0) } } ?? .unknown : .unknown
         }
         switch call.1 {
         case "year": return verdict(\.year, Int(wanted))
@@ -189,12 +189,12 @@ extension EncodedQuery.Condition {
 }
 
 /// The verdict of a query on a row: three-valued, because only the server can evaluate everything.
-enum Verdict: Sendable, Hashable {
+enum Truth: Sendable, Hashable {
     case matches, fails, unknown
 
     init(_ holds: Bool) { self = holds ? .matches : .fails }
 
-    var negated: Verdict {
+    var negated: Truth {
         switch self {
         case .matches: .fails
         case .fails: .matches
@@ -203,8 +203,8 @@ enum Verdict: Sendable, Hashable {
     }
 
     /// Whether all hold.
-    static func all<Element>(_ elements: some Sequence<Element>, _ judge: (Element) -> Verdict) -> Verdict {
-        var verdict = Verdict.matches
+    static func all<Element>(_ elements: some Sequence<Element>, _ judge: (Element) -> Truth) -> Truth {
+        var verdict = Truth.matches
         for element in elements {
             switch judge(element) {
             case .matches: continue
@@ -216,7 +216,7 @@ enum Verdict: Sendable, Hashable {
     }
 
     /// Whether one holds.
-    static func any<Element>(_ elements: some Sequence<Element>, _ judge: (Element) -> Verdict) -> Verdict {
+    static func any<Element>(_ elements: some Sequence<Element>, _ judge: (Element) -> Truth) -> Truth {
         all(elements) { judge($0).negated }.negated
     }
 }

@@ -78,7 +78,7 @@ import Testing
     @Test(
         arguments: [
             // Field a is 2026-01-05 09:00, a Monday; b is three days and one hour earlier, c the same minute.
-            ("aMORETHANb@day@after@2", Verdict.matches), ("aMORETHANb@day@after@4", .fails), ("aMORETHANb@day@after@3", .unknown),
+            ("aMORETHANb@day@after@2", Truth.matches), ("aMORETHANb@day@after@4", .fails), ("aMORETHANb@day@after@3", .unknown),
             ("aMORETHANb@hour@after@72", .matches), ("aMORETHANb@hour@after@73", .unknown), ("aMORETHANb@hour@before@1", .fails),
             ("bMORETHANa@day@before@2", .matches), ("aMORETHANb@day@before or after@4", .fails),
             ("aMORETHANb@month@after@0", .matches), ("aMORETHANb@month@after@1", .fails), ("aMORETHANb@moon@after@1", .unknown),
@@ -96,7 +96,7 @@ import Testing
             ("aDATEPARTx@javascript:gs.datePart('hour','9','EE')", .unknown), ("aDATEPARTx@y", .unknown),
             ("aRELATIVEGT@hour@ago@1", .unknown),
         ])
-    func `a condition on times has a verdict if it is the same in all time zones`(_ query: String, _ expected: Verdict) throws {
+    func `a condition on times has a verdict if it is the same in all time zones`(_ query: String, _ expected: Truth) throws {
         let row: JSON = [
             "a": "2026-01-05 09:00:00", "b": "2026-01-02 08:00:00", "c": "2026-01-05 09:00:00", "d": "", "e": "2026-01-02",
             "f": "2026-01-01 05:00:00",

@@ -41,7 +41,7 @@ struct Measurement: Sendable, Hashable {
     /// The measurement as a fraction of its yardstick.
     var ratio: Double? { yardstick.map { measured.value / $0.quantity.value } }
 
-    enum Verdict: String, Sendable, Hashable {
+    enum Grade: String, Sendable, Hashable {
         case met, missed
         /// True if an absolute aim was missed while other processes used the machine.
         case busy = "missed on a busy machine"
@@ -49,7 +49,7 @@ struct Measurement: Sendable, Hashable {
         case missing
     }
 
-    func verdict(onBusyMachine isBusy: Bool) -> Verdict {
+    func verdict(onBusyMachine isBusy: Bool) -> Grade {
         if missing != nil { return .missing }
         guard let aim else { return .reported }
         switch aim.subject {

@@ -4,12 +4,12 @@ import Testing
 
 @testable import BellhopConnectors
 
-@Suite struct VerdictTests {
+@Suite struct QueryTruthTests {
     private static let ada = "0123456789abcdef0123456789abcdef"
     private static let bob = "fedcba9876543210fedcba9876543210"
 
     @Test(arguments: [
-        ("1", "a=1", Verdict.matches), ("1", "a=2", .fails), ("1", "a=1.0", .unknown), ("true", "a=true", .matches),
+        ("1", "a=1", Truth.matches), ("1", "a=2", .fails), ("1", "a=1.0", .unknown), ("true", "a=true", .matches),
         ("false", "a=true", .fails), ("1", "a=true", .unknown), ("Mail", "a=mail", .unknown), ("Mail", "a=Mail", .matches),
         ("Mail", "a=Post", .fails), ("Mail ", "a=Mail", .unknown), ("Café", "a=Cafe", .unknown), ("Mail", "a=NULL", .unknown),
         ("Mail", "a=javascript:x()", .unknown), ("", "a=1", .fails), ("", "a=false", .unknown), ("", "a=0", .unknown),
@@ -39,7 +39,7 @@ import Testing
         ("x", "aONToday@a@b", .unknown),
         ("x", "aRELATIVEGT@hour@ago@1", .unknown), ("x", "aVALCHANGES", .unknown), ("x", "bANYTHING^ORa=x", .matches),
     ])
-    func `a condition has a verdict if it is certain`(_ raw: String, _ query: String, _ expected: Verdict) throws {
+    func `a condition has a verdict if it is certain`(_ raw: String, _ query: String, _ expected: Truth) throws {
         // `ANYTHING` alone is refused; beside another condition it is allowed.
         let text = query.hasPrefix("bANYTHING") ? "zISEMPTY^" + query : query
         #expect(try EncodedQuery(parsing: text).judge(["a": .string(raw), "z": ""]) == expected)
@@ -48,7 +48,7 @@ import Testing
     @Test func `two fields are compared if both are known`() throws {
         let row: JSON = ["a": "5", "b": "7", "c": "", "d": "5", "t": "2026-01-05 09:00:00", "u": "2026-01-05 10:00:00"]
         for (query, expected) in [
-            ("aLT_FIELDb", Verdict.matches), ("aGT_FIELDb", .fails), ("aGT_OR_EQUALS_FIELDd", .matches),
+            ("aLT_FIELDb", Truth.matches), ("aGT_FIELDb", .fails), ("aGT_OR_EQUALS_FIELDd", .matches),
             ("aLT_OR_EQUALS_FIELDc", .unknown),
             ("aSAMEASd", .matches), ("aSAMEASb", .fails), ("aNSAMEASb", .matches), ("aSAMEASnosuch", .unknown),
             ("tLT_FIELDu", .matches),
@@ -61,7 +61,7 @@ import Testing
     @Test func `a missing field, a keyword and a related list have an unknown verdict`() throws {
         let row: JSON = ["a": "1", "comments": "", "sys_id": .string(Self.ada)]
         for (query, expected) in [
-            ("caller_id.name=x", Verdict.unknown), ("a=1^caller_id.name=x", .unknown), ("a=2^caller_id.name=x", .fails),
+            ("caller_id.name=x", Truth.unknown), ("a=1^caller_id.name=x", .unknown), ("a=2^caller_id.name=x", .fails),
             ("a=1^ORcaller_id.name=x", .matches), ("a=2^NQcaller_id.name=x", .unknown), ("a=2^NQa=3", .fails),
             ("a=2^NQa=1", .matches),
             ("123TEXTQUERY321=mail", .unknown), ("a=1^RLQUERYt.task,>=1^ENDRLQUERY", .unknown), ("commentsLIKEx", .unknown),
@@ -96,7 +96,7 @@ import Testing
             let json = JSON.object(JSON.Object(row.map { ($0.key, .string($0.value)) }))
             let (holds, otherHolds) = (Naive.holds(first, row), Naive.holds(second, row))
             let verdict = query.judge(json)
-            #expect(verdict == .unknown || verdict == Verdict(holds), "\(first) of \(row)")
+            #expect(verdict == .unknown || verdict == Truth(holds), "\(first) of \(row)")
             decided += verdict == .unknown ? 0 : 1
             let both = query.and(other)
             #expect(Naive.holds(both.text, row) == (holds && otherHolds), "\(first) and \(second)")

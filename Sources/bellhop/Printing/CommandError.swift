@@ -2,7 +2,7 @@ import BellhopAgent
 import BellhopCore
 
 /// Why a command ends early, and with which exit code.
-struct Trouble: Error {
+struct CommandError: Error {
     enum Code: Int32 {
         case problem = 1
         case usage = 64
