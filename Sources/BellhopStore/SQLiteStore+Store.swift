@@ -72,7 +72,7 @@ extension SQLiteStore: Store {
     // Rules.
 
     /// A rule sees the events after the sequence returned here: the last one when the rule was first loaded, 0 if there was none.
-    /// A rule that is missing is forgotten, except for its `once` state; if it comes back, it starts anew.
+    /// A missing rule loses its timers and counts but keeps its state (`once`, `throttle`) until that expires.
     func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
         try await write { try $0.register(rules, at: now) }
     }

@@ -33,6 +33,11 @@ public struct WebhookAction: Action {
 
     init(_ target: Target) { self.target = target }
 
+    /// Posts to the address in each step.
+    ///
+    /// - Parameter guarded: for addresses that a rule computes.
+    public init(over http: HTTPConnection, guarded: HTTPConnection) { target = .direct(http, guarded: guarded) }
+
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         let arguments = try delivery.values()
         let (hook, signer) = try place(arguments)

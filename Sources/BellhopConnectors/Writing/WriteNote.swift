@@ -4,7 +4,7 @@ import BellhopCore
 struct WriteNote: Sendable, Hashable {
     /// The other side's time before the first request that it may have received; nil before one was sent.
     var since: Timestamp?
-    /// A person has decided about all attempts that started until then: they no longer prevent another.
+    /// A person has decided about the attempt that started then: it no longer prevents another.
     var decided: Timestamp?
     /// How often the other side said that it was written, although it was not.
     var denials = 0

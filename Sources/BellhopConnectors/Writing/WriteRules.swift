@@ -83,7 +83,7 @@ struct WriteRules: Sendable {
                     "An earlier attempt may still be running on \(place); Bellhop looks for the \(noun) again before sending it.")
             )
         }
-        if let decided = note.decided, uncertain <= decided { return .send }
+        if let decided = note.decided, uncertain == decided { return .send }
         switch look {
         case .written, .absent: return .send
         case .altered(_, let why), .unprovable(let why):

@@ -8,30 +8,54 @@ final class UnstoredEvents: Sendable {
     /// The most that are kept.
     static let most = 1000
 
-    private let events = Mutex<[Event]>([])
+    private struct State {
+        var events: [Event] = []
+        /// True once no loop will store them any more.
+        var isClosed = false
 
-    var isEmpty: Bool { events.withLock { $0.isEmpty } }
-
-    /// Adds events after those that wait, and returns the oldest beyond the limit, which are dropped.
-    func add(_ more: [Event]) -> [Event] {
-        events.withLock { events in
-            events += more
-            let dropped = Array(events.prefix(max(0, events.count - Self.most)))
+        /// Drops and returns the oldest events beyond the limit.
+        mutating func trim() -> [Event] {
+            let dropped = Array(events.prefix(max(0, events.count - (isClosed ? 0 : UnstoredEvents.most))))
             events.removeFirst(dropped.count)
             return dropped
         }
     }
 
-    /// Removes and returns all of them.
-    func take() -> [Event] {
-        events.withLock { events in
-            defer { events = [] }
-            return events
+    private let state = Mutex(State())
+
+    var isEmpty: Bool { state.withLock { $0.events.isEmpty } }
+
+    /// Adds events after those that wait, and returns the oldest beyond the limit, which are dropped.
+    func add(_ more: [Event]) -> [Event] {
+        state.withLock { state in
+            state.events += more
+            return state.trim()
         }
     }
 
-    /// Puts removed events back, before those that were added meanwhile.
-    func putBack(_ taken: [Event]) { events.withLock { $0 = taken + $0 } }
+    /// Removes and returns all of them.
+    func take() -> [Event] {
+        state.withLock { state in
+            defer { state.events = [] }
+            return state.events
+        }
+    }
+
+    /// Puts removed events back, before those that were added meanwhile, and returns those that are dropped.
+    func putBack(_ taken: [Event]) -> [Event] {
+        state.withLock { state in
+            state.events = taken + state.events
+            return state.trim()
+        }
+    }
+
+    /// Removes and returns all of them; those that are added later are dropped at once.
+    func close() -> [Event] {
+        state.withLock { state in
+            state.isClosed = true
+            return state.trim()
+        }
+    }
 }
 
 extension Surroundings {
@@ -44,7 +68,8 @@ extension Surroundings {
         do throws(StoreError) {
             try await store.append(events)
         } catch {
-            unstored.putBack(waiting)
+            for event in unstored.putBack(waiting) { signals.emit(.eventDropped(event)) }
+            if !waiting.isEmpty { bells.router.ring() }
             throw error
         }
         for event in events { signals.emit(.event(event)) }
@@ -69,11 +94,9 @@ extension Surroundings {
     /// Tries once more to store what waits, before the process ends; reports what it drops.
     func storeEventsOrDrop() async {
         await uncancelled {
-            do throws(StoreError) {
-                try await storeEvents()
-            } catch {
-                for event in unstored.take() { signals.emit(.eventDropped(event)) }
-            }
+            // What cannot be stored now is dropped below.
+            do throws(StoreError) { try await storeEvents() } catch {}
+            for event in unstored.close() { signals.emit(.eventDropped(event)) }
         }
     }
 }

@@ -29,8 +29,11 @@ struct RuleMemory {
     }
 
     private func value(_ key: StateKey) -> JSON? {
-        if case .set(let value, _)? = writes[key]?.change { return value }
-        return known[key]
+        switch writes[key]?.change {
+        case .set(let value, _): value
+        case .delete: nil
+        case nil: known[key]
+        }
     }
 
     /// Sets a value that must still be stored as it was read.
@@ -74,7 +77,10 @@ struct RuleMemory {
         }
         spent.count += 1
         spent.latest += 1
-        set(key.at(String(spent.latest)), to: .int(now.microseconds), expires: now + budget.within)
+        // The first row expects nothing: matching may not have known the task, so that the budget was not read.
+        let row = key.at(String(spent.latest))
+        writes[row] = StateWrite(
+            row, .set(.int(now.microseconds), expires: now + budget.within), expecting: spent.latest == 1 ? .any : .absent)
         return nil
     }
 

@@ -46,9 +46,8 @@ extension Session {
         try statement.bind(":limit", query.limit)
         var records: [DecisionRecord] = []
         while try statement.next() {
-            guard let verdict = DecisionRecord.Verdict(rawValue: statement.text(1)) else {
-                throw DamagedValue("a decision has an unknown verdict")
-            }
+            // A newer version's verdict.
+            guard let verdict = DecisionRecord.Verdict(rawValue: statement.text(1)) else { continue }
             records.append(
                 DecisionRecord(
                     rule: statement.text(0), verdict: verdict, occasion: Occasion.ID(statement.text(3)), at: statement.time(4),

@@ -11,7 +11,9 @@ extension Session {
         try statement.bind(":now", now)
         try statement.bind(":limit", limit)
         var timers: [RuleTimer] = []
-        while try statement.next() { timers.append(try Self.timer(statement)) }
+        while try statement.next() {
+            if let timer = try Self.timer(statement) { timers.append(timer) }
+        }
         return timers
     }
 
@@ -20,7 +22,7 @@ extension Session {
         var timers: [RuleTimer] = []
         for id in ids {
             try Self.bind(id, to: &statement)
-            if try statement.next() { timers.append(try Self.timer(statement)) }
+            if try statement.next(), let timer = try Self.timer(statement) { timers.append(timer) }
             statement.stop()
         }
         return timers
@@ -62,8 +64,9 @@ extension Session {
         try statement.bind(":key", id.key)
     }
 
-    private static func timer(_ row: borrowing Prepared) throws -> RuleTimer {
-        guard let kind = RuleTimer.Kind(rawValue: row.text(1)) else { throw DamagedValue("a timer is of an unknown kind") }
+    /// Nil for a kind that only a newer version knows: other timers must not wait for it.
+    private static func timer(_ row: borrowing Prepared) throws -> RuleTimer? {
+        guard let kind = RuleTimer.Kind(rawValue: row.text(1)) else { return nil }
         return RuleTimer(
             .init(rule: row.text(0), kind: kind, key: row.text(2)), due: row.time(3), payload: try row.json(4).asObject ?? [:])
     }

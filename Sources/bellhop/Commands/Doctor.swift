@@ -116,7 +116,7 @@ extension Examination {
 extension Finding {
     fileprivate var json: JSON {
         var members: JSON.Object = [
-            "subject": .string(subject), "verdict": .string(verdict.rawValue), "text": .string(text),
+            "subject": .string(subject), "verdict": .string(state.rawValue), "text": .string(text),
         ]
         members["remedy"] = remedy.map(JSON.string)
         members["reason"] = reason.map { .string($0.rawValue) }

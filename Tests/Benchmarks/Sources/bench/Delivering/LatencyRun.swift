@@ -18,7 +18,7 @@ enum LatencyRun {
         let shelf = RuleShelf()
         try await shelf.install(try rules(address), in: surroundings)
         let http = try HTTPConnection(.init(name: "local"), clock: clock)
-        let action = WebhookAction(.direct(http, guarded: http))
+        let action = WebhookAction(over: http, guarded: http)
         let dispatcher = Dispatcher(surroundings) { _ in action }
         let router = Router(surroundings, shelf: shelf)
         let source = GrowingSource(tasks: 1000)

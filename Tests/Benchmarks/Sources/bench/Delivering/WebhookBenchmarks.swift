@@ -47,7 +47,7 @@ enum WebhookBenchmarks {
         let store = try Stores.open(path)
         try await store.route(Routing(deliveries: deliveries(count, json, to: address, at: clock.now)))
         let http = try HTTPConnection(.init(name: "local"), clock: clock)
-        let action = WebhookAction(.direct(http, guarded: http))
+        let action = WebhookAction(over: http, guarded: http)
         let (progress, stop) = (Progress(), StopSign())
         let bells = Bells()
         let report: SignalListener = { signal in
