@@ -2,7 +2,7 @@ import Synchronization
 
 /// Lets one task through at a time, in order of arrival. A task cancelled while waiting leaves the queue.
 ///
-/// A class over a lock, because it is where tasks that know nothing of each other wait for one another.
+/// A class over a lock, because tasks that are otherwise unrelated share it.
 public final class FIFOGate: Sendable {
     private struct State {
         var isTaken = false
@@ -10,7 +10,7 @@ public final class FIFOGate: Sendable {
         var lastTicket = 0
     }
 
-    /// Called when this task begins to wait: gives back what the task holds and the one inside may need.
+    /// Called when this task begins to wait: releases what the task holds and the task inside the gate may need.
     @TaskLocal public static var onWaiting: (@Sendable () -> Void)?
 
     private let state = Mutex(State())
@@ -74,7 +74,7 @@ public final class FIFOGate: Sendable {
 }
 
 extension FIFOGate {
-    /// Does one thing when its turn has come.
+    /// Runs `work` when its turn has come.
     public func inTurn<Value: Sendable>(_ work: () async throws(Failure) -> Value) async throws(Failure) -> Value {
         do {
             try await enter()

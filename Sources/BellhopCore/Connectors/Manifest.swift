@@ -30,7 +30,7 @@ public struct SourceManifest: Sendable, Hashable {
     public var connections: [String]
     /// Whether its tasks have labels in addition to values.
     public var labels: Ability
-    /// Whether it reports what is added to the journals of its tasks.
+    /// Whether it reports new entries in the journals of its tasks.
     public var journal: Ability
     public var settings: [Setting]
 

@@ -23,9 +23,9 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     public var revision: String
     /// The kind of action: `comment`, `webhook`, …
     public var action: String
-    /// The step's name in the rule, for people; nil without one.
+    /// The name that the rule gives the step, for people; nil if it gives none.
     public var name: String?
-    /// What the action does to tasks; nil for nothing.
+    /// What the action does to tasks; nil if it does nothing to them.
     public var effect: Effect?
     public var arguments: Arguments
     /// The task it is for, if any.
@@ -40,14 +40,14 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     public var retry: RetryPolicy
     /// The hop of the event it was made for.
     public var hop: Int
-    /// Deliveries of earlier steps of the same run that must be done first: it waits for each, and is given up if one of them is.
+    /// Deliveries of earlier steps of the same run that must be done first. If one of them is given up, so is this one.
     public var after: [ID]
     /// Its initial state.
     public var initial: InitialState
 
     /// What an action does to tasks.
     public enum Effect: String, Sendable, Hashable {
-        /// It writes to the delivery's task: it needs one, and a task's writes have a budget.
+        /// It writes to the delivery's task, so it needs one; a budget limits the writes to each task.
         case writes
         /// It creates a task, whose subject is the receipt's reference.
         case makes
@@ -85,14 +85,14 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     }
 }
 
-/// The position of a step in a rule's `do`: `0`, `2`, later `escalate.1.0`.
+/// The position of a step in a rule's `do`, counted from 0: `0`, `2`. A planned form for nested steps is `escalate.1.0`.
 public struct StepPath: Sendable, Hashable {
     public var text: String
     public init(_ text: String) { self.text = text }
     public init(index: Int) { text = String(index) }
 }
 
-/// The task of a delivery: enough to address it without reading anything.
+/// The task of a delivery, with all that is needed to address it without reading it again.
 public struct TaskReference: Sendable, Hashable {
     /// The source that showed it.
     public var source: String

@@ -2,7 +2,7 @@
 public enum Outcome: Sendable, Hashable {
     case delivered(Receipt)
     case failed(Failure)
-    /// The process ended, or lost its lease, before the attempt did: it may have been done.
+    /// The process ended, or lost its lease, during the attempt: the delivery may have been done.
     case interrupted
 }
 
@@ -10,7 +10,7 @@ public enum Outcome: Sendable, Hashable {
 public struct Receipt: Sendable, Hashable {
     /// One line for people, without secrets: `201, work note 7f3a…`.
     public var summary: String
-    /// Identifies what was created (a journal entry's id), so that no other delivery claims it.
+    /// The id of what was created, such as a journal entry, so that no other delivery takes it for its own.
     public var reference: String?
 
     public init(_ summary: String, reference: String? = nil) {
@@ -21,7 +21,7 @@ public struct Receipt: Sendable, Hashable {
 
 /// What an attempt needs to know of earlier ones.
 public struct Attempt: Sendable, Hashable {
-    /// 1 for the first.
+    /// Counted from 1.
     public var number: Int
     public var now: Timestamp
     /// When the first attempt started; nil for the first.
@@ -30,7 +30,7 @@ public struct Attempt: Sendable, Hashable {
     public var lastUncertain: Timestamp?
     /// References of receipts that other deliveries for the same task hold.
     public var claimed: Set<String>
-    /// A time that the store has no record of, as after a restore from a copy: the delivery may have been done then.
+    /// A period of which the store has no record, because it was restored from a copy: the delivery may have been done then.
     public var mayRepeat: Range<Timestamp>?
     /// The subjects of the tasks that the receiver's next deliveries write to, so that one request can check them all.
     public var upcoming: [String]

@@ -2,8 +2,8 @@ import Crypto
 
 /// The identity of something, derived from facts: the first 128 bits of their SHA-256 (FIPS 180-4) as 32 hexadecimal digits.
 ///
-/// Cryptographic, because texts from tickets are among the facts: nobody can craft a second fact with the same identity. Each fact goes in
-/// with its length, so that `("ab", "c")` and `("a", "bc")` differ.
+/// The hash is cryptographic, because facts contain texts from tickets: a text cannot be crafted to have the identity of another.
+/// The length of each fact is hashed too, so that `("ab", "c")` and `("a", "bc")` differ.
 enum Identity {
     static func of(_ facts: some Sequence<String>) -> String {
         var hash = SHA256()

@@ -16,12 +16,12 @@ extension JSON {
     /// Whether this is `null`.
     public var isNull: Bool { self == .null }
 
-    /// The truth value, when this is one.
+    /// The boolean, if this is one.
     public var asBool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The whole number, if this is one; a double without a fraction that fits counts.
+    /// The whole number, if this is one; also a double without a fraction, if it fits.
     public var asInt: Int64? {
         switch self {
         case .int(let value): value

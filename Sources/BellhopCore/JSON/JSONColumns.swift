@@ -29,7 +29,7 @@ public struct JSONColumns: Sendable {
         }
     }
 
-    /// The value of the name at this index in the object read last; nil if it has none.
+    /// The value of `names[place]` in the object read last; nil if the object lacks it.
     public subscript(place: Int) -> JSONTape.Node? { found[place] < 0 ? nil : JSONTape.Node(index: found[place]) }
 
     private mutating func column(of key: Int, _ tape: JSONTape, _ member: Int) -> Int {

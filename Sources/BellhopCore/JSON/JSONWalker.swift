@@ -1,6 +1,6 @@
 /// Receives the events of a walk through JSON, in text order.
 protocol JSONVisitor {
-    /// A string, a number or a literal; `range` is that of a string without its quotes.
+    /// A string, a number or a literal; the `range` of a string excludes its quotes.
     mutating func scalar(_ kind: JSONTape.Kind, _ range: Range<Int>, flag: Bool) throws(JSONError)
     /// A member's name: a range of the bytes, without its quotes.
     mutating func key(_ range: Range<Int>, hasEscapes: Bool, in bytes: Span<UInt8>) throws(JSONError)

@@ -1,4 +1,4 @@
-/// Writes values as JSON, and objects member by member, without building their values first.
+/// Writes values as JSON. An object can also be written member by member, without being built as a value first.
 ///
 /// It uses its own buffer, with room reserved once per text: an array's `append` would check uniqueness and capacity for each
 /// byte, which takes longer than writing.
@@ -67,7 +67,7 @@ public struct JSONWriter: ~Copyable {
         return start[count - 1] == UInt8(ascii: "{")
     }
 
-    /// Begins an object, whose members are each a name followed by a value.
+    /// Begins an object. Then write each member as a name and a value.
     public mutating func beginObject() { open(UInt8(ascii: "{")) }
 
     public mutating func name(_ name: String) {

@@ -13,7 +13,7 @@ public struct LineDiff: Sendable, Hashable {
 
     let lines: [Line]
 
-    /// The most pairs of lines compared; beyond it a changed range is shown as replaced as a whole.
+    /// The most pairs of lines compared. In a larger change, all old lines are shown as removed and all new ones as added.
     private static let mostPairs = 1 << 20
 
     public init(from before: String, to after: String) {
@@ -34,7 +34,7 @@ public struct LineDiff: Sendable, Hashable {
     /// Whether the texts are the same.
     public var isEmpty: Bool { lines.allSatisfy { $0.kind == .same } }
 
-    /// The difference in the format of `diff -u` with so many lines of context, cut after a number of bytes.
+    /// The difference in the format of `diff -u`, with `context` lines around each change, cut off after `limit` bytes.
     public func unified(context: Int = 3, limit: Int = 16 << 10) -> String {
         var text = ""
         var left = 0
@@ -51,7 +51,7 @@ public struct LineDiff: Sendable, Hashable {
         return text.last == "\n" ? String(text.dropLast()) : text
     }
 
-    /// Each range of changes with its context, its heading first.
+    /// Each group of changed lines with its context; the first line is its heading.
     private func hunks(_ context: Int) -> [[String]] {
         var ranges: [Range<Int>] = []
         for place in lines.indices where lines[place].kind != .same {
@@ -78,7 +78,7 @@ public struct LineDiff: Sendable, Hashable {
         place += 1
     }
 
-    /// The longest common subsequence of two ranges, plus the lines outside it.
+    /// The lines of both ranges: those of their longest common subsequence are the same, the others removed or added.
     private static func middle(_ old: [Substring], _ new: [Substring]) -> [Line] {
         let replaced = old.map { Line(kind: .removed, text: $0) } + new.map { Line(kind: .added, text: $0) }
         guard !old.isEmpty, !new.isEmpty, old.count * new.count <= mostPairs else { return replaced }

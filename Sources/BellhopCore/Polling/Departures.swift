@@ -2,7 +2,7 @@
 public struct Departures: Sendable, Hashable {
     /// Those that have left, as far as is known.
     public private(set) var gone: [TaskKey] = []
-    /// Those that stay known: they exist, their state is unknown, or they are asked for at a later poll.
+    /// Those that stay known: they exist, their state is unknown, or a later poll looks them up.
     public private(set) var kept: [TaskKey]
     /// How many exist according to their records.
     public private(set) var remaining = 0
@@ -11,8 +11,8 @@ public struct Departures: Sendable, Hashable {
     public private(set) var isUnproved = false
 
     /// - Parameters:
-    ///   - asked: those whose records were asked for.
-    ///   - waiting: those that are asked for at another poll.
+    ///   - asked: the tasks whose records this poll requested.
+    ///   - waiting: the tasks that a later poll looks up.
     ///   - isListEmpty: whether the list had no task at all. If one of its tasks still exists, the list is false, and only
     ///     records count.
     ///   - mayBeCut: whether the list may lack its end.

@@ -1,7 +1,7 @@
 /// A 128-bit hash of a content or a list of facts: equal fingerprints mean, for practical purposes, equal content.
 ///
 /// The seeds are fixed and the result is the same on every machine, so that fingerprints may be stored. It is fast, not
-/// cryptographic: it finds what changed, where a second look follows. What must not collide on purpose has an ``Identity``.
+/// cryptographic: it only shows what to look at more closely. Use ``Identity`` where collisions must not be made on purpose.
 public struct Fingerprint: Sendable, Hashable {
     public var high: UInt64
     public var low: UInt64

@@ -1,6 +1,6 @@
 /// A poll's result that is held back, with enough to recognize it if the next poll shows the same.
 public struct HeldResult: Sendable, Hashable {
-    /// Of the keys that were new and of those that were gone.
+    /// The fingerprint of the keys that were new and of those that were gone.
     public var fingerprint: Fingerprint
     /// How many tasks were known.
     public var known: Int

@@ -1,12 +1,12 @@
-/// What is stored of a task between polls: enough to see whether it has changed.
+/// The facts about a task that are kept between polls: enough to see whether it has changed.
 public struct KnownTask: Sendable, Hashable {
     // In this order a task takes 56 bytes.
     /// The task's identity in its source.
     public let key: TaskKey
     private var refreshedSecond: UInt32
-    /// Of the task's bytes in the last listing with it.
+    /// The fingerprint of the task's bytes in the last listing that had it.
     public var listed: Fingerprint
-    /// Of its details when last read; ``Fingerprint/zero`` if never.
+    /// The fingerprint of its details when last read; ``Fingerprint/zero`` if they never were.
     public var content: Fingerprint
 
     public init(key: TaskKey, listed: Fingerprint, content: Fingerprint = .zero, refreshed: Timestamp? = nil) {

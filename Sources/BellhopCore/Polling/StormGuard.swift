@@ -14,7 +14,7 @@ public struct StormGuard: Sendable, Hashable {
     /// False if nothing is held back (`storm: off`). A suddenly empty list is still read again.
     public var mayHold: Bool
 
-    /// A shorter list is accepted, however much of it changed.
+    /// The size from which a list can be held: a shorter one is accepted, however much of it changed.
     public var leastTasks: Int
 
     /// After this many different results in a row, the last is accepted, even if each differs a little from the one before: a
@@ -24,7 +24,7 @@ public struct StormGuard: Sendable, Hashable {
     /// How many tasks may change in the same fields at once: about the most that a person changes by hand.
     public var mostAlike: Int
 
-    /// When a second look at a doubtful result counts: most errors are over by then.
+    /// How long to wait before a second poll can confirm a doubtful result: most errors are over by then.
     public static let patience = Duration.seconds(300)
 
     public init(mayHold: Bool = true, leastTasks: Int = 20, mostPolls: Int = 5, mostAlike: Int = 100) {
@@ -36,8 +36,8 @@ public struct StormGuard: Sendable, Hashable {
 
     /// Decides on a comparison of the known tasks with `listing`.
     ///
-    /// A result is held if more than half of the known tasks are gone, or more than half of the listed ones are new, if these are
-    /// at least ``leastTasks``; for a partial listing, if more than half of the resulting tasks are new. It is accepted if the
+    /// A result is held if more than half of the known tasks are gone, or more than half of the listed ones are new, out of at
+    /// least ``leastTasks``; for a partial listing, if more than half of the resulting tasks are new. It is accepted if the
     /// previous poll was held with the same result, or if it is the last of ``mostPolls`` in a row.
     /// - Parameters:
     ///   - previous: the previous poll's held result, if any.
@@ -66,7 +66,7 @@ public struct StormGuard: Sendable, Hashable {
     /// An unproved empty list is held until another empty one follows at least ``patience`` later. Changes of more than
     /// ``mostAlike`` tasks in the same fields are held until the next poll shows at least as many in the same fields, or is the
     /// last of ``mostPolls`` in a row.
-    /// - Parameter result: what would be held.
+    /// - Parameter result: the result to hold, if the decision is to hold it.
     public func decide(
         _ departures: Departures, _ alike: AlikeChanges?, previous: HeldResult?, at now: Timestamp,
         result: @autoclosure () -> HeldResult
@@ -84,7 +84,7 @@ public struct StormGuard: Sendable, Hashable {
         return .hold(result)
     }
 
-    /// What stays held after an accepted list that lacks existing tasks; nil if these are few.
+    /// The result that stays held although its list was accepted, because many existing tasks are missing from it; otherwise nil.
     /// - Parameter listed: how many tasks the list had.
     public func stillHeld(of departures: Departures, listed: Int, previous: HeldResult?, at now: Timestamp) -> HeldResult? {
         let known = listed + departures.kept.count

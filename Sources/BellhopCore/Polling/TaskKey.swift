@@ -22,13 +22,13 @@ public struct TaskKey: Sendable {
         }
     }
 
-    /// The key of these digits of a body, if they are 32 lowercase hexadecimal ones.
+    /// The key that these bytes of a body spell; nil unless they are 32 lowercase hexadecimal digits.
     init?(digits bytes: Span<UInt8>, at offset: Int, count: Int) {
         guard let words = Hexadecimal.words(bytes, at: offset, count: count) else { return nil }
         storage = .digits(high: words.high, low: words.low)
     }
 
-    /// Whether it is 32 lowercase hexadecimal digits; makes no text.
+    /// Whether the key is 32 lowercase hexadecimal digits; found out without making its text.
     public var isDigits: Bool {
         switch storage {
         case .digits: true

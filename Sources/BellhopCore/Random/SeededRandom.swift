@@ -11,7 +11,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable, Hashable {
         return word ^ word >> 31
     }
 
-    /// True once in so many times.
+    /// True on average once in `count` calls.
     public mutating func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 
     /// Lowercase hexadecimal digits.

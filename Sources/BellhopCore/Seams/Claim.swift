@@ -14,9 +14,9 @@ public struct Claim: Sendable, Hashable {
 /// How many due deliveries of a receiver may be claimed at once.
 public struct Room: Sendable, Hashable {
     public var attempts: Int
-    /// For how many of the next deliveries a claim includes their tasks.
+    /// The number of next deliveries whose tasks a claim lists.
     public var upcoming: Int
-    /// How much longer than others an attempt may take, and its lease holds, because its requests wait for a rate.
+    /// How much longer than usual an attempt may take and its lease lasts, because its requests wait for a rate limit.
     public var patience: Duration
 
     public init(attempts: Int, upcoming: Int = 0, patience: Duration = .zero) {
@@ -38,13 +38,13 @@ public struct Claimed: Sendable, Hashable {
     }
 }
 
-/// An agent among those that may share a store.
+/// The name of an agent; several agents may share a store.
 public struct NodeID: Sendable, Hashable {
     public var name: String
 
     public init(_ name: String) { self.name = name }
 
-    /// The agent of a store that only one can open.
+    /// The name of the agent of a store that only one agent can open.
     public static let only = NodeID("only")
 }
 
@@ -67,11 +67,11 @@ public struct Finish: Sendable {
     public var lease: Lease
     public var at: Timestamp
     public var next: RetryPolicy.Next
-    /// True if the attempt may have reached the other side without proof either way.
+    /// True if the attempt may have reached the other side, and nothing proves that it did or did not.
     public var uncertain: Bool
-    /// If it was postponed: its receiver's rest.
+    /// The rest that the receiver asked for; nil unless the delivery was postponed.
     public var rest: ReceiverRest?
-    /// `delivery_dead`, if it died.
+    /// The event `delivery_dead`, if the delivery is dead now.
     public var events: [Event]
 
     public init(
@@ -115,7 +115,7 @@ public struct DeliveryRecord: Sendable, Hashable {
     public var finishedAt: Timestamp?
     public var receipt: Receipt?
     public var failure: Failure?
-    /// Its place in the store, in ascending order.
+    /// Its position in the store: newer deliveries have higher ones.
     public var place: Int64
 
     public init(

@@ -1,5 +1,5 @@
-/// What stopped a rule that came into question for an occasion: everything but a plain `when`, whose answer is computed again from
-/// the event.
+/// Why a rule that could have run for an occasion did not, or left out a step. A false `when` is not recorded: it can be
+/// evaluated again from the event.
 public struct DecisionRecord: Sendable, Hashable {
     public enum Verdict: String, Sendable, Hashable, CaseIterable {
         case conditionFailed = "condition_failed"
@@ -12,7 +12,7 @@ public struct DecisionRecord: Sendable, Hashable {
         /// The budget of a task stopped a step. The run and its other steps took place.
         case budget
 
-        /// Whether rules stop like this in their daily work. Such records are kept for a shorter time.
+        /// Whether rules often stop for this reason in normal operation. Such records are kept for a shorter time.
         public var isCommon: Bool { self == .throttled || self == .once }
         /// Whether it stopped the run, and not only a step.
         public var isOfRun: Bool { self != .stepFailed && self != .budget }
@@ -22,10 +22,10 @@ public struct DecisionRecord: Sendable, Hashable {
     public var verdict: Verdict
     public var occasion: Occasion.ID
     public var at: Timestamp
-    /// Counts the rule's records of this verdict: those of a routing from 1, which the store adds to those that it has. Numbers
-    /// that are missing were too many to keep.
+    /// The number of the record among the rule's records of this verdict. A routing counts from 1; the store adds the number of
+    /// its last record. A missing number is that of a record that was not kept, because there were too many.
     public var number: Int64
-    /// What explains it: the `error`, the `key` of `once`, the `last` run before a throttle's, the `step` and `task` of a budget.
+    /// The explanation: `error`; for `once` its `key`; for a throttle the `last` run before; for a budget the `step` and `task`.
     public var detail: JSON.Object
 
     /// The most records that are kept of one rule and verdict.
@@ -42,7 +42,7 @@ public struct DecisionRecord: Sendable, Hashable {
         self.detail = detail
     }
 
-    /// The error, if it was one.
+    /// The error, if an error stopped the rule or the step.
     public var error: String? { detail["error"]?.asString }
 }
 

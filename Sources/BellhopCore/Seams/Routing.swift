@@ -10,7 +10,7 @@ public struct Routing: Sendable {
     /// Events caused by routing itself (`schedule_due`, `delivery_dead` for a delivery that was created dead).
     public var events: [Event]
     public var tallies: [RuleTally]
-    /// What stopped rules: the latest of each rule and verdict.
+    /// Why rules stopped: the latest records of each rule and verdict.
     public var decisions: [DecisionRecord]
 
     public init(
@@ -29,7 +29,7 @@ public struct Routing: Sendable {
     }
 }
 
-/// What became of a routing.
+/// The result of storing a routing.
 public enum RouteResult: Sendable, Hashable {
     case stored
     /// Its events were routed before; nothing was stored.

@@ -4,7 +4,7 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
     public struct ID: Sendable, Hashable {
         public var rule: String
         public var kind: Kind
-        /// Tells the timers of one kind apart; empty where a rule has only one.
+        /// Distinguishes the timers of one kind; empty if a rule has only one of them.
         public var key: String
 
         public init(rule: String, kind: Kind, key: String = "") {
@@ -22,7 +22,7 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
 
     public var id: ID
     public var due: Timestamp
-    /// What deciding needs to know when it comes due.
+    /// The facts that are needed to decide the timer when it is due.
     public var payload: JSON.Object
 
     public init(_ id: ID, due: Timestamp, payload: JSON.Object = [:]) {

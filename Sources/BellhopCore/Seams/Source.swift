@@ -10,9 +10,9 @@ public protocol Source: Sendable {
     var hidesChanges: Bool { get }
     /// What its records are.
     var shows: RecordKind { get }
-    /// The connection that it reads from, as deliveries call it: what it asks of one, a rest, holds for both.
+    /// The connection that it reads from, by the name that deliveries use: a rest that it asks for applies to both.
     var receiver: String { get }
-    /// How many tasks that are not listed any more can be asked for in one poll. The others count as there until a later one.
+    /// How many tasks that are no longer listed one poll can look up. The others count as present until a later poll.
     var mostDepartures: Int { get }
 
     /// Learns the schema before rules are checked against it, and stores it for use offline.
@@ -21,7 +21,7 @@ public protocol Source: Sendable {
     /// - Parameter offline: true to use only what is stored.
     func prepare(offline: Bool) async
 
-    /// The current records, cheaply: keys and fingerprints. As much as its coverage says, or an error.
+    /// The keys and fingerprints of the current records, without their details. The answer says how much of the source it covers.
     func list(from lastPoll: LastPoll) async throws(Failure) -> Answer
 
     /// Reads the details that the comparison requires. Keys not in `listing` have left it: the result says why.
@@ -53,7 +53,7 @@ public struct Cursor: Sendable, Hashable {
 /// What the last stored poll of a source left.
 public struct LastPoll: Sendable {
     public var cursor: Cursor?
-    /// Of the last answer: one with the same fingerprint need not be scanned. Nil if the next one must be.
+    /// The fingerprint of the last answer: an answer with the same one need not be scanned. Nil if the next must be scanned.
     public var answer: Fingerprint?
     /// The tasks that were present.
     public var known: KnownTasks
@@ -71,7 +71,7 @@ public struct Answer: Sendable {
     public enum Coverage: Sendable, Hashable {
         /// Everything: a known task that is not in it has left.
         case whole
-        /// What is new or has changed, and perhaps more: no task has left because it is missing.
+        /// New and changed tasks, and perhaps others: a task that is missing has not necessarily left.
         case part
         /// Same as the last answer; it was not scanned, and the listing is empty.
         case same

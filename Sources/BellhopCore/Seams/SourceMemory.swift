@@ -1,6 +1,6 @@
 /// The stored state of a source's scope when the agent starts.
 public struct SourceMemory: Sendable {
-    /// Counts the committed polls: the next commit must find it unchanged.
+    /// The number of committed polls. A commit is refused if it has changed since the poll began.
     public var turn: Int64
     /// False until the first poll, the baseline, was committed.
     public var hasBaseline: Bool
@@ -76,7 +76,7 @@ public struct PollCommit: Sendable {
     public var at: Timestamp
     public var cursor: Cursor?
     public var answer: Fingerprint?
-    /// Tasks that are new, changed, back, or read again.
+    /// Tasks that are new, changed, returned, or read again.
     public var present: [PresentTask]
     public var removed: [RemovedTask]
     public var events: [Event]
@@ -100,9 +100,9 @@ public struct PollCommit: Sendable {
 
     public struct PresentTask: Sendable, Hashable {
         public var text: SnapshotText
-        /// Of the task's bytes in the listing.
+        /// The fingerprint of the task's bytes in the listing.
         public var listed: Fingerprint
-        /// Of the details' content.
+        /// The fingerprint of the task's details.
         public var content: Fingerprint
         public var generation: Int64
         /// When the details were read; nil if only the listing's own fields are known.
@@ -135,7 +135,7 @@ public struct PollCommit: Sendable {
 
 /// The result of committing a poll.
 public enum PollResult: Sendable, Hashable {
-    /// It is on disk; with the next turn's number. Existing events are not counted.
+    /// It is on disk. `turn` is the number for the next poll; `newEvents` excludes events that existed before.
     case committed(turn: Int64, newEvents: Int)
     /// Another poll of the same scope was committed first; nothing was stored.
     case superseded

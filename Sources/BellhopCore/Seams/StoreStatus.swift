@@ -43,7 +43,7 @@ public struct StoreStatus: Sendable, Hashable {
         }
     }
 
-    /// A receiver that was asked to be left alone for a while.
+    /// A receiver that asked for no requests for a while.
     public struct RestStatus: Sendable, Hashable {
         public var rest: ReceiverRest
         /// How many deliveries wait for it.
@@ -57,7 +57,7 @@ public struct StoreStatus: Sendable, Hashable {
 
     public var sources: [SourceStatus]
     public var rules: [RuleStatus]
-    /// The latest rest of each receiver that was asked for one, those that are over too.
+    /// The latest rest of each receiver that asked for one, including rests that are over.
     public var rests: [RestStatus]
     public var deliveries: [DeliveryState: Int]
     public var events: Int

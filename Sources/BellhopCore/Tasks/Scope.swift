@@ -1,4 +1,4 @@
-/// What a source's stored state belongs to: with another instance, user or query the source starts over.
+/// The four facts that a source's stored state belongs to: if one of them changes, the source starts over.
 public struct Scope: Sendable, Hashable {
     /// The instance's base address, lower case, without a trailing slash.
     public var instance: String
@@ -6,7 +6,7 @@ public struct Scope: Sendable, Hashable {
     public var user: String
     /// The kind of source as in bellhop.yaml: `table`, `rest`, …
     public var kind: String
-    /// The query in the source's canonical form; empty for a source without variants.
+    /// The query in the source's canonical form; empty for a source without a query.
     public var query: String
 
     public init(instance: String, user: String, kind: String, query: String = "") {

@@ -7,8 +7,8 @@ public struct SnapshotText: Sendable, Hashable {
     public let bytes: [UInt8]
     /// False for a task of which only the listing's own fields could be read: it has no class.
     public let isRead: Bool
-    /// Of the snapshot's whole content. Declared fields are in the order of their declaration: if that changes, tasks that are
-    /// read again are stored again, without an event.
+    /// The fingerprint of the whole content. Declared fields are in the order of their declaration: if that order changes, tasks
+    /// that are read again are stored again, without an event.
     public let fingerprint: Fingerprint
 
     public init(_ snapshot: Snapshot) {

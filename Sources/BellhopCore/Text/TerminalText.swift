@@ -1,8 +1,8 @@
 /// Makes text safe for a terminal: it displays exactly its content, without effects on its surroundings.
 ///
-/// The one place that says which characters those are. Whatever a command, a log or a diagnostic prints goes through it. A character that
-/// nobody can see is not shown, with one exception: joiners and variation selectors stay where they follow what is no ASCII, because
-/// emoji, Persian and Indic scripts are made of them; among Latin letters, digits and signs they have no use but to deceive.
+/// The only place that decides which characters are safe: all output of commands, logs and diagnostics goes through it.
+/// Invisible characters are replaced, with one exception: joiners and variation selectors stay after characters outside ASCII,
+/// because emoji, Persian and Indic scripts need them; among Latin letters, digits and signs they only serve to deceive.
 public enum TerminalText {
     /// What replaces a hidden character.
     public static let mark: Unicode.Scalar = "\u{FFFD}"
@@ -40,12 +40,12 @@ public enum TerminalText {
         return String(shown)
     }
 
-    /// A character as a text of JSON has it: `\u200b`, beyond the first plane as two.
+    /// A character as a JSON escape, such as `\u200b`; one beyond the first Unicode plane becomes two escapes.
     public static func jsonEscape(_ scalar: Unicode.Scalar) -> String {
         String(scalar).utf16.reduce(into: "") { $0 += "\\u" + String(0x10000 + UInt32($1), radix: 16).dropFirst() }
     }
 
-    /// Whether a character is shown as it is, behind the one before it.
+    /// Whether a character is shown unchanged after the character before it.
     static func isShown(_ scalar: Unicode.Scalar, after last: Unicode.Scalar?) -> Bool {
         if scalar.isASCII { return !scalar.isControl }
         if scalar.joins { return last.map { !$0.isASCII && $0 != mark } ?? false }
@@ -77,9 +77,9 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    /// Shows nothing by itself, and acts on a terminal, on the text around it, or on whoever reads it: C0, DEL, C1, the separators of lines
-    /// and paragraphs, all that turns the direction of text (`Bidi_Control` in Unicode), and all else that nobody can see
-    /// (`Default_Ignorable_Code_Point`, and the marks of annotations) but what ``joins``.
+    /// True for an invisible character that affects a terminal, the text around it or its reader: C0, DEL, C1, the line and
+    /// paragraph separators, marks that change the direction of text (`Bidi_Control` in Unicode), and all other invisible ones
+    /// (`Default_Ignorable_Code_Point`, and the annotation marks), except those for which ``joins`` is true.
     public var isControl: Bool {
         if turnsText { return true }
         if value < 0xad { return false }

@@ -19,7 +19,7 @@ public struct Backoff: Sendable, Hashable {
         self.cap = cap
     }
 
-    /// The longest wait after so many failed attempts, counted from 1.
+    /// The longest wait after this attempt has failed; the first attempt is 1.
     public func ceiling(attempt: Int) -> Duration {
         let limit = Double(max(cap.wholeMicroseconds, 0))
         var micros = min(Double(max(base.wholeMicroseconds, 0)), limit)
@@ -34,7 +34,7 @@ public struct Backoff: Sendable, Hashable {
         return .microseconds(Int64(exactly: min(micros, limit).rounded()) ?? cap.wholeMicroseconds)
     }
 
-    /// The wait after so many failed attempts, counted from 1.
+    /// The wait after this attempt has failed; the first attempt is 1.
     /// - Parameter jitter: the fraction of the ceiling; a number from 0 up to 1, drawn by the caller.
     public func delay(attempt: Int, jitter: Double) -> Duration {
         let share = min(max(jitter, 0), 1)

@@ -19,7 +19,7 @@ public struct CivilDate: Sendable, Hashable, Comparable {
         self.day = day
     }
 
-    /// The day so many days after 1970-01-01, clamped to the supported years.
+    /// The day this many days after 1970-01-01, clamped to the supported years.
     public init(daysSinceEpoch days: Int) {
         // Counted from 0000-03-01, so that the leap day is the last of its year. 400 years have 146,097 days.
         let shifted = min(max(days, Self.firstDay), Self.lastDay) + 719_468
@@ -46,7 +46,7 @@ public struct CivilDate: Sendable, Hashable, Comparable {
         Weekday(daysSinceEpoch: daysSinceEpoch)
     }
 
-    /// The day so many days later.
+    /// The day this many days later.
     public func adding(days: Int) -> CivilDate {
         let (sum, overflow) = daysSinceEpoch.addingReportingOverflow(days)
         return CivilDate(daysSinceEpoch: overflow ? (days < 0 ? .min : .max) : sum)

@@ -18,7 +18,7 @@ public struct CivilDateTime: Sendable, Hashable, Comparable {
         self.secondOfDay = min(max(secondOfDay, 0), 86_399)
     }
 
-    /// The date and time so many seconds after 1970-01-01 00:00:00.
+    /// The date and time this many seconds after 1970-01-01 00:00:00.
     public init(secondsSinceEpoch seconds: Int64) {
         let (days, rest) = seconds.flooredDivision(by: 86_400)
         date = CivilDate(daysSinceEpoch: Int(days))

@@ -1,7 +1,7 @@
-/// Measures how much time the agent has actually lived through, so that setting the clock forward, or months without running, age
-/// nothing: what is deleted after thirty days was available for thirty days.
+/// Measures how much time the agent has actually run ("lived"). Neither setting the clock forward nor months without running make
+/// stored data older: data that is deleted after thirty days was available for thirty days.
 ///
-/// It records where the clock advanced more than time did. Setting the clock back is ignored: things are then kept longer.
+/// It records where the clock advanced more than time did. Setting the clock back is ignored: data is then kept longer.
 public struct LivedTime: Sendable, Hashable {
     /// The clock reached `end` after advancing `by` more than time did.
     struct Skip: Sendable, Hashable {

@@ -1,6 +1,6 @@
 /// Reads digits and letters at fixed positions of a text's bytes.
 enum TimeReader {
-    /// The number of so many digits at a position; nil if they are not all digits or the text ends before.
+    /// The number with this many digits at a position; nil if they are not all digits or the text ends before.
     static func number(_ bytes: Span<UInt8>, at start: Int, digits: Int) -> Int? {
         guard start >= 0, digits > 0, start + digits <= bytes.count else { return nil }
         var value = 0
@@ -12,7 +12,7 @@ enum TimeReader {
         return value
     }
 
-    /// The number in a text of only so many digits; nil for any other text.
+    /// The number in a text that consists of this many digits; nil for any other text.
     static func number(_ text: String, digits: ClosedRange<Int>) -> Int? {
         let bytes = text.utf8Span.span
         return digits.contains(bytes.count) ? number(bytes, at: 0, digits: bytes.count) : nil

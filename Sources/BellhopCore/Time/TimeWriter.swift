@@ -18,7 +18,7 @@ struct TimeWriter {
         count += 1
     }
 
-    /// A number of zero or more with at least so many digits.
+    /// Writes a number that is not negative with at least this many digits.
     mutating func number(_ value: Int, digits: Int) {
         if digits == 2, value < 100 {
             append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: value / 10))

@@ -62,8 +62,8 @@ extension Timestamp {
 
     /// The moment in RFC 3339 at an offset from UTC in seconds, with a fraction only if there is one.
     ///
-    /// The offset is written in whole minutes, `Z` if zero; an odd one (as in local mean times) is rounded, and the time with it,
-    /// so that the text means the same moment.
+    /// The offset is written in whole minutes, `Z` if zero. An offset with seconds (as in local mean times) is rounded, and the
+    /// local time is shifted with it, so that the text means the same moment.
     func rfc3339(offset: Int) -> String {
         let minutes = (offset + (offset < 0 ? -30 : 30)) / 60
         let civil = CivilDateTime(secondsSinceEpoch: seconds + Int64(minutes) * 60)

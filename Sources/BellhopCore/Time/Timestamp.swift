@@ -5,12 +5,12 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     /// Microseconds since 1970-01-01T00:00:00Z; negative before.
     public var microseconds: Int64
 
-    /// The moment so many microseconds after 1970-01-01T00:00:00Z.
+    /// The moment this many microseconds after 1970-01-01T00:00:00Z.
     public init(microseconds: Int64) {
         self.microseconds = microseconds
     }
 
-    /// The moment so many seconds after 1970-01-01T00:00:00Z, at most ``distantFuture``, at least ``distantPast``.
+    /// The moment this many seconds after 1970-01-01T00:00:00Z, at most ``distantFuture``, at least ``distantPast``.
     public init(seconds: Int64) {
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000)
         microseconds = overflow ? (seconds < 0 ? .min : .max) : product
