@@ -1,10 +1,10 @@
 public import BellhopCore
 import Synchronization
 
-/// Wakes those who wait for work or news: others ring when there may be some. Many may ring, and many may wait.
+/// Wakes the loops that wait on it; it is rung when there may be work or news for them. Many may ring, and many may wait.
 ///
-/// A ring between looking and waiting is not missed: rings are counted, and a wait ends at once if there was one since the count that the
-/// waiter saw. A class over a mutex, because ringers and waiters share it.
+/// A ring between looking and waiting is not missed: rings are counted, and a wait ends at once if the count is higher than the
+/// one that the waiter saw. A class over a mutex, because ringers and waiters share it.
 public final class Bell: Sendable {
     private struct State {
         var rings: UInt64 = 0

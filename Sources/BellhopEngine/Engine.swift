@@ -92,7 +92,7 @@ public struct Engine: Service {
     /// Lets a source learn its fields, which may take as long as its system needs to answer; nothing else waits for it.
     private func prepare(_ source: any Source) async {
         let known = source.schema
-        // A connection that rests is not asked for fields either. A store that fails is reported by the loops.
+        // A resting connection gets no request for fields either. A failure of the store is reported by the loops.
         try? await surroundings.rests.restore(from: surroundings.store)
         while let until = surroundings.rests.until(source.receiver, at: surroundings.clock.now) {
             do { try await surroundings.clock.sleep(for: until - surroundings.clock.now) } catch { return }

@@ -53,8 +53,8 @@ public struct Maintenance: Sendable {
         }
     }
 
-    /// Recovers attempts whose lease ran out without an outcome; none of those in flight, even if the clock has jumped past their
-    /// leases.
+    /// Recovers attempts whose lease ran out without an outcome. Attempts in flight are left alone, even if the clock has jumped
+    /// past their leases.
     public func rescue() async throws(StoreError) {
         let now = surroundings.clock.now
         let moment = firstLeaseEnd().map { min(now, Timestamp(microseconds: $0.microseconds - 1)) } ?? now
@@ -64,7 +64,7 @@ public struct Maintenance: Sendable {
         surroundings.bells.dispatcher.ring()
     }
 
-    /// Deletes data that is too old, measured by the time lived through.
+    /// Deletes data that is too old, in time that the agent has lived through (``LivedTime``).
     public func prune() async throws(StoreError) { try await prune(try await recalled()) }
 
     private func prune(_ lived: LivedTime) async throws(StoreError) {
@@ -72,7 +72,7 @@ public struct Maintenance: Sendable {
         if rows > 0 { surroundings.signals.emit(.pruned(rows: rows)) }
     }
 
-    /// The recorded time lived through, up to now.
+    /// The stored ``LivedTime``, advanced to now.
     private func recalled() async throws(StoreError) -> LivedTime {
         let now = surroundings.clock.now
         do {

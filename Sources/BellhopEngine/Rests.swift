@@ -1,7 +1,7 @@
 import BellhopCore
 import Synchronization
 
-/// Which connections asked for no requests before a moment (429, or 503 with a time): recorded and obeyed by polls and
+/// Which connections asked not to be called before a moment (429, or 503 with a time): recorded and obeyed by polls and
 /// deliveries.
 ///
 /// A class over a mutex, because all pollers and the dispatcher share it.

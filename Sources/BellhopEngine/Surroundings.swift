@@ -3,7 +3,7 @@ public import BellhopCore
 /// What every loop of the engine needs from outside: store, clock, bells, signals.
 public struct Surroundings: Sendable {
     public var store: any Store
-    /// This agent among those that share the store.
+    /// The name of this agent; several agents may share the store.
     public var node: NodeID
     public var clock: any AgentClock
     public var bells: Bells

@@ -146,7 +146,7 @@ public struct Dispatcher: Sendable {
         var took: Duration
     }
 
-    /// Performs what was claimed together; returns when the last is written down.
+    /// Performs the deliveries of one claim; returns when the last outcome is stored.
     private func attempt(_ claims: [Claim]) async {
         await withDiscardingTaskGroup { group in
             // Those whose leases end together began together, and share one time limit.
@@ -156,7 +156,7 @@ public struct Dispatcher: Sendable {
 
     private func perform(_ claims: [Claim]) async {
         let clock = surroundings.clock
-        // A lease holds longer than its attempt by a margin, in which the end is written down.
+        // A lease lasts longer than its attempt may take, so that the outcome can still be stored.
         let limit = claims.first.map { $0.lease.until - $0.attempt.now - (limits.lease - limits.attempt) } ?? limits.attempt
         await withDiscardingTaskGroup { keeping in
             await withTaskGroup(of: Ended?.self) { performing in
@@ -240,7 +240,7 @@ public struct Dispatcher: Sendable {
         }
     }
 
-    /// Attempts beyond the policy's that the end of the process may interrupt before a delivery is held.
+    /// How many attempts beyond the policy's may be interrupted by the end of the process before the delivery is held.
     private static let mostUnended = 2
 
     private func finish(_ claim: Claim, _ outcome: Outcome, _ rest: ReceiverRest?) -> Finish {
@@ -288,7 +288,7 @@ public struct Dispatcher: Sendable {
 }
 
 extension Outcome {
-    /// True if the other side may have done it unknown to us.
+    /// True if the other side may have done it although no proof of that reached us.
     var isUncertain: Bool {
         switch self {
         case .delivered: false

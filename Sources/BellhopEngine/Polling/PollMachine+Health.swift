@@ -72,7 +72,7 @@ extension PollMachine {
     /// the fields that changed in many tasks are known.
     mutating func hold(_ held: HeldResult, at moment: Moment) -> Step {
         let before = memory.health
-        // Nothing was taken from it, so the latest success is unchanged.
+        // The result was not used, so the latest success is unchanged.
         let health = SourceHealth(lastSuccess: before.lastSuccess, held: held, emptyBaseline: before.emptyBaseline)
         var events: [Event] = []
         if before.held == nil || !held.fields.isEmpty && before.held?.fields.isEmpty == true {

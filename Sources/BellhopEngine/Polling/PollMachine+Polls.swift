@@ -38,7 +38,7 @@ extension PollMachine {
         var comments: [TaskComment]
     }
 
-    /// A poll whose meaning is known.
+    /// A poll whose commit is decided.
     struct DecidedPoll: Sendable {
         var commit: PollCommit
         var read: [ReadTask]

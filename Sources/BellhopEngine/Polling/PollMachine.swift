@@ -7,19 +7,19 @@ import BellhopCore
 struct PollMachine: Sendable {
     /// What a poll does next.
     enum Step: Sendable {
-        /// Read what is stored of the source.
+        /// Read the source's stored state.
         case open
         case list(LastPoll)
         case details(of: [TaskKey], in: Listing)
         case recall(Recall)
         /// T1.
         case commit(PollCommit)
-        /// Store how polls are going, with the events about it, and the rest that the source asked for.
+        /// Store the source's health, the events about it, and the rest that the source asked for.
         case store(SourceHealth, [Event], rest: RequestedRest?)
         case end(PollOutcome)
     }
 
-    /// What came of a step.
+    /// The result of a step.
     enum Result: Sendable {
         case opened(SourceMemory)
         case listed(Answer)
@@ -31,23 +31,23 @@ struct PollMachine: Sendable {
         case failed(Failure)
     }
 
-    /// When a result came, and what else decisions need from outside.
+    /// When a result arrived, and the other facts that decisions need from outside.
     struct Moment: Sendable {
         var now: Timestamp
         /// How long the poll has taken.
         var took = Duration.zero
         /// From 0 up to 1; spreads the waits after failures.
         var jitter = 0.5
-        /// Why nothing may be requested; nil if the source's connection does not rest.
+        /// The rest during which nothing may be requested; nil if the source's connection does not rest.
         var rest: ReceiverRest?
     }
 
     /// What to read from the store about the tasks of a poll.
     struct Recall: Sendable, Hashable {
-        /// The tasks to read, and those whose latest writes by our rules matter, from `since` on.
+        /// The tasks to read, each with the latest write to it by our rules from `since` on.
         var keys: [TaskKey] = []
         var since = Timestamp.distantPast
-        /// The event subjects whose comments by our rules matter, from `commentsSince` on.
+        /// The event subjects for which to read the comments by our rules from `commentsSince` on.
         var commented: [String] = []
         var commentsSince = Timestamp.distantPast
 
@@ -77,10 +77,10 @@ struct PollMachine: Sendable {
         case storing(SourceHealth, PollOutcome, [Signal])
     }
 
-    /// Only what it declares is read here; ``Poller`` asks it.
+    /// The machine reads only its declared properties; ``Poller`` sends it requests.
     let source: any Source
     let plan: PollPlan
-    /// What is stored, while `isOpen`.
+    /// The stored state of the source, valid while `isOpen`.
     var memory = SourceMemory(known: KnownTasks())
     /// False until the store was read, and again when it may have changed without this machine.
     private(set) var isOpen = false
@@ -88,12 +88,12 @@ struct PollMachine: Sendable {
     /// When to poll again after a poll that failed or was skipped; nil for the regular time.
     var retryAt: Timestamp?
     private var wasBusy = true
-    /// The latest success that is stored.
+    /// The time of the latest successful poll in the store.
     private var storedSuccess: Timestamp?
     /// How many polls asked for a portion of the unlisted tasks.
     private var portions = 0
     private var notices = NoticeFilter()
-    /// What there is to report, oldest first.
+    /// The signals that are not emitted yet, oldest first.
     private var signals: [Signal] = []
 
     init(_ source: any Source, plan: PollPlan) {
@@ -139,8 +139,8 @@ struct PollMachine: Sendable {
         }
     }
 
-    /// The store failed during a poll, so what is stored is unknown. Polling waits as long as usual, unless the source has not
-    /// been opened yet.
+    /// Call this when the store failed during a poll: the stored state is then unknown. The next poll takes place at the regular
+    /// time, or after a short pause if the source has not been opened yet.
     mutating func forget(at now: Timestamp) {
         retryAt = isOpen ? nil : now + Surroundings.storePause
         isOpen = false
@@ -152,7 +152,7 @@ struct PollMachine: Sendable {
         if let retryAt { return retryAt }
         let regular = regular(after: started, isBusy: wasBusy, jitter: jitter)
         guard isOpen else { return regular }
-        // A doubtful list is verified before the cadence would: one that is held, or a first one that was empty.
+        // A doubtful list (one that is held, or an empty first one) is verified earlier than the cadence says.
         let doubtful = [memory.health.held?.since, memory.health.emptyBaseline?.since].compactMap(\.self)
         return doubtful.map { $0 + StormGuard.patience }.filter { $0 > started }.reduce(regular, min)
     }
@@ -161,7 +161,7 @@ struct PollMachine: Sendable {
         plan.cadence.next(after: started, busy: isBusy, jitter: jitter) ?? started + .days(1)
     }
 
-    /// The health with a success that the store does not have yet, if the stored one is older than this.
+    /// The health to store, if the stored success is out of date by at least this age; otherwise nil.
     func unstoredSuccess(olderThan age: Duration) -> SourceHealth? {
         guard isOpen, let success = memory.health.lastSuccess, success > storedSuccess ?? .distantPast,
             storedSuccess.map({ success - $0 >= age }) ?? (age == .zero)
@@ -216,7 +216,7 @@ struct PollMachine: Sendable {
 /// Lets each notice pass once while it stays the same apart from its numbers.
 private struct NoticeFilter: Sendable {
     private var details: String?
-    /// Those about lists since the last whole one: a partial listing that omits a notice does not retract it.
+    /// The notices about lists since the last whole one: a partial listing that omits a notice does not retract it.
     private var lists: Set<String> = []
 
     mutating func new(_ notice: String?) -> String? {

@@ -26,9 +26,9 @@ public struct PollPlan: Sendable {
     }
 }
 
-/// When to read the details of a task again that looks unchanged in the listing.
+/// When to read again the details of a task that looks unchanged in the listing.
 public struct RefreshPolicy: Sendable, Hashable {
-    /// The longest time between two readings; nil: every poll for up to `small` tasks, else `large`.
+    /// The longest time between two readings. If nil: every poll if there are at most `small` tasks, otherwise `large`.
     public var interval: Duration?
     public var small: Int
     public var large: Duration

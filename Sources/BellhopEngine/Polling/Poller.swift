@@ -8,7 +8,7 @@ public struct Poller: Sendable {
     /// Rung to poll now.
     private let bell: Bell
     private var machine: PollMachine
-    /// How often to store a success on its own: most polls find nothing and write nothing.
+    /// How often to store the time of a success when there is nothing else to store, as after most polls.
     private static let successInterval = Duration.seconds(600)
     /// How long to sleep before checking whether the clock was set.
     private static let stride = Duration.seconds(30)
@@ -29,7 +29,7 @@ public struct Poller: Sendable {
             do throws(StoreError) {
                 _ = try await pollOnce()
             } catch {
-                surroundings.signals.emit(.storeFailed(doing: "keeping a poll of \(source.name)", error))
+                surroundings.signals.emit(.storeFailed(doing: "storing a poll of \(source.name)", error))
             }
             if isFirst { polled() }
             isFirst = false
@@ -72,7 +72,7 @@ public struct Poller: Sendable {
             return nil
         }
         if let error {
-            surroundings.signals.emit(.storeFailed(doing: "keeping when \(source.name) was polled", error))
+            surroundings.signals.emit(.storeFailed(doing: "storing the time of the last poll of \(source.name)", error))
         } else {
             machine.storedSuccess(of: health)
         }

@@ -3,10 +3,10 @@ import BellhopCore
 /// A task as one poll read it.
 struct ReadTask: Sendable {
     var key: TaskKey
-    /// Of the task's entry in the listing.
+    /// The fingerprint of the task's entry in the listing.
     var listed: Fingerprint
     var text: SnapshotText
-    /// Of the whole snapshot.
+    /// The fingerprint of the whole snapshot.
     var content: Fingerprint
     /// True if it equals what is stored, so that no row need be written.
     var isAsStored: Bool
@@ -56,7 +56,7 @@ struct TasksToRead: Sendable {
         keys += stale.filter { !others.contains($0) }
     }
 
-    /// The tasks as these details have them, without those that are missing there: they left between the two requests.
+    /// The tasks as the details show them. A task that is missing there left between the two requests, and is omitted.
     func read(_ details: Details, known: KnownTasks) -> [ReadTask] {
         var read: [ReadTask] = []
         read.reserveCapacity(keys.count)
@@ -86,7 +86,7 @@ extension KnownTasks {
         }
     }
 
-    /// The clock was set back to this moment: details read after it count as never read.
+    /// Call this when the clock was set back to a moment: details read after that moment count as never read.
     mutating func age(readAfter moment: Timestamp) {
         for task in self where (task.refreshed ?? .distantPast) > moment {
             var task = task

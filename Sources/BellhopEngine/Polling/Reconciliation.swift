@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What a whole, valid poll means: the rows to store and the events to emit. Decided without requests.
+/// The consequences of a whole, valid poll: the rows to store and the events to emit. Decided without requests.
 struct Reconciliation {
     var present: [PollCommit.PresentTask] = []
     var removed: [PollCommit.RemovedTask] = []
@@ -14,7 +14,7 @@ struct Reconciliation {
         var now: Timestamp
         /// False for the first poll ever.
         var hasBaseline: Bool
-        /// Fields whose changes mean nothing.
+        /// Fields whose changes cause no events.
         var bookkeeping: Set<String> = []
         /// True if the tasks of the first poll cause events too.
         var emitsInitial: Bool
@@ -29,7 +29,7 @@ struct Reconciliation {
         var writes: [String: Int]
         /// New journal entries of known tasks, oldest first.
         var comments: [TaskComment] = []
-        /// Our own comments that these may be, by event subject.
+        /// Our own comments by event subject, to recognize them among `comments`.
         var written: [String: [WrittenComment]] = [:]
     }
 

@@ -17,7 +17,7 @@ public final class InitialPolls: Sendable {
         surroundings.bells.timers.ring()
     }
 
-    /// Whether one of these has not been polled yet.
+    /// Whether at least one of these scopes has not been polled yet.
     func isMissing(_ scopes: some Sequence<Scope.ID>) -> Bool {
         missing.withLock { missing in scopes.contains { missing.contains($0) } }
     }

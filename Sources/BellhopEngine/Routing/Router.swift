@@ -47,7 +47,7 @@ public struct Router: Sendable {
         return routed
     }
 
-    /// Routes these events, or only the first if they cause much; returns how many.
+    /// Routes these events, or only the first ones if all of them cause too much for one transaction; returns how many.
     private func route(_ events: [StoredEvent], by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
         let started = ContinuousClock.now
         let matches = shelved.book.match(events, since: shelved.since)
@@ -63,7 +63,7 @@ public struct Router: Sendable {
 }
 
 extension Surroundings {
-    /// How often a batch is decided when the state of its rules changes meanwhile.
+    /// The most times that one batch is decided if the state of its rules keeps changing meanwhile.
     private static let mostDecisions = 5
 
     /// Loads what a batch needs, decides it, and stores the result (T2); decides it again if the state of its rules has changed

@@ -1,7 +1,7 @@
 public import BellhopCore
 import BellhopRules
 
-/// Decides what the timers of rules cause when they are due, and after a start those that were missed.
+/// Fires the rules' timers when they are due; after a start, also those that became due while the agent was not running.
 public struct TimerLoop: Sendable {
     private let surroundings: Surroundings
     private let shelf: RuleShelf
@@ -33,7 +33,8 @@ public struct TimerLoop: Sendable {
         }
     }
 
-    /// A due timer that could not fire yet waits for the bell of its installation or of a first poll, or a moment at most.
+    /// When to look again. A due timer that could not fire yet is tried again in a second, or once its rule is installed or a
+    /// first poll has ended, for which the bell rings.
     private func nextLook(_ due: Timestamp) -> Timestamp {
         let now = surroundings.clock.now
         return due > now ? due : now + .seconds(1)

@@ -59,8 +59,8 @@ final class UnstoredEvents: Sendable {
 }
 
 extension Surroundings {
-    /// Stores the waiting events and then these, all or none, and reports them. A successful login wakes the deliveries that wait for
-    /// its connection.
+    /// Stores the waiting events and then these, either all or none of them, and reports them. A successful login wakes the
+    /// deliveries that wait for its connection.
     func storeEvents(_ new: [Event] = []) async throws(StoreError) {
         let waiting = unstored.take()
         let events = waiting + new
@@ -79,7 +79,7 @@ extension Surroundings {
                 try await store.wake(receiver: event.source, at: clock.now)
             } catch {
                 // They wake by themselves a little later.
-                signals.emit(.storeFailed(doing: "waking what rests on \(event.source)", error))
+                signals.emit(.storeFailed(doing: "waking the deliveries that wait for \(event.source)", error))
             }
             bells.dispatcher.ring()
         }

@@ -19,7 +19,7 @@ public enum Signal: Sendable {
     case shadowed(Delivery)
     case delivered(Delivery, Receipt, attempt: Int, took: Duration)
     case retrying(Delivery, Failure, attempt: Int, at: Timestamp)
-    /// The receiver accepts nothing for now; `isNewRest` for the first of those refused at a time.
+    /// The receiver accepts nothing for now; `isNewRest` is true only for the first delivery that met this rest.
     case postponed(Delivery, Failure, until: Timestamp, isNewRest: Bool)
     case dead(Delivery, Failure)
     case held(Delivery, Failure)
