@@ -1,7 +1,7 @@
 import BellhopCore
 import Synchronization
 
-/// The store in a SQLite file, in write-ahead mode with every commit on disk before it is answered.
+/// The store in a SQLite file, in write-ahead mode; every commit is on disk before the caller continues.
 ///
 /// A class, because it owns unique things: the connections, the queue of writers and the lock on the file. One connection writes,
 /// in transactions that callers share; a few others read beside it.
@@ -15,7 +15,7 @@ final class SQLiteStore: Sendable {
     private let faults: StatementFaults?
     /// The file that was opened; nil for a store in memory.
     private let file: StoreFile.Identity?
-    /// The scopes that this process polls, however far its clock jumps.
+    /// The scopes that this process polls; they are not pruned, however far its clock jumps.
     let opened = Mutex<Set<Scope.ID>>([])
 
     private init(
@@ -45,7 +45,7 @@ final class SQLiteStore: Sendable {
                 if case .older(let version) = state, version > 0 { try migrator.copy(database, at: path, version: version) }
             }
             let database = try Database(path: path, .writing)
-            // With less than FULL a commit may be lost when the power goes.
+            // With less than FULL a commit may be lost when the power fails.
             try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216")
             let log = WriteAheadLog()
             log.watch(database)
@@ -90,12 +90,12 @@ final class SQLiteStore: Sendable {
 
     // Access.
 
-    /// Runs work in a transaction of the writer; on disk when this returns.
+    /// Runs work in a transaction of the writer; its changes are on disk when this returns.
     func write<Value: Sendable>(_ work: @escaping @Sendable (Session) throws -> Value) async throws(StoreError) -> Value {
         try get(try await attempt(work))
     }
 
-    /// The same, with the error of the work itself.
+    /// The same, but returns an error of the work as the work threw it.
     func attempt<Value: Sendable>(
         _ work: @escaping @Sendable (Session) throws -> Value
     ) async throws(StoreError) -> Result<Value, any Error> {

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The part of a delivery that is not searched by, as one versioned JSON text.
+/// The members of a delivery that no query searches, as one versioned JSON text.
 struct DeliveryBody: Hashable {
     var revision: String
     var name: String?

@@ -34,7 +34,7 @@ enum EventFitting {
         return .object(object)
     }
 
-    /// What replaces `count` bytes.
+    /// The text that replaces `count` bytes.
     private static func mark(_ count: Int) -> String { "… [cut, \(count) bytes]" }
 
     private static let longestMark = 40

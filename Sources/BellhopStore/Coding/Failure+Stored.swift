@@ -19,8 +19,8 @@ extension Failure {
         return .object(object)
     }
 
-    /// A failure is only shown, so it is read whatever another version wrote: an unknown reason as `refused`, an unknown remedy as
-    /// giving up.
+    /// A failure is only shown, so what another version wrote is always read: an unknown reason as `refused`, an unknown remedy
+    /// as giving up.
     init(stored json: JSON) {
         let after = json["after"]?.asInt.map(Duration.microseconds)
         let remedy: Remedy =

@@ -12,7 +12,7 @@ extension SourceHealth {
         return .object(object)
     }
 
-    /// A missing or unreadable member is as if there were nothing to record: polling finds it out again.
+    /// A missing or unreadable member counts as never recorded: the next polls find it out again.
     init(stored json: JSON) {
         func time(_ name: String) -> Timestamp? { json[name]?.asInt.map(Timestamp.init(microseconds:)) }
         self.init(

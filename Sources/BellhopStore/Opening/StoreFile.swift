@@ -55,7 +55,7 @@ enum StoreFile {
                 .cannotOpen,
                 "The store \(path) cannot be opened (\(words(code))): let this user read and write it and its folder.")
         case EISDIR:
-            return StoreError(.cannotOpen, "The store \(path) is a folder: `store` names a file.")
+            return StoreError(.cannotOpen, "The store \(path) is a folder: `store` must name a file.")
         case ENOSPC, EDQUOT:
             return StoreError(.full, "The disk for the store \(path) is full: make room.")
         default:
@@ -68,7 +68,7 @@ enum StoreFile {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Whether the disk has no room for anything useful.
+    /// Whether the disk is too full for anything useful.
     static func isOnFullDisk(_ path: String) -> Bool {
         var facts = statvfs()
         return statvfs(folder(of: path), &facts) == 0 && UInt64(facts.f_bavail) * UInt64(facts.f_frsize) < 65536

@@ -6,8 +6,8 @@ extension SQL {
             ON CONFLICT (id) DO NOTHING
             """
 
-        /// Marks the events of a run of sequences, which one writer's transaction fills without gaps. (PostgreSQL's sequences have
-        /// gaps and other writers' rows between them: there each insert marks its own row.)
+        /// Marks the events in a range of sequences. A transaction of SQLite's one writer fills such a range without gaps.
+        /// (PostgreSQL's sequences have gaps, and rows of other writers between them: there each insert must mark its own row.)
         static let markUnrouted = """
             WITH RECURSIVE place (sequence) AS (
                 VALUES (:first) UNION ALL SELECT sequence + 1 FROM place WHERE sequence < :last
@@ -28,7 +28,7 @@ extension SQL {
     enum State {
         static let read = "SELECT element, value FROM rule_state WHERE rule = :rule AND kind = :kind AND key = :key"
 
-        /// Unless `:any`, changes no existing row.
+        /// Changes an existing row only if `:any` is true.
         static let set = """
             INSERT INTO rule_state (rule, kind, key, element, value, expires)
             VALUES (:rule, :kind, :key, :element, :value, :expires)
@@ -60,7 +60,7 @@ extension SQL {
             VALUES (:name, :revision, :place, :since, :schedule, :off)
             """
 
-        /// The error of a rule's last run says nothing of one that is turned off.
+        /// Turning a rule off removes the error of its last run.
         static let update = """
             UPDATE rule SET
                 revision = :revision, place = :place, schedule = :schedule, is_off = :off, last_error = iif(:off, NULL, last_error)
@@ -92,7 +92,7 @@ extension SQL {
             SELECT rule, kind, key, due, payload FROM timer WHERE rule = :rule AND kind = :kind AND key = :key
             """
 
-        /// A timer that is set again gets a new id. A rule that was removed meanwhile sets none. (PostgreSQL: DELETE, then INSERT.)
+        /// A timer that is set again gets a new id. A removed rule gets no timer. (PostgreSQL: DELETE, then INSERT.)
         static let set = """
             INSERT OR REPLACE INTO timer (rule, kind, key, due, payload)
             SELECT :rule, :kind, :key, :due, :payload WHERE EXISTS (SELECT 1 FROM rule WHERE name = :rule)

@@ -18,13 +18,13 @@ extension SQL {
             SELECT min(receiver) FROM delivery WHERE state = 'available' AND state <> 'done' AND head = 1
             """
 
-        /// The next such receiver. Going from receiver to receiver makes skipping a busy one cheap, however much waits for it.
+        /// The next such receiver. Going from one to the next makes it cheap to skip a busy one with many waiting deliveries.
         static let nextReceiver = """
             SELECT min(receiver) FROM delivery
             WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver > :receiver
             """
 
-        /// Only heads, so no lane is walked; uses the index alone. (PostgreSQL: FOR UPDATE SKIP LOCKED.)
+        /// Reads only the heads of lanes, and only the index. (PostgreSQL: FOR UPDATE SKIP LOCKED.)
         static let due = """
             SELECT run_at, id FROM delivery
             WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND run_at <= :now

@@ -3,11 +3,11 @@ import Synchronization
 
 /// The connections to a database: one that writes, and a few that read beside it. A database in memory has one for both.
 ///
-/// A class, because it owns them. Work runs on a thread of its connection's queue, where the cancellation of a task does not reach.
+/// A class, because it owns them. Work runs on its connection's queue, so that cancelling a task does not stop it.
 final class Connections: Sendable {
     typealias Access = Result<Database, any Error>
 
-    /// A connection and the queue on which alone it is used.
+    /// A connection, and the only queue on which it is used.
     ///
     /// Unchecked, because the compiler cannot see that only the queue touches the connection.
     private final class Lane: @unchecked Sendable {
@@ -32,13 +32,13 @@ final class Connections: Sendable {
     private struct Readers {
         var free: [Lane] = []
         var all: [Lane] = []
-        /// Those that are being opened are counted too.
+        /// The number of readers, including those that are being opened.
         var count = 0
         var waiting: [Reading] = []
         var isClosed = false
     }
 
-    /// When a reading takes place.
+    /// When and where a reading takes place.
     private enum Turn {
         case now(Lane)
         case onNewConnection
@@ -63,7 +63,7 @@ final class Connections: Sendable {
     /// Runs work on the connection that writes, after the work before it.
     func write(_ work: @escaping @Sendable (Access) -> Void) { writer.run(work) }
 
-    /// Runs work on a connection that reads; all of it sees the database as it is at one moment.
+    /// Runs work on a connection that reads; the work sees the database as of one moment.
     func read<Value: Sendable>(
         _ work: @escaping @Sendable (Database) throws -> Value, then: @escaping @Sendable (Result<Value, any Error>) -> Void
     ) {
@@ -108,7 +108,7 @@ final class Connections: Sendable {
         }
     }
 
-    /// Runs a reading, then one that waits; or sets the connection free.
+    /// Runs a reading, then the next waiting one; if none waits, the connection becomes free.
     private func run(_ reading: @escaping Reading, on lane: Lane) {
         lane.run { [self] access in
             reading(access)
@@ -121,7 +121,8 @@ final class Connections: Sendable {
         }
     }
 
-    /// Closes all connections, once what was asked of them is done. The writer is the last, and folds the write-ahead log into the file.
+    /// Closes all connections once their work is done; waiting readings fail. The writer is closed last, which moves the
+    /// write-ahead log into the file.
     func close() {
         let (lanes, waiting) = readers.withLock { readers in
             defer { readers.waiting = [] }

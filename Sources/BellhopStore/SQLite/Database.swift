@@ -18,7 +18,7 @@ final class Database {
         var opened: OpaquePointer?
         let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let handle = opened else {
-            // Even a failed opening makes a connection, which says why.
+            // Even if opening fails there is a connection, which holds the error.
             defer { sqlite3_close(opened) }
             throw SQLiteError(code: code, message: String(cString: opened.map { sqlite3_errmsg($0) } ?? sqlite3_errstr(code)))
         }
@@ -31,12 +31,12 @@ final class Database {
         sqlite3_close(handle)
     }
 
-    /// Runs statements that answer nothing.
+    /// Runs statements that return no rows.
     func execute(_ sql: String) throws {
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure() }
     }
 
-    /// The statement of this text, prepared when it is first asked for.
+    /// The statement with this text, prepared on first use.
     func statement(_ sql: String) throws -> OpaquePointer {
         if let statement = statements[sql] { return statement }
         var prepared: OpaquePointer?
@@ -46,17 +46,17 @@ final class Database {
         return statement
     }
 
-    /// Whether a transaction is open. A full disk ends one by itself.
+    /// Whether a transaction is open. If the disk is full, SQLite itself ends it.
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     var lastInsertedRowID: Int64 { sqlite3_last_insert_rowid(handle) }
 
-    /// What the connection says of its latest failure.
+    /// The connection's latest error.
     func failure() -> SQLiteError {
         SQLiteError(code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
     }
 
-    /// Runs work that only reads: all of it sees the database as it is now.
+    /// Runs work that only reads, in one transaction, so that all of it sees the same state of the database.
     func reading<Value>(_ work: (Database) throws -> Value) throws -> Value {
         try execute("BEGIN DEFERRED")
         do {
@@ -64,7 +64,7 @@ final class Database {
             try execute("COMMIT")
             return value
         } catch {
-            // The failure that led here counts; where even this fails, SQLite has rolled back by itself.
+            // The first error is the one to throw; if the rollback fails too, SQLite has already rolled back.
             if isInTransaction { try? execute("ROLLBACK") }
             throw error
         }
@@ -86,6 +86,6 @@ struct SQLiteError: Error, Sendable, Hashable {
 
     static let closed = SQLiteError(code: SQLITE_MISUSE, message: "it is closed")
 
-    /// The result code without what an extended one adds.
+    /// The primary result code, which the extended one refines.
     var primaryCode: Int32 { code & 0xff }
 }

@@ -9,7 +9,7 @@ import Synchronization
 final class GroupCommit: Sendable {
     /// One caller's request.
     private struct Job: Sendable {
-        /// Does the work, and returns what answers the caller once it is on disk. May run again if its group failed.
+        /// Does the work, and returns the closure to call once the work is on disk. May run again if its group failed.
         let perform: @Sendable (Session) throws -> @Sendable () -> Void
         let fail: @Sendable (any Error) -> Void
     }

@@ -11,7 +11,7 @@ struct Session {
         self.faults = faults
     }
 
-    /// The cached statement of this text.
+    /// The cached statement with this text.
     func prepare(_ sql: String) throws -> Prepared { try Prepared(sql, in: self) }
 
     /// Runs a statement without parameters.
@@ -26,6 +26,6 @@ struct Session {
         return try statement.next() ? statement.int(0) : 0
     }
 
-    /// Whether a transaction is open. A full disk ends one by itself.
+    /// Whether a transaction is open. If the disk is full, SQLite itself ends it.
     var isInTransaction: Bool { database.isInTransaction }
 }

@@ -16,7 +16,7 @@ final class StatementFaults: Sendable {
 
     /// Lets `count - 1` statements pass and fails the next one.
     ///
-    /// - Parameter ofReadings: whether the statements of readings count too; else only those that write do.
+    /// - Parameter ofReadings: whether statements that read count too, and not only those that write.
     func fail(statement count: Int, with code: Int32 = SQLITE_IOERR, ofReadings: Bool = false) {
         state.withLock { $0 = State(remaining: count, code: code, ofReadings: ofReadings) }
     }

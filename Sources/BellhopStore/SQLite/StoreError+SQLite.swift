@@ -2,7 +2,7 @@ import BellhopCore
 import CSQLite
 
 extension StoreError {
-    /// What a failure means to the user whose store is at `path`.
+    /// Describes a failure for the user whose store is at `path`.
     init(_ error: any Error, path: String) {
         switch error {
         case let error as StoreError:
@@ -25,7 +25,7 @@ extension StoreError {
         case SQLITE_FULL:
             self.init(fullDiskWith: path)
         case SQLITE_IOERR where StoreFile.isOnFullDisk(path):
-            // Files that SQLite maps into memory are made without its noticing why it fails.
+            // SQLite does not find out why it failed to create a file that it maps into memory.
             self.init(fullDiskWith: path)
         case SQLITE_IOERR, SQLITE_READONLY, SQLITE_PERM:
             self.init(

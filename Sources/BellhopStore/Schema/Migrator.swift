@@ -52,8 +52,8 @@ struct Migrator {
         }
     }
 
-    /// Copies the whole database, as it is now, to a file beside it that says its version. A copy of that version that is there
-    /// already is replaced.
+    /// Copies the whole database, as it is now, to a file beside it that has the version in its name. An earlier copy of that
+    /// version is replaced.
     func copy(_ database: Database, at path: String, version: Int64) throws {
         let target = "\(path).schema-\(version)"
         try StoreFile.prepare(target)

@@ -6,14 +6,14 @@ enum Schema {
     /// Marked the stores of builds before the first release: the bytes of `BELL`.
     static let applicationBeforeRelease: Int64 = 0x4245_4c4c
 
-    /// One step from each version to the next, the first from an empty file; `user_version` counts those that were taken.
+    /// One step from each version to the next, the first from an empty file; `user_version` counts the steps taken.
     static let migrations = [first]
 
     /// The version this program works with.
     static let version = Int64(migrations.count)
 
     private static let first = """
-        -- What each source knows, by the instance, user, kind and query that its knowledge belongs to.
+        -- The scopes of the sources: each an instance, user, kind and query, and the state stored for them.
         CREATE TABLE scope (
             id INTEGER PRIMARY KEY,
             name TEXT NOT NULL UNIQUE,
@@ -30,7 +30,7 @@ enum Schema {
             health TEXT NOT NULL
         ) STRICT;
 
-        -- The tasks that are there; id is the order in which listings showed them first.
+        -- The present tasks; id is the order in which listings first showed them.
         CREATE TABLE task (
             id INTEGER PRIMARY KEY,
             scope INTEGER NOT NULL,
@@ -43,7 +43,7 @@ enum Schema {
             UNIQUE (scope, key)
         ) STRICT;
 
-        -- The tasks that were there, so that coming back is not being created.
+        -- The tasks that left, so that one that comes back counts as returned, not as created.
         CREATE TABLE departed (
             scope INTEGER NOT NULL,
             key ANY NOT NULL,
@@ -55,7 +55,7 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX departed_removed ON departed (removed);
 
-        -- The bus. The event with the highest sequence is never pruned, so that no sequence is given twice.
+        -- The bus. The event with the highest sequence is never pruned, so that no sequence is used twice.
         CREATE TABLE event (
             sequence INTEGER PRIMARY KEY,
             id ANY NOT NULL UNIQUE,
@@ -67,10 +67,10 @@ enum Schema {
             data TEXT NOT NULL
         ) STRICT;
 
-        -- The events that rules have still to see. A table of its own, so that routing one rewrites no event.
+        -- The events that are not routed yet. A separate table, so that routing an event does not rewrite its row.
         CREATE TABLE unrouted (sequence INTEGER PRIMARY KEY) STRICT;
 
-        -- What is owed; id is the order in which a lane's deliveries are done.
+        -- The deliveries; id is the order in which those of a lane are done.
         CREATE TABLE delivery (
             id INTEGER PRIMARY KEY,
             name BLOB NOT NULL UNIQUE,                -- made of occasion, rule, step and receiver
@@ -103,18 +103,18 @@ enum Schema {
             reference TEXT,
             failure TEXT
         ) STRICT;
-        -- Finds what is due, what runs, and counts what is not done; done is most of all and in none of these.
+        -- To find due and running deliveries, and to count those that are not done. Most are done, and not in this index.
         CREATE INDEX delivery_open ON delivery (state, head, receiver, run_at) WHERE state <> 'done';
-        -- By what does not change when a delivery is claimed: a page less to write for each claim.
+        -- Has no column that changes when a delivery is claimed, so that each claim writes one page less.
         CREATE INDEX delivery_lane ON delivery (lane) WHERE finished IS NULL;
         CREATE INDEX delivery_bars ON delivery (lane, rule) WHERE bars = 1;
         CREATE INDEX delivery_paused ON delivery (receiver) WHERE paused = 1;
-        -- Finds what was written to a task, who made a task, and what was made at a receiver.
+        -- To find the writes to a task, the delivery that created a task, and what deliveries created at a receiver.
         CREATE INDEX delivery_write ON delivery (subject) WHERE effect = 'writes';
         CREATE INDEX delivery_made ON delivery (reference) WHERE effect = 'makes';
         CREATE INDEX delivery_making ON delivery (receiver, finished) WHERE effect = 'makes';
 
-        -- What waits for what, by their ids: of deliveries that wait, and of those dropped because one they waited for was given up.
+        -- Which deliveries wait for which, by id. Includes those dropped because one that they waited for was given up.
         CREATE TABLE delivery_wait (
             after INTEGER NOT NULL,
             delivery INTEGER NOT NULL,                -- always the greater, so that nothing waits in a ring
@@ -167,7 +167,7 @@ enum Schema {
         ) STRICT;
         CREATE INDEX timer_due ON timer (due);
 
-        -- What stopped rules, other than a plain `when`: the latest of each rule and verdict.
+        -- Why rules stopped, apart from a false `when`: the latest records of each rule and verdict.
         CREATE TABLE decision (
             rule TEXT NOT NULL,
             verdict TEXT NOT NULL,

@@ -44,7 +44,7 @@ extension Session {
         return try rescue(from: node, at: now)
     }
 
-    /// - Parameter node: the node of which all leases have ended; nil for none.
+    /// - Parameter node: the node whose leases have all ended; nil if there is no such node.
     func rescue(from node: NodeID? = nil, at now: Timestamp) throws -> Int {
         let failure = Failure(.interrupted, .unknownOutcome, "The agent ended before the attempt did.")
         var statement = try prepare(SQL.Deliveries.rescue)

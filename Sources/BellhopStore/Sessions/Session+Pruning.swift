@@ -56,7 +56,7 @@ extension Session {
         return (try removing.run(), last)
     }
 
-    /// Deletes the waits of, and for, those of these deliveries that are gone.
+    /// Deletes the waits of the deleted deliveries in this range, and the waits for them.
     private func forgetWaits(after: Int64, through last: Int64) throws {
         for sql in SQL.Pruning.removeWaits {
             var statement = try prepare(sql)
@@ -66,7 +66,7 @@ extension Session {
         }
     }
 
-    /// Forgets removed tasks, and scopes unused for as long.
+    /// Deletes tasks that were removed before the limit, and scopes that were not used since then.
     private func forget(before limit: Timestamp, keeping kept: Set<Scope.ID>) throws -> Int {
         var departed = try prepare(SQL.Pruning.removeDeparted)
         try departed.bind(":before", limit)
@@ -87,7 +87,7 @@ extension Session {
         return count
     }
 
-    /// Forgets rests that ended so long ago that the receiver is treated as one that never refused.
+    /// Deletes rests that ended so long ago that they no longer affect the receiver.
     private func forgetRests(at now: Timestamp) throws -> Int {
         var statement = try prepare(SQL.Pruning.removeRests)
         try statement.bind(":now", now)
@@ -95,7 +95,7 @@ extension Session {
         return try statement.run()
     }
 
-    /// Deletes the notes on deliveries that are gone.
+    /// Deletes the notes about deleted deliveries.
     private func forgetNotes() throws -> Int {
         var looking = try prepare(SQL.Notes.startingWith)
         try looking.bind(":first", Delivery.notePrefix)

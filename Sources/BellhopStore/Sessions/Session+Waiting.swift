@@ -5,11 +5,11 @@ extension Session {
     private enum Readiness: Hashable {
         /// All of them are done.
         case free
-        /// One is not; later deliveries of its rule in its lane wait behind it.
+        /// At least one is not done; later deliveries of this one's rule and lane wait behind this one.
         case waiting
-        /// One waits for a person, perhaps for days: meanwhile this delivery blocks no others.
+        /// At least one waits for a person, perhaps for days: meanwhile this delivery blocks no others.
         case aside
-        /// One was given up.
+        /// At least one was given up.
         case stopped
     }
 
@@ -21,7 +21,7 @@ extension Session {
 
     private static let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule is dead.")
 
-    /// Makes a delivery that was just inserted as waiting wait for its existing predecessors.
+    /// Records which existing deliveries a newly inserted one waits for.
     func wait(_ id: Int64, _ delivery: Delivery) throws {
         var statement = try prepare(SQL.Waiting.insert)
         for predecessor in delivery.after {
@@ -33,7 +33,7 @@ extension Session {
         try reorder(delivery.lane)
     }
 
-    /// Frees, stops or makes wait again the deliveries that directly or indirectly wait for a changed one.
+    /// Updates the deliveries that wait, directly or indirectly, for a changed one: each becomes free, waits on, or is stopped.
     func settleFollowers(of id: Int64, at now: Timestamp) throws {
         var changed = [id]
         while let id = changed.popLast() {
@@ -54,7 +54,7 @@ extension Session {
         try statement.run()
     }
 
-    /// Finds the heads of the lanes again in which a delivery waits.
+    /// Determines anew the heads of those lanes in which a delivery waits.
     func reorder(barredAmong deliveries: [Delivery]) throws {
         for lane in Set(deliveries.map(\.lane)) {
             if try isBarred(lane) { try reorder(lane) }
