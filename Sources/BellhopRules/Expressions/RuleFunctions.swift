@@ -61,7 +61,7 @@ enum RuleFunctions {
     }
 
     private static func frame(_ run: Activation) throws(EvaluationError) -> RunFrame {
-        guard let frame = run.resolver as? RunFrame else { throw EvaluationError(.host, "there is no event here") }
+        guard let frame = run.resolver as? RunFrame else { throw EvaluationError(.host, "this function needs an event") }
         return frame
     }
 }

@@ -9,7 +9,7 @@ final class RunFrame: Resolver {
     private let batch: [StoredEvent]
     /// The batch, or the context's own events.
     private var events: [StoredEvent]
-    /// The place of the run's event among them; negative for a run without one.
+    /// The place of the run's event in `events`; negative for a run without an event.
     private var place = 0
     private var context: RunContext?
     /// When the runs are decided; nil while unknown.
@@ -21,7 +21,7 @@ final class RunFrame: Resolver {
     private var isTaskRead = false
     private var taskMembers: JSON.Object?
     private var taskFields: JSON.Object?
-    /// Where the previous run's event had its task, the task its fields, and each slot its value.
+    /// Where these were in the previous run: the task in its event, the fields in its task, and the value of each slot.
     private var taskMember = 0
     private var fieldsMember = 0
     private var members: [Int]

@@ -4,7 +4,7 @@ import CEL
 extension Value {
     /// The text that a template inserts: null is nothing, a time is RFC 3339 in a zone, a list or a map is JSON.
     ///
-    /// - Parameter room: the bytes left for all that is rendered; once they are used up, the result is incomplete.
+    /// - Parameter room: the bytes left for the whole rendering; once they are used up, the result is incomplete.
     func rendered(in zone: TimeZoneTable, _ room: RenderRoom = .unlimited) -> String {
         switch self {
         case .null, .optional(nil): ""

@@ -17,7 +17,7 @@ struct EventReach {
     struct Place {
         var type: EventType
         var node: Node
-        /// False if it has conditions on its fields, which no other type takes.
+        /// False if it is written with conditions on its fields, which no other type supports.
         var isAlone = true
     }
 
@@ -32,9 +32,9 @@ struct EventReach {
 
     /// A warning for each obstacle, at the first type it affects.
     func warnings(_ places: [Place], file: String) -> [Diagnostic] {
-        var told: Set<String> = []
+        var seen: Set<String> = []
         return places.compactMap { named in
-            guard let obstacle = obstacle(to: named.type, among: places.map(\.type)), told.insert(obstacle.code).inserted else {
+            guard let obstacle = obstacle(to: named.type, among: places.map(\.type)), seen.insert(obstacle.code).inserted else {
                 return nil
             }
             let place = Diagnostic.Place(named.node, file: file)
@@ -101,8 +101,8 @@ struct EventReach {
     }
 
     private func obstacle(toLogin type: EventType, among types: [EventType]) -> Obstacle? {
-        let told = connections.filter { $0.logins != nil }
-        guard let first = told.first else {
+        let reporting = connections.filter { $0.logins != nil }
+        guard let first = reporting.first else {
             let able = surroundings.connections.filter { $0.logins != nil }.map(\.name)
             let reason =
                 connections.isEmpty
@@ -110,11 +110,11 @@ struct EventReach {
             return Obstacle(
                 code: "no-login-events", reason: reason, help: able.isEmpty ? nil : "add \(Self.listed(able)) to `from`")
         }
-        if type == .sessionExpired || told.contains(where: { $0.logins.map(types.contains) == true }) { return nil }
+        if type == .sessionExpired || reporting.contains(where: { $0.logins.map(types.contains) == true }) { return nil }
         let isKept = first.logins == .keychainLoginEvent
         return Obstacle(
             code: "wrong-login-event",
-            reason: "the login of \(Self.connections(told)) \(isKept ? "is kept in the keychain" : "is in bellhop.yaml")",
+            reason: "the login of \(Self.connections(reporting)) \(isKept ? "is kept in the keychain" : "is in bellhop.yaml")",
             help: "write `\(first.logins?.name ?? "")`", instead: first.logins)
     }
 

@@ -112,12 +112,12 @@ struct IssueWording {
                 code: "not-in-rules", "`\(name)` exists in bellhop.yaml only", at: place,
                 help: "give a connection there what it needs, and name the connection in `to`")
         case "task", "before", "changes", "event", "source":
-            guard !names.events.isEmpty else { return nothing(name, at: place) }
+            guard !names.events.isEmpty else { return missingSubject(name, at: place) }
             let types = names.events.map { "`\($0.type.name)`" }.joined(separator: ", ")
             return Diagnostic(
                 code: "no-task", "\(types) has no task", at: place, help: "`tasks` holds the tasks of the rule's sources")
         case "comment":
-            guard !names.events.isEmpty else { return nothing(name, at: place) }
+            guard !names.events.isEmpty else { return missingSubject(name, at: place) }
             let types = names.events.map { "`\($0.type.name)`" }.joined(separator: ", ")
             return Diagnostic(code: "no-comment", "\(types) has no comment", at: place, help: "`task_commented` has one")
         case _ where RuleKeys.laterNames.contains(name):
@@ -128,11 +128,11 @@ struct IssueWording {
 
     private func unknownFunction(_ word: String, at place: Diagnostic.Place) -> Diagnostic? {
         let name = String(word.prefix { $0 != "(" })
-        return names.events.isEmpty && RuleFunctions.ofEvents.contains(name) ? nothing(name + "()", at: place) : nil
+        return names.events.isEmpty && RuleFunctions.ofEvents.contains(name) ? missingSubject(name + "()", at: place) : nil
     }
 
-    /// A name that needs an event or a task.
-    private func nothing(_ name: String, at place: Diagnostic.Place) -> Diagnostic {
+    /// For a name that needs an event or a task where there is neither.
+    private func missingSubject(_ name: String, at place: Diagnostic.Place) -> Diagnostic {
         let kind = ["event", "source", "comment"].contains(name) ? "event" : "task"
         return Diagnostic(code: "no-\(kind)", "`\(name)` needs an event or a task to look at", at: place)
     }

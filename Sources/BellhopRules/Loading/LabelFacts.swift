@@ -18,7 +18,7 @@ struct LabelFacts {
         return sources.contains { $0.labels == .yes } ? nil : sources.first
     }
 
-    /// The same for the sources that read no labels.
+    /// These facts for only the sources that read no labels.
     var withoutLabels: LabelFacts { LabelFacts(isOpen ? [] : sources.filter { $0.labels != .yes }, isOpen: isOpen) }
 
     /// A text that a field never holds, though it may be the field's label.

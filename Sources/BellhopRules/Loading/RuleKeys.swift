@@ -95,7 +95,7 @@ enum RuleKeys {
     /// Planned names that expressions do not have yet.
     static let laterNames = ["events"]
 
-    /// What to use today instead of what is not built yet.
+    /// What to write today in place of keys that are not built yet.
     static let today: [String: String] = {
         let events = "name the events in a list, `on: [task_created, task_changed]`, and write the rest in `when`"
         return [

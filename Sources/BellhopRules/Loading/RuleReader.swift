@@ -115,13 +115,13 @@ struct RuleReader {
             zone: trigger.schedule?.zone ?? surroundings.timeZone)
     }
 
-    /// Stands for the events of a rule whose `on` has mistakes.
+    /// Used instead of the events of a rule whose `on` has mistakes.
     private static let anyEvent = EventDefinition(
         .taskChanged, "", from: .tasks, EventCatalogue.builtIn[.taskChanged]?.members ?? [], isOpen: true)
 
     // MARK: Keys
 
-    /// Refuses unknown keys. Returns the known keys that they stand for.
+    /// Reports unknown keys. Returns the known keys that were meant by them.
     private mutating func checkKeys(_ mapping: Mapping, besides passed: Set<String>) -> Set<String> {
         let known = RuleKeys.rule.map(\.name)
         var meant: Set<String> = []
@@ -146,7 +146,7 @@ struct RuleReader {
         return meant
     }
 
-    /// Empty keys whose contents stand beside them instead of under them.
+    /// Empty keys whose contents are not indented under them.
     private mutating func outdented(in mapping: Mapping) -> [Outdented] {
         let inner = ["on": RuleKeys.schedule + RuleKeys.every, "throttle": RuleKeys.throttle].mapValues { $0.map(\.name) }
         return mapping.compactMap { pair in
@@ -211,7 +211,7 @@ struct RuleReader {
             help: Suggestion.didYouMean(name, among: known) ?? listing)
     }
 
-    /// The connection to write, with the type of its login.
+    /// Says which connection to write, and for which type of login event.
     private func loginHelp(_ connection: String, _ types: [EventType]) -> String {
         let reach = EventReach(surroundings, from: [connection])
         guard let type = types.first, let obstacle = reach.obstacle(to: type, among: types) else {
@@ -229,7 +229,7 @@ struct RuleReader {
         }
     }
 
-    /// Warns about `from` and `to` values that are labels if none are read.
+    /// Warns about `from` and `to` values that are labels if the sources read no labels.
     private mutating func check(_ ends: [(field: String, text: String, node: YAML.Node)], _ labels: LabelFacts) {
         for end in ends {
             guard let stranger = labels.withoutLabels.stranger(among: [end.text], in: end.field, typed: true) else { continue }

@@ -28,14 +28,14 @@ struct Step: Sendable {
     var expires: Duration?
     var stopsOnError: Bool
 
-    /// Whether it may send a request with unknown effects to one of these connections. If a source reads from it, the request may
-    /// cause the next event, which cannot be recognized as our own change.
+    /// Whether the step may send a request with unknown effects to one of these connections. If a source reads from it, the
+    /// request may cause the next event, which cannot be recognized as our own change.
     func mayWriteUnseen(to connections: Set<String>) -> Bool {
         guard action.effect == nil, !action.isMessage, case .named(let names) = receivers else { return false }
         return names.contains { connections.contains($0) }
     }
 
-    /// Whether a value determines the host.
+    /// Whether the host of the address comes from an inserted value.
     var hasComputedHost: Bool {
         guard case .values(let values) = content else { return false }
         return values.contains { $0.value.hasComputedHost }

@@ -91,7 +91,7 @@ public struct SettingsReader<Deferred: Sendable> {
         return .members(members)
     }
 
-    /// Empty keys whose contents stand beside them instead of under them.
+    /// Empty keys whose contents are not indented under them.
     private mutating func outdented(in mapping: Mapping, _ settings: [Setting], besides others: Set<String>) -> [Outdented] {
         guard mapping.contains(where: { $0.value.scalar?.isAbsent == true }) else { return [] }
         let taken = others.union(settings.map(\.name))

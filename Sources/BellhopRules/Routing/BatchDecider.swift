@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// Decides a batch: the state that one run leaves counts for the next.
+/// Decides a batch, one run after the other: each run sees the state that the one before left.
 struct BatchDecider {
     private let book: RuleBook
     private let matches: Matches
@@ -19,7 +19,7 @@ struct BatchDecider {
     private var events: [Event] = []
     private var tallies: [Int: RuleTally] = [:]
     private var decisions: [DecisionRecord] = []
-    /// How many records there were of each rule and verdict.
+    /// How many records this batch has made of each rule and verdict, including those that are not kept.
     private var stops: [StopKind: Int64] = [:]
 
     private struct StopKind: Hashable {
@@ -68,11 +68,11 @@ struct BatchDecider {
 
     /// The bytes of deliveries and events in one transaction; the last event's rules may exceed it.
     private static let mostBytes = 4 << 20
-    /// About the bytes of a schedule's event, and of a record.
+    /// The approximate sizes in bytes of a schedule's event and of a decision record.
     private static let (eventBytes, recordBytes) = (256, 200)
 
-    /// Makes the events of a schedule that is due, as the rule's `missed` says, and sets the next time. The timer of a rule that
-    /// has no schedule any more ends.
+    /// Makes the events of a schedule that is due, as the rule's `missed` says, and sets the next time. If the rule no longer has
+    /// a schedule, there is no next time.
     private mutating func fire(_ timer: RuleTimer) {
         switch timer.id.kind {
         case .schedule:
@@ -229,7 +229,8 @@ struct BatchDecider {
         }
     }
 
-    /// Handles a step that cannot be rendered: a message is sent plainly and says so, anything else is dead and visible.
+    /// Handles a step that cannot be rendered: instead of a message, a plain one with the error is sent; any other delivery is
+    /// created dead, so that people see it.
     private mutating func fail(_ step: Step, _ rule: Rule, _ owner: TaskReference?, _ error: RenderFailure) {
         var arguments = Arguments.values([:])
         var state = Delivery.InitialState.dead(Failure(.unrenderable, .giveUp, error.message))

@@ -29,7 +29,7 @@ struct Renderer {
         }
     }
 
-    /// The text of an expression's value, charged to the room.
+    /// The text of an expression's value; its bytes are taken from the room.
     private func rendered(_ expression: RuleExpression) throws(RenderFailure) -> String {
         let value = try evaluate(expression)
         return try text(of: value)
@@ -183,7 +183,7 @@ struct Renderer {
         case .null: elements = Value.List([])
         case let other: throw RenderFailure("`of` is a list, and this is \(other.typeName)")
         }
-        // An element's values must not outlive it: each element, and what follows, gets a new activation.
+        // Values of one element must not be used for the next: the activation begins anew with each element, and after the last.
         defer {
             frame.element = nil
             activation.begin(frame)

@@ -1,7 +1,7 @@
 public import BellhopCore
 
 extension RuleBook {
-    /// The work that one rule's expressions may do for one event: once for matching, once for deciding.
+    /// The most work that one rule's expressions may do for one event in matching, and again in deciding.
     static let workPerRun: Int64 = 40_000_000
     /// The work after which the rest of a batch is left for the next one.
     static let workPerBatch: Int64 = 400_000_000
@@ -9,7 +9,7 @@ extension RuleBook {
     /// Decides what a batch of events or due timers causes: deliveries, the rules' new state and timers, the mark that the batch
     /// is done. Pure.
     ///
-    /// If that is much, only the first events or timers of the batch are done; at least one.
+    /// If that is too much for one transaction, decides only the first events or timers of the batch, at least one.
     public func decide(
         _ matches: Matches, state: RuleState, tasks: [Scope.ID: [Snapshot]], at now: Timestamp
     ) -> Routing {

@@ -111,7 +111,7 @@ private struct Matcher {
         matches.scopesNeeded = Array(scopes)
     }
 
-    /// Asks the condition, and records the run unless that says no.
+    /// Evaluates the condition, and records the run unless the condition says no.
     private mutating func judge(_ run: Matches.Run) {
         let rule = book.compiled[run.rule]
         var run = run
@@ -152,7 +152,7 @@ private struct Matcher {
         }
     }
 
-    /// Records a run, and what is needed to decide it.
+    /// Records a run, and what must be loaded to decide it.
     private mutating func note(_ run: Matches.Run, of rule: Rule) {
         var run = run
         if let once = rule.once { run.once = key(once, "`once`", .once, rule, &run) }

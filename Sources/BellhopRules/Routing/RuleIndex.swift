@@ -30,7 +30,7 @@ struct RuleIndex: Sendable {
             if case .string(let text) = value { byText[text] } else { byOther[value] }
         }
 
-        /// Texts that only Swift takes for the same share an entry: conditions, which compare bytes, have the last word.
+        /// Texts that are equal for Swift but differ in their bytes share an entry: the conditions, which compare bytes, decide.
         mutating func add(_ rule: Int, for value: Value) {
             if case .string(let text) = value {
                 if byText[text]?.last != rule { byText[text, default: []].append(rule) }

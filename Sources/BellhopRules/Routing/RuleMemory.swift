@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The rules' state: what was stored before a batch, and what the batch adds. Each run counts for the next.
+/// The rules' state: what was stored before a batch, and what the batch adds. Each run sees the changes of those before it.
 struct RuleMemory {
     private let known: RuleState
     private let now: Timestamp
@@ -42,7 +42,7 @@ struct RuleMemory {
         writes[key] = StateWrite(key, .set(value, expires: expires), expecting: expected)
     }
 
-    /// Nil if `throttle` and `once` let the run through, which both then record. Else the one that stops it.
+    /// Nil if `throttle` and `once` allow the run, which both then record; otherwise the one that stops it.
     mutating func pass(_ run: Matches.Run, _ rule: Rule) -> Stop? {
         let throttle = run.throttle.map { rule.stateKey(.throttle, $0) }
         if let throttle, let every = rule.throttle?.every, case .int(let last)? = value(throttle) {
@@ -84,7 +84,7 @@ struct RuleMemory {
         return nil
     }
 
-    /// What is stored of a budget. Rows of writes that do not count any more are deleted.
+    /// The state to store for a budget. Rows of writes that no longer count are deleted.
     private mutating func recall(_ key: StateKey, since start: Timestamp) -> Spent {
         var spent = Spent()
         for (element, time) in known.window(key) {

@@ -18,7 +18,7 @@ public enum SettingSchema {
         var schema = type(setting.type, isTemplated: isTemplated && !RuleKeys.literalArguments.contains(setting.name))
         schema["description"] = .string(setting.summary)
         if let fallback = setting.fallback, let value = try? setting.type.value(of: fallback) {
-            // Values held in another unit than they are written in are shown as written.
+            // A value that is kept in another unit than it is written in is shown as written.
             switch setting.type {
             case .boolean, .integer: schema["default"] = value
             case .text, .scalar, .secret, .name, .duration, .size, .rate, .oneOf, .address, .target, .path, .list, .map, .record,

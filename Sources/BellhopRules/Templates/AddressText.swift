@@ -38,7 +38,7 @@ struct AddressText {
     /// A fully computed path: its segments are kept, everything else is encoded.
     static func path(_ value: String) -> String { encode(value, keeping: "-._~/") }
 
-    /// Whether a value determines the host.
+    /// Whether an inserted value determines the host.
     static func hasComputedHost(_ template: TextTemplate) -> Bool {
         var address = AddressText()
         for piece in template.pieces {

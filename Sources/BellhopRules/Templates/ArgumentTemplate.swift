@@ -10,7 +10,7 @@ indirect enum ArgumentTemplate: Sendable {
     case list([ArgumentTemplate])
     case members([(name: String, value: ArgumentTemplate)])
 
-    /// Whether a value determines the host of an address.
+    /// Whether an inserted value determines the host of an address.
     var hasComputedHost: Bool {
         switch self {
         case .text(let text, .address): AddressText.hasComputedHost(text)

@@ -44,8 +44,8 @@ struct TestComparison {
     /// How many events to explain per rule.
     private static let mostReasons = 3
 
-    /// What prevented the rules that could have done it: the last events of each; events that its `on` does not match only if
-    /// there are no others.
+    /// Why the rules that could have done it did not, for the last events of each. Events that a rule's `on` does not match are
+    /// used only if there are no others.
     private static func reasons(against expected: TestCase.Expectation, _ run: TestRun) -> [String] {
         let rules = run.book.compiled.filter { rule in
             rule.steps.contains { $0.action.kind == expected.kind } && (expected.rule.map { $0 == rule.name } ?? true)

@@ -15,7 +15,7 @@ struct TestFileReader {
             let documents = try parse(source).filter { !$0.isEmpty }
             if documents.count > 1 {
                 report(
-                    "wrong-type", "a test file is a single document", at: documents[1].root, help: "put all tests under `tests:`")
+                    "wrong-type", "a test file is one document", at: documents[1].root, help: "put all tests under `tests:`")
             }
             if let root = documents.first?.root { return root }
             let place = Diagnostic.Place(file: file.path, line: 1, column: 1)

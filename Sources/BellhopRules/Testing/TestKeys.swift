@@ -5,7 +5,7 @@ enum TestKeys {
     static let file: [Setting] = [
         Setting(
             "rules", .list(.path),
-            "The rule files that are tested, beside this file; unless it is said, the one of the same name."),
+            "The rule files that are tested, beside this file; by default the one of the same name."),
         Setting("tests", .json, required: true, "The tests."),
     ]
 
@@ -16,10 +16,10 @@ enum TestKeys {
         Setting("expect", .json, required: true, "What the rules do, complete and in order; `[]` for nothing."),
     ]
 
-    static let wait = Setting("wait", .duration, "So much time passes.")
-    static let at = Setting("at", .text, "Time goes on to this moment.")
+    static let wait = Setting("wait", .duration, "Lets this much time pass.")
+    static let at = Setting("at", .text, "Moves the time forward to this moment.")
     static let tasks = Setting("tasks", .json, "The tasks that the sources show from here on.")
-    static let source = Setting("source", .name, "The source of the event; the rule's first `from`, unless it is said.")
+    static let source = Setting("source", .name, "The source of the event; by default the rule's first `from`.")
 
     /// The members of a given event. A test may leave out most, and writes a task and its changes in its own way.
     static func members(of event: EventDefinition) -> [Setting] {

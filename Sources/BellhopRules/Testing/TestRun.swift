@@ -100,7 +100,7 @@ struct TestRun {
         }
     }
 
-    /// Records what stopped each rule at an event. What conditions say is computed again.
+    /// Records why each rule stopped at an event. Conditions are evaluated again for this.
     private mutating func note(_ event: StoredEvent, _ decisions: [DecisionRecord], from line: Int?) {
         let records = decisions.filter { $0.occasion == Occasion.event(event.event.id).id }
         let frame = RunFrame(book.facts, events: [event], now: now, snapshots: tasks)
