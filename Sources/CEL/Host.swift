@@ -7,7 +7,7 @@ public struct Host: Sendable {
     let closest: @Sendable (_ name: String, _ choices: [String]) -> String?
 
     /// - Parameters:
-    ///   - zone: the time zone of a name such as `Europe/Berlin`; nil if there is none. Asked once for each that there is.
+    ///   - zone: the time zone of a name such as `Europe/Berlin`; nil if there is none. Called once for each existing zone.
     ///   - closest: the choice that a misspelled name probably means.
     public init(
         zone: @escaping @Sendable (String) -> Zone? = { _ in nil },

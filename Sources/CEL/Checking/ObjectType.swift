@@ -13,7 +13,7 @@ public final class ObjectType: Sendable {
     }
 
     public let name: String
-    /// The declared fields; objects are asked for them by their index here.
+    /// The declared fields; ``HostObject/value(at:of:)`` gets the index of a field in this array.
     public let fields: [Field]
     /// The type of undeclared fields; nil refuses them.
     public let otherFields: CELType?

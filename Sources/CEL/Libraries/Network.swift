@@ -1,4 +1,4 @@
-/// The `network` library: addresses and blocks of them.
+/// The `network` library: IP addresses and address blocks.
 enum Network {
     static let ipType = CELType.opaque("net.IP")
     static let cidrType = CELType.opaque("net.CIDR")
@@ -109,7 +109,7 @@ enum Network {
         return parsed
     }
 
-    /// Counts the work of reading an address: its parts are texts of their own.
+    /// Counts the work of reading an address, which splits it into new texts.
     private static func read(_ text: String, _ run: Activation) throws(EvaluationError) { try run.spend(16 + text.utf8.count) }
 
     private static func isAddress(_ value: Value, _ run: Activation) throws(EvaluationError) -> Bool {

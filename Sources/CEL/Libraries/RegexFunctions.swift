@@ -112,8 +112,8 @@ enum RegexFunctions {
 
     /// The non-overlapping matches of a pattern, from the left; after an empty match the search continues one code point further.
     ///
-    /// One search is linear in the text, but all together need not be: each one for `a+b|a` reads to the end of the text. RE2
-    /// does not report how far it reads, so the time of searches is counted as work.
+    /// The time of one search is linear in the text, that of all together perhaps not: each search for `a+b|a` reads to the end.
+    /// RE2 does not report how far it reads, so the time of searches is counted as work.
     private struct Matches {
         let pattern: Pattern
         let text: String

@@ -57,7 +57,7 @@ enum Strings {
             })
     }
 
-    /// The byte offset of a code point; the end of the text is allowed.
+    /// The byte offset of a code point by its index; the index after the last gives the end of the text.
     static func offset(of index: Int64, in text: String) throws(EvaluationError) -> Int {
         guard index >= 0, let found = text.byteOffset(ofCodePoint: index) else { throw .indexOutOfRange(.int(index)) }
         return found

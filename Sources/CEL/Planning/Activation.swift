@@ -219,11 +219,11 @@ public final class Activation {
         return false
     }
 
-    /// Counts work; false leaves the limit in ``failure``.
+    /// Counts work; if it exceeds the limit, returns false and sets ``failure``.
     @inline(__always)
     func affords(_ work: Int) -> Bool { affords(reading: work << 6) }
 
-    /// Counts the work for a failure that is then ignored: its message is made all the same.
+    /// The work of a failure, counted even if the failure is then ignored: its message was made.
     static let failureWork = 24
 
     /// Counts memory that a new value takes, and the work of writing it.
@@ -240,7 +240,7 @@ public final class Activation {
         try spend(bytes: bytes)
     }
 
-    /// A new container value, unless it is too deep or, counting shared parts, too large to walk.
+    /// A new container value, unless it is nested too deeply or, with shared parts counted each time they occur, too large.
     @inline(__always)
     func bounded(_ value: Value) throws(EvaluationError) -> Value {
         if value.depth > Self.deepest { throw .tooNested }
@@ -254,7 +254,7 @@ public final class Activation {
     /// A compiled regular expression, kept for the next time.
     func pattern(_ text: String) throws(EvaluationError) -> Pattern {
         if let known = patterns[text] { return known }
-        // A refused pattern may have been read to its end, and is compiled again each time, so it costs the same each time.
+        // An invalid pattern may be read to its end and is not kept, so it costs the same each time.
         try spend(Pattern.refusedWork)
         let pattern = try Pattern(text)
         try spend(pattern.work - Pattern.refusedWork)
@@ -262,7 +262,7 @@ public final class Activation {
         return pattern
     }
 
-    /// Makes a test fail, at a place unless the error has one.
+    /// Makes a test fail with an error, which gets this range unless it has its own.
     func fail(_ error: EvaluationError, at range: Range<Int>) -> Truth {
         failure = error.at(range)
         return .failed

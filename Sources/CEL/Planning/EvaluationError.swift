@@ -1,10 +1,10 @@
 /// Why an evaluation gave no value.
 ///
-/// One word long, so that it is thrown in a register.
+/// One machine word in size, so that it is thrown in a register.
 public struct EvaluationError: Error, Sendable {
     /// The kind of failure; its raw value is stable over versions.
     public enum Code: String, Sendable, Hashable {
-        /// An operation other than `==` and `!=` on a null operand: "unknown" rather than wrong to a host.
+        /// An operation other than `==` and `!=` on a null operand. Hosts treat it as unknown rather than wrong.
         case nullOperand = "null-operand"
         case noSuchOverload = "no-such-overload"
         case noSuchField = "no-such-field"

@@ -95,7 +95,7 @@ enum Operators {
         left.isNull || right.isNull ? .nullOperand("`\(symbol)`") : .noOverload(symbol, [left, right])
     }
 
-    /// Why a function accepts none of the values.
+    /// The error of a call with values that no overload of the function accepts.
     static func overload(_ name: String, _ values: [Value]) -> EvaluationError {
         values.contains(where: \.isNull) ? .nullOperand("\(name)()") : .noOverload(name, values)
     }

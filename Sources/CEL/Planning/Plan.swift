@@ -2,7 +2,7 @@
 struct Plan: Sendable {
     typealias Evaluate = @Sendable (Activation) throws(EvaluationError) -> Value
 
-    /// A part as a condition. A struct around the closure: in an optional or an array a bare closure would be wrapped once more.
+    /// A part as a condition. A struct, because Swift wraps a bare closure in another one when it is in an optional or an array.
     struct Test: Sendable {
         private let body: @Sendable (Activation) -> Truth
 
@@ -46,7 +46,7 @@ struct Plan: Sendable {
 
     init(failure: EvaluationError) { evaluate = { _ throws(EvaluationError) in throw failure } }
 
-    /// The part as a condition; a value that is not a bool fails at the range.
+    /// The part as a condition; a value that is not a bool is an error at this range.
     func asTest(at range: Range<Int>) -> Test {
         if let test { return test }
         let evaluate = evaluate

@@ -97,7 +97,7 @@ extension Planner {
     }
 }
 
-/// Marks a block's value as unused so far. A class because object values are.
+/// Stands in for a block's value until its first use. A class, because a host object must be one.
 private final class NotComputed: HostObject {
     static let mark = NotComputed()
     var celType: CELType { .dyn }

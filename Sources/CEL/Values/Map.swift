@@ -30,7 +30,7 @@ extension Value {
             }
         }
 
-        /// Whether there are so many keys that they are found by an index.
+        /// Whether there are enough keys for an index to find them by.
         var isIndexed: Bool {
             switch storage {
             case .table(let table): table.isIndexed
