@@ -188,7 +188,7 @@ extension Composer {
     }
 
     private mutating func refuse(_ version: (major: Int, minor: Int), at range: SourceRange) {
-        let message = "the text asks for YAML \(version.major).\(version.minor); it is read as YAML 1.2"
+        let message = "the text declares YAML \(version.major).\(version.minor), but is read as YAML 1.2"
         let line = source.range(range.start.offset..<source.lineOffsets(range.start.line).upperBound)
         report(YAMLError(.version, message, at: line, help: "delete the line, or write `%YAML 1.2`"))
     }

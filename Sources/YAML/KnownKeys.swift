@@ -1,4 +1,4 @@
-/// Keys with known kinds of values, for correcting mistakes at them.
+/// Keys with known kinds of values, which help to correct mistakes around them.
 public struct KnownKeys: Sendable, Hashable {
     /// Keys whose value is a list.
     public var lists: [String]

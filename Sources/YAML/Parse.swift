@@ -2,7 +2,7 @@
 ///
 /// Throws all errors at once, up to the first syntax error, after which libyaml cannot continue.
 ///
-/// - Parameter keys: known keys, for correcting mistakes at them.
+/// - Parameter keys: known keys, which help to correct mistakes around them.
 public func parse(
     _ source: SourceText, limits: Limits = Limits(), keys: KnownKeys = KnownKeys()
 ) throws(YAMLErrors) -> [Document] {

@@ -48,7 +48,7 @@ struct BlockHeader {
             index += length
         }
         guard let digit else { return [widest] }
-        // One more than the widest represents a block without text.
+        // One column more than the widest line stands for a block without text.
         return Array(digit...max(digit, widest) + 1)
     }
 }

@@ -9,7 +9,7 @@ extension Slips {
         if line.isBlank {
             let message = "a tab is on an otherwise empty line"
             return [
-                Slip(code: .tabIndentation, message: message, help: "empty the line", range: place, lines: number, mended: "")
+                Slip(code: .tabIndentation, message: message, help: "delete the tab", range: place, lines: number, mended: "")
             ]
         }
         return indents(line).map { indent in

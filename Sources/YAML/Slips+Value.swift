@@ -7,7 +7,7 @@ extension Slips {
         case ASCII.openBrace, ASCII.openBracket: return bracket(line)
         case ASCII.quote, ASCII.doubleQuote: return quote(line)
         case ASCII.exclamation where line.valueText.hasPrefix("!!"): return []
-        // Such an error later in the value is unrelated to how the value begins.
+        // An error of this kind later in the value has nothing to do with the value's start.
         case _ where error.code.isOfOneNode && error.range.start.offset != line.value.lowerBound: return []
         case _ where error.code == .unknownAlias && line.valueText.utf8.count == error.range.columnsOnOneLine:
             return [slip(line, error.code, error.message, error.help ?? "", at: nil, Quoting.quote(line.valueText))]
@@ -41,7 +41,7 @@ extension Slips {
             let blanks = String(repeating: " ", count: line.contentColumn + 2)
             return [
                 Slip(
-                    code: .colonInValue, message: "`\(name)` stands on the line of `\(outer)`, which holds a list",
+                    code: .colonInValue, message: "`\(name)` is on the same line as `\(outer)`, which holds a list",
                     help: "begin each entry with `- `, on a line of its own", range: source.range(inner),
                     lines: line.number...line.number,
                     mended: head + "\n" + blanks + "- " + line.excerpt.text(line.value.lowerBound..<line.line.upperBound))
@@ -50,7 +50,7 @@ extension Slips {
         guard keys.mappings.contains(outer) else { return [] }
         return [
             slip(
-                line, .colonInValue, "`\(name)` stands on the line of `\(outer)` without brackets",
+                line, .colonInValue, "`\(name)` is on the same line as `\(outer)`, but not in brackets",
                 "put `{` and `}` around it", at: inner, "{" + line.valueText + "}")
         ]
     }

@@ -58,7 +58,7 @@ struct Slips {
             return [
                 Slip(
                     code: .indentation, message: "this key is indented further than the one above, which already has a value",
-                    help: "indent both alike", range: source.range(key), lines: line.number...line.number,
+                    help: "indent both keys alike", range: source.range(key), lines: line.number...line.number,
                     mended: blanks + line.excerpt.text(line.indentEnd..<line.line.upperBound))
             ]
         }

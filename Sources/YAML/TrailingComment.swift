@@ -22,7 +22,7 @@ extension Node {
     }
 
     /// The error, with the corrected line, if a comment cut this plain scalar short: a `${{`, a bracket or a quote is left open
-    /// before it. Use it if the scalar is an expression or a template.
+    /// before the comment. Call this only if the scalar is an expression or a template.
     public func cutByComment() -> YAMLError? {
         guard let comment = trailingComment, let text = scalarText, Openings(text).isOpen else { return nil }
         return cutByComment(comment)
@@ -37,7 +37,7 @@ extension Node {
 }
 
 extension Node {
-    /// The line with quotes around the scalar and its comment; nil if that alone does not correct it.
+    /// The line with quotes around the scalar and its comment; nil if quotes alone do not correct the line.
     private func line(mending comment: TrailingComment) -> String? {
         let number = range.start.line
         guard range.end.line == number else { return nil }

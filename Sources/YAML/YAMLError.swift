@@ -11,8 +11,8 @@ public struct YAMLError: Error, Sendable, Hashable {
     public let range: SourceRange
     public var help: String?
 
-    /// The corrected line, without its line break; several lines if needed. The text with it in place of the faulty lines has
-    /// been read again and has no error there.
+    /// The corrected line, without its line break; several lines if needed. It is only set if the text, read again with this
+    /// correction, has no error there.
     public var mended: String?
 
     public var note: Note?
