@@ -60,7 +60,7 @@ public enum Catalogue {
         kinds.first { $0.manifest.kind == kind }?.login(settings) ?? .none("its kind is unknown")
     }
 
-    /// What a connection of this kind is sent for a message; nil where it takes none.
+    /// The request body that a connection of this kind receives for a message; nil if it does not take messages.
     public static func body(of message: Message, for delivery: Delivery, kind: String) -> JSON? {
         kinds.first { $0.manifest.kind == kind }?.render?(message, MessageOrigin(delivery))
     }

@@ -86,7 +86,7 @@ public struct ConnectionKind: Sendable {
     let make: @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorError) -> any Connection
     /// The type of event that reports its logins with these settings; nil for a kind that reports none.
     let logins: @Sendable (Settings) -> EventType?
-    /// What is sent for a message; nil for a kind that takes none.
+    /// The request body for a message; nil for a kind that does not take messages.
     let render: (@Sendable (Message, MessageOrigin) -> JSON)?
 
     init(

@@ -27,7 +27,7 @@ public struct ConnectorEnvironment: Sendable {
     let claims = ClaimedEntries()
     /// How fast connections of this program go.
     let rates = SharedRates()
-    /// Whether the rates of its connections are noted, so that they hold over a restart: for the agent, not for commands beside it.
+    /// Whether to store how much of its rate a connection has used, so that a restart respects it: only the agent does.
     public var keepsRates: Bool
     /// Random bits, for salts.
     public var random: @Sendable () -> UInt64

@@ -46,7 +46,7 @@ extension Connectors {
     /// Rebuilds a connection after a change of its secrets or its login. Requests under way end with the old ones.
     ///
     /// - Parameters:
-    ///   - pardons: whether it tries again what was refused before: true after a new login.
+    ///   - pardons: whether to retry credentials that were refused before: true after a new login.
     ///   - read: reads its current settings.
     public func rebind(
         _ name: String, pardons: Bool, with read: () async throws(Failure) -> Entries

@@ -30,7 +30,7 @@ public protocol SampledSource: Source {
     /// Its query, by name.
     var question: [(name: String, text: String)] { get }
 
-    /// At most so many rows, with these fields; empty for the source's own.
+    /// Reads at most `limit` rows, with these fields; with the source's own fields if `fields` is empty.
     func sample(_ limit: Int, fields: [String]) async throws(Failure) -> SourceSample
 }
 

@@ -38,7 +38,7 @@ extension ETOConnection {
 
     static func usesKeychain(_ settings: Settings) -> Bool { settings.record("auth")?.record("basic") == nil }
 
-    /// Makes it with the login that its settings name, possibly the one in the keychain.
+    /// Makes a connection with the login in its settings, or with the one in the keychain.
     init(name: String, settings: Settings, in environment: ConnectorEnvironment) async throws(ConnectorError) {
         let auth = settings.record("auth")
         guard let basic = auth?.record("basic") else {

@@ -100,7 +100,7 @@ actor ETOSession {
         }
     }
 
-    /// Logs in anew, even with a password that was refused before, because a person asked for it. Returns the account and place.
+    /// Logs in again, even with a password that was refused before, because a person requested it. Returns the account and place.
     func verify() async throws(Failure) -> String {
         try await gate.inTurn { () async throws(Failure) in
             self.pauses.endAll()

@@ -30,7 +30,7 @@ public struct TouchPointAction: Action {
     private let connection: ETOConnection
     private let times: WriteTimes
 
-    /// - Parameter times: how long a request can run on the services is not documented.
+    /// - Parameter times: an assumption by default, because ETO does not document how long a request can run on the services.
     public init(connection: ETOConnection, times: WriteTimes = WriteTimes(server: .seconds(120))) {
         self.connection = connection
         self.times = times
@@ -146,7 +146,7 @@ struct TouchPointWrite: Write {
         return responses
     }
 
-    /// The response that is ours.
+    /// The response that this delivery added.
     ///
     /// - Parameter span: the time that the store has no record of: a response created in it may be ours, too.
     private func proof(

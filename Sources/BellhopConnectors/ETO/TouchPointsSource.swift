@@ -159,7 +159,7 @@ public struct TouchPointsSource: Source {
         }
         for key in gone {
             let reason = try await departure(of: key)
-            // A response that exists although none is listed at all: the list is wrong.
+            // The list is empty although this response still exists: the list is wrong.
             if reason == .leftQuery, listing.entries.isEmpty {
                 details.remaining.insert(key)
             } else {

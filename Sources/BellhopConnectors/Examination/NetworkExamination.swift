@@ -40,7 +40,7 @@ struct NetworkExamination: Sendable {
             if address.isLoopback { return findings }
             return findings + [Finding("tls", .note, "plain http: others on the network can read it", remedy: "use https://")]
         }
-        // What is behind a proxy shows with the first request.
+        // A host behind a proxy is not examined here: the first request shows whether its certificate is valid.
         return configuration.proxy == nil ? findings + [await certificate()] : findings
     }
 

@@ -2,7 +2,7 @@
 public struct ConnectorError: Error, Sendable, Hashable {
     /// The connection's or source's name in bellhop.yaml.
     public var connection: String
-    /// The faulty setting, as a path with dots; nil for none in particular.
+    /// The faulty setting, as a path with dots; nil if the error is not about a single setting.
     public var setting: String?
     /// Whether it is a source's setting.
     public var isOfSource = false

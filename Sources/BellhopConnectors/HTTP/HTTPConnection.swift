@@ -17,7 +17,7 @@ public final class HTTPConnection: HTTPExchange {
     let certificateFingerprint: String?
     let clock: any AgentClock
     private let limiter: RateLimiter?
-    /// Refuses a host by its name, if the configuration demands it.
+    /// Looks up a host's name; throws if it leads to a private address. Called only if the configuration refuses those.
     private let lookUp: @Sendable (_ host: String, _ port: Int) async throws(PrivateAddress.Refused) -> Void
 
     /// - Throws: if the `ca` file cannot be used.
@@ -27,7 +27,7 @@ public final class HTTPConnection: HTTPExchange {
         }
     }
 
-    /// The way of a connection of the configuration, whose rate outlives it.
+    /// For a connection in bellhop.yaml: uses the rate limiter that is kept for its name.
     convenience init(_ configuration: Configuration, in environment: ConnectorEnvironment) throws(ConnectorError) {
         let limiter = environment.rates.limiter(configuration.name, configuration.rate)
         try self.init(configuration, clock: environment.clock, limiter: limiter) {
@@ -36,8 +36,8 @@ public final class HTTPConnection: HTTPExchange {
     }
 
     /// - Parameters:
-    ///   - limiter: what holds back requests, where another connection of the name had one.
-    ///   - lookUp: throws where a host leads to a private address.
+    ///   - limiter: the rate limiter kept for the connection's name; nil to make a new one if the configuration has a rate.
+    ///   - lookUp: throws if a host's name leads to a private address.
     init(
         _ configuration: Configuration, clock: any AgentClock, limiter: RateLimiter? = nil,
         lookUp: @escaping @Sendable (_ host: String, _ port: Int) async throws(PrivateAddress.Refused) -> Void
@@ -82,7 +82,7 @@ public final class HTTPConnection: HTTPExchange {
             rate: limiter?.attempts(of: declared.requests), patience: configuration.rate?.wait(for: declared.requests) ?? .zero)
     }
 
-    /// Closes what is open. Requests under way fail.
+    /// Closes all sockets. Requests in progress fail.
     public func shutdown() async throws { try await client.shutdown() }
 
     /// Why an address must not be used; nil if it may. See ``Configuration/refusal(of:)``.

@@ -10,7 +10,7 @@ public struct Rate: Sendable, Hashable {
         self.period = period
     }
 
-    /// The longest that so many requests wait in all, beside as many of others and a login of two requests; at most a day.
+    /// The longest that this many requests wait in all, if as many others and a login of two requests go first; at most a day.
     func wait(for requests: Int) -> Duration {
         let periods = (2 * (requests + 2) + count - 1) / count
         return min(period * periods, .days(1))

@@ -8,9 +8,9 @@ public final class RateLimiter: Sendable {
     private let queue: Mutex<RateQueue>
     private let clock: any AgentClock
     let rate: Rate
-    /// What outlives the process; nil where nothing does.
+    /// Stores the used tokens for the next run; nil if they are not stored.
     private let memory: RateMemory?
-    /// Who waits looks again after so long: a turn may have come back sooner.
+    /// The longest sleep before a waiting request checks its turn again: another request may have given its turn back.
     private static let stride = Duration.seconds(5)
 
     public convenience init(_ rate: Rate, clock: any AgentClock) { self.init(rate, clock: clock, memory: nil) }
@@ -22,25 +22,25 @@ public final class RateLimiter: Sendable {
         self.clock = clock
     }
 
-    /// Takes up what an earlier run used. To be called before anything waits.
+    /// Counts the tokens that an earlier run used. Call it before any request waits.
     func restore() async {
         let used = await memory?.restore(at: clock.now) ?? []
         queue.withLock { $0.restore(used, at: clock.now) }
     }
 
-    /// Stores what was used, at the end of a run.
+    /// Returns the unused tokens of the last note, at the end of a run.
     func settle() async { await memory?.settle() }
 
-    /// Returns when the next request may go. A wait that is cancelled leaves its turn to others.
+    /// Returns when the next request may be sent. A cancelled wait gives its turn to another request.
     public func wait() async throws(CancellationError) {
         try await pass()
         try await memory?.note(useAt: clock.now)
     }
 
     private func pass() async throws(CancellationError) {
-        let leave = Leave.current.flatMap { $0.limiter === self ? $0 : nil }
-        if leave?.take() == true { return queue.withLock { $0.use(at: clock.now) } }
-        let ticket = queue.withLock { $0.enter(isContinuing: leave != nil) }
+        let reservation = Reservation.current.flatMap { $0.limiter === self ? $0 : nil }
+        if reservation?.take() == true { return queue.withLock { $0.use(at: clock.now) } }
+        let ticket = queue.withLock { $0.enter(isContinuing: reservation != nil) }
         while true {
             let now = clock.now
             let (passes, next) = queue.withLock { ($0.passes(ticket, at: now), $0.bucket.next) }
@@ -55,8 +55,8 @@ public final class RateLimiter: Sendable {
     }
 
     /// The tokens reserved for the attempt that this task makes.
-    private final class Leave: Sendable {
-        @TaskLocal static var current: Leave?
+    private final class Reservation: Sendable {
+        @TaskLocal static var current: Reservation?
 
         let limiter: RateLimiter
         private let left: Mutex<Int>
@@ -82,8 +82,8 @@ public final class RateLimiter: Sendable {
         }
     }
 
-    private func giveBack(_ leave: Leave) {
-        let left = leave.takeAll()
+    private func giveBack(_ reservation: Reservation) {
+        let left = reservation.takeAll()
         if left > 0 { queue.withLock { $0.giveBack(left, at: clock.now) } }
     }
 
@@ -109,12 +109,12 @@ public final class RateLimiter: Sendable {
         var next: Timestamp? { limiter.queue.withLock { $0.bucket.next } }
 
         func spend<Value: Sendable>(_ attempt: () async -> Value) async -> Value {
-            let leave = Leave(limiter, requests: requests)
-            let value = await Leave.$current.withValue(leave) {
-                // While it waits at a gate, the one inside may need just these requests; it goes first when it asks again.
-                await FIFOGate.$onWaiting.withValue({ limiter.giveBack(leave) }) { await attempt() }
+            let reservation = Reservation(limiter, requests: requests)
+            let value = await Reservation.$current.withValue(reservation) {
+                // While this attempt waits at a gate, the one inside may need these tokens. This attempt is served first later.
+                await FIFOGate.$onWaiting.withValue({ limiter.giveBack(reservation) }) { await attempt() }
             }
-            limiter.giveBack(leave)
+            limiter.giveBack(reservation)
             return value
         }
     }

@@ -1,15 +1,16 @@
 import BellhopCore
 import Synchronization
 
-/// What a rate's requests were, in the notebook, so that a restart allows no more of them than the rate does.
+/// Stores in the notebook how many requests a connection has sent, so that a restart does not let it exceed its rate.
 ///
-/// Tokens are written down before they are used, several at a time where the rate is high: a process that was killed may have used all that
-/// its last note allowed, and its successor reckons with that. A class over a lock, because all requests of a connection share it.
+/// Tokens are stored before they are used, several at a time if the rate is high. A killed process may have used all tokens that
+/// its last note allowed, so the next process counts them as used. A class over a lock, because all requests of a connection
+/// share it.
 final class RateMemory: Sendable {
     private struct State {
-        /// Tokens that were used, by the time of the last of several.
+        /// The used tokens, in groups; each group has the time of its last use.
         var used: [Use] = []
-        /// How many more tokens the note in the notebook allows.
+        /// How many more tokens may be used before the next note.
         var left = 0
     }
 
@@ -23,7 +24,7 @@ final class RateMemory: Sendable {
     private let rate: Rate
     private let notebook: any Notebook
     private let state = Mutex(State())
-    /// One note is written at a time, so that the latest one is what counts.
+    /// Lets one note be written at a time, so that an older note never replaces a newer one.
     private let gate = FIFOGate()
 
     init(connection: String, _ rate: Rate, in notebook: any Notebook) {
@@ -32,14 +33,14 @@ final class RateMemory: Sendable {
         self.notebook = notebook
     }
 
-    /// How many tokens one note allows: a tenth of the rate, and what goes in a second, so that notes are few.
+    /// How many tokens one note allows: a tenth of the rate, or the requests of one second if those are more. So notes are rare.
     private var portion: Int {
         let second = Double(rate.count) / max(Double(rate.period.nanoseconds) / 1e9, 1e-9)
         return max(1, rate.count / 10, min(rate.count, Int(min(second, 1e9).rounded(.up))))
     }
 
-    /// Reads what an earlier run used, and may have used since its last note. A notebook that cannot be read counts as one that allows
-    /// nothing more for now.
+    /// Returns the tokens that earlier runs used, or may have used after their last note. If the notebook cannot be read, all
+    /// tokens count as used now.
     func restore(at now: Timestamp) async -> [Use] {
         let note: JSON?
         do { note = try await notebook.note(key) } catch { return take([Use(time: now, count: rate.count)]) }
@@ -49,7 +50,7 @@ final class RateMemory: Sendable {
         }
         guard let more = note?["more"]?.asInt, more > 0 else { return take(used) }
         used.append(Use(time: now, count: Int(min(more, Int64(rate.count)))))
-        // From now on they age like those that were used, however often it restarts.
+        // Stored with this time, so that a further restart does not count them as used later than now.
         do { try await notebook.setNote(key, to: Self.note(used, more: 0)) } catch { return take(used) }
         return take(used)
     }
@@ -65,18 +66,18 @@ final class RateMemory: Sendable {
         return used
     }
 
-    /// Returns when the use of a token at this moment is written down, or was allowed by an earlier note. Where the notebook fails the
-    /// request goes all the same: the store says by itself that it has trouble.
+    /// Returns once the use of a token at this time is stored; at once if an earlier note allows it. If the notebook fails, the
+    /// request is sent anyway: the store reports its own failures.
     func note(useAt now: Timestamp) async throws(CancellationError) {
         if useLeft(at: now) { return }
-        // Waiting for the disk does not last: the requests set aside for the attempt stay its own.
+        // Waiting for the disk is short, so the attempt keeps its reserved tokens meanwhile.
         let isIn = await FIFOGate.$onWaiting.withValue(nil) { (try? await gate.enter()) != nil }
         guard isIn else { throw CancellationError() }
         defer { gate.leave() }
         if useLeft(at: now) { return }
         let portion = portion
         let used = state.withLock { state in
-            // A clock that was set back must not leave entries of the future for ever.
+            // If the clock was set back, entries from the future would otherwise stay forever.
             state.used = state.used.filter { $0.time + rate.period > now }.map { Use(time: min($0.time, now), count: $0.count) }
             state.used.append(Use(time: now, count: 1))
             return state.used
@@ -85,7 +86,7 @@ final class RateMemory: Sendable {
         state.withLock { $0.left = portion - 1 }
     }
 
-    /// Hands back what the last note allowed and nobody used, so that an orderly stop costs nothing of the rate.
+    /// Returns the unused tokens of the last note, so that the next run can use them after an orderly stop.
     func settle() async {
         let used = state.withLock { state -> [Use]? in
             guard state.left > 0 else { return nil }
@@ -93,7 +94,7 @@ final class RateMemory: Sendable {
             return state.used
         }
         guard let used else { return }
-        // Without it the next run counts them as used, which is only slower.
+        // If this fails, the next run counts them as used, and only starts more slowly.
         try? await notebook.setNote(key, to: Self.note(used, more: 0))
     }
 
@@ -108,14 +109,14 @@ final class RateMemory: Sendable {
     }
 }
 
-/// The rates of the connections of one program, each of which goes on where an earlier connection of the name stopped: one that was made
-/// anew because its secrets changed, or that of an earlier run.
+/// The rate limiters of all connections. A connection that is made again, in this run or a later one, continues with the limiter
+/// of its name.
 ///
-/// A class over a lock, because connections are made anew while others are in use.
+/// A class over a lock, because connections are made again while others are in use.
 final class SharedRates: Sendable {
     private let limiters = Mutex<[String: RateLimiter]>([:])
 
-    /// Reads what an earlier run noted of a connection's rate. To be called before the connection is made.
+    /// Reads how much of a connection's rate an earlier run used. Call it before the connection is made.
     func restore(_ connection: String, _ rate: Rate?, in environment: ConnectorEnvironment) async {
         guard let rate, environment.keepsRates, limiters.withLock({ $0[connection] })?.rate != rate else { return }
         let memory = RateMemory(connection: connection, rate, in: environment.notebook)
@@ -124,12 +125,12 @@ final class SharedRates: Sendable {
         limiters.withLock { $0[connection] = limiter }
     }
 
-    /// Stores the uses of all rates at the end of a run.
+    /// Returns the unused tokens of all connections, at the end of a run.
     func settle() async {
         for limiter in limiters.withLock({ Array($0.values) }) { await limiter.settle() }
     }
 
-    /// The limiter of a connection; nil where none was restored for it.
+    /// The limiter of a connection; nil if ``restore(_:_:in:)`` was not called for its name and rate.
     func limiter(_ connection: String, _ rate: Rate?) -> RateLimiter? {
         limiters.withLock { $0[connection] }.flatMap { $0.rate == rate ? $0 : nil }
     }

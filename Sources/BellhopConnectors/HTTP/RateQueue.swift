@@ -32,7 +32,7 @@ struct RateQueue: Sendable {
         return true
     }
 
-    /// Removes a request that is not made; its turn goes to another.
+    /// Removes a request that will not be sent; its turn goes to another request.
     mutating func leave(_ ticket: Int, at now: Timestamp) {
         continuing.removeAll { $0 == ticket }
         reading.removeAll { $0 == ticket }
@@ -40,7 +40,7 @@ struct RateQueue: Sendable {
         serve(at: now)
     }
 
-    /// Reserves tokens for attempts of so many requests; returns for how many attempts.
+    /// Reserves tokens for up to `attempts` attempts of `requests` requests each; returns for how many it did.
     mutating func reserve(upTo attempts: Int, requests: Int, at now: Timestamp) -> Int {
         serve(at: now)
         let free = continuing.isEmpty && reading.isEmpty ? bucket.free(at: now) : 0
@@ -61,7 +61,7 @@ struct RateQueue: Sendable {
         bucket.use(at: now)
     }
 
-    /// Sets how many requests deliveries wait for; zero if none waits.
+    /// Sets how many requests the waiting deliveries need; zero if no delivery waits.
     mutating func want(_ requests: Int, at now: Timestamp) {
         wanted = requests
         if granted > wanted {

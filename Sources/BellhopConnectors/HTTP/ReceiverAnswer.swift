@@ -5,7 +5,7 @@ import BellhopCore
 /// According to Standard Webhooks 1.0 and the receivers themselves: 429 and 5xx are temporary, other refusals are permanent; a
 /// redirect is a refusal, because following it would send our content and headers elsewhere.
 struct ReceiverAnswer: Sendable {
-    /// The receiver for messages: its name and host, never its path, which is often a secret.
+    /// How messages name the receiver: by its name and host, never by its path, which is often a secret.
     var receiver: String
     /// Secrets that the other side might echo.
     var secrets: [String] = []

@@ -1,6 +1,6 @@
 /// Keeps secrets out of what people read.
 public enum Redaction {
-    /// What replaces a secret.
+    /// The replacement for a secret.
     public static let mark = "•••"
 
     /// The text with each of these secrets replaced, also in its percent-encoded, form-encoded and JSON forms. Secrets of fewer
@@ -34,7 +34,7 @@ public enum Redaction {
         return forms.sorted { $0.utf8.count > $1.utf8.count }
     }
 
-    /// The beginning of a remote text for a message: one line, at most so many characters, no control characters.
+    /// The beginning of a remote text for a message: one line without control characters, cut to a length.
     public static func excerpt(_ text: some StringProtocol, length: Int = 200) -> String {
         let words = text.split { $0.isWhitespace || $0.unicodeScalars.allSatisfy { $0.properties.generalCategory == .control } }
         let line = words.joined(separator: " ")

@@ -27,7 +27,7 @@ struct TokenBucket: Sendable {
         return rate.count - used.count - held
     }
 
-    /// Takes up what was used before.
+    /// Counts the tokens that an earlier run used.
     mutating func restore(_ uses: [RateMemory.Use], at now: Timestamp) {
         let times = uses.flatMap { Array(repeating: $0.time, count: min($0.count, rate.count)) } + used
         used = times.sorted().suffix(rate.count)

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Tells a server which answer is already known (RFC 9110, section 13): an unchanged answer is then a 304.
+/// Names the answer already known (RFC 9110, section 13), so that a server answers 304 if it has not changed.
 struct Validators: Sendable, Hashable {
     var tag: String?
     var modified: String?

@@ -100,7 +100,7 @@ final class LogFile: Sendable {
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW
         var descriptor = Glibc.open(path, flags, 0o600)
         if descriptor < 0, errno == ENOENT {
-            guard ParentFolders.make(above: path) else { throw trouble("has no folder, and none can be made") }
+            guard ParentFolders.make(above: path) else { throw trouble("has no folder, and the folder cannot be made") }
             descriptor = Glibc.open(path, flags, 0o600)
         }
         guard descriptor >= 0 else { throw trouble("cannot be opened") }

@@ -22,7 +22,7 @@ struct LoginEvents: Sendable {
 
     /// The server ended the session; a new login follows.
     ///
-    /// - Parameter code: what its answer showed: not logged in, a login page, or a named end.
+    /// - Parameter code: how the answer showed it: not logged in, a login page, or a message that the session has ended.
     func sessionExpired(
         _ session: String, _ number: Int, reason: String, code: Failure.Reason = .sessionExpired, at now: Timestamp
     ) async {

@@ -1,10 +1,10 @@
 /// How a connection authenticates according to its settings: what `bellhop login` does for it.
 public enum LoginWay: Sendable, Hashable {
-    /// Not at all, or in a way that only its use would test; with the reason.
+    /// Without a login, or with one that can only be tested by using the connection; the text says which and why.
     case none(String)
     /// With credentials from bellhop.yaml, which can be tried.
     case configured
-    /// With a name and a password that are asked for, tried, and kept in the keychain.
+    /// With a name and a password, which `bellhop login` asks for, tries, and stores in the keychain.
     case asked
     /// With tokens that a person authorizes in a browser.
     case agreed
@@ -37,7 +37,7 @@ public struct LoginQuestion: Sendable, Hashable {
         /// The other side's name for it.
         public var key: String
         public var name: String
-        /// Whether people know it by its key, too.
+        /// Whether to show the key too, because people know it.
         public var showsKey: Bool
 
         public init(key: String, name: String, showsKey: Bool = false) {

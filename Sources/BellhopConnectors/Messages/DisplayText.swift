@@ -29,7 +29,7 @@ enum DisplayText {
         return clean.split { $0 == "\n" || $0 == "\t" }.joined(separator: " ")
     }
 
-    /// At most so many code points of the text; a cut text ends in an ellipsis, which counts. Cuts between grapheme clusters, so
+    /// The text, cut to a number of code points; a cut text ends in an ellipsis, which counts. Cuts between grapheme clusters, so
     /// that no accent or part of an emoji is lost.
     static func cut(_ text: String, to limit: Int) -> String {
         if text.utf8.count <= limit || text.unicodeScalars.count <= limit { return text }

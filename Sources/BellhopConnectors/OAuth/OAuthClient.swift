@@ -222,7 +222,7 @@ public actor OAuthClient {
         }
     }
 
-    /// Stores what was granted. What must survive a restart is written before it is used.
+    /// Stores the granted tokens. Tokens that must survive a restart are stored before they are used.
     private func take(
         _ grant: TokenAnswer.Grant, instead stale: OAuthToken?, kept: KeptTokens?, isLogin: Bool
     ) async throws(Failure) -> OAuthToken {
@@ -256,7 +256,7 @@ public actor OAuthClient {
 
     private static func words(_ status: Int, _ reason: String) -> String { reason.isEmpty ? "\(status)" : "\(status), \(reason)" }
 
-    /// What a person can do. Servers give the same reason for all causes, so all are listed.
+    /// Says how a person can fix it. Servers give the same reason for all causes, so all remedies are listed.
     private static func advice(_ grant: OAuthSettings.GrantName, _ connection: String) -> String {
         let again = "Bellhop will not ask again until that changes or you run `bellhop login \(connection)`."
         return switch grant {

@@ -71,7 +71,7 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
         return secrets
     }
 
-    /// What stored tokens belong to: a digest of the client, its endpoint and the refresh token in bellhop.yaml.
+    /// Identifies what stored tokens belong to: a digest of the client, its endpoint and the refresh token in bellhop.yaml.
     var origin: String {
         var facts = [tokenAddress.text, clientID, grant.name.rawValue]
         if case .refreshToken(let first) = grant { facts.append(first) }

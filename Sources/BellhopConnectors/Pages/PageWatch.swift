@@ -123,7 +123,7 @@ struct PageWatch: Sendable {
         return Reading(title: document.title, text: masked(text))
     }
 
-    /// A text that is too long is refused anyway, and not looked through.
+    /// The text with the ignored words masked. A text that is too long stays as it is, because it will be refused.
     private func masked(_ text: String) -> String {
         text.utf8.count > Self.longest ? text : ignoredWords.reduce(text) { $1.masked($0) }
     }

@@ -7,10 +7,10 @@ import CRE2
 ///
 /// A class because it owns C++ memory; `@unchecked` because RE2 objects are safe to share between threads once made (re2.h).
 final class TextMasker: @unchecked Sendable {
-    /// Why a text is no expression. One sentence.
+    /// Why a text is not a regular expression. One sentence.
     struct Problem: Error, Sendable, Hashable { var message: String }
 
-    /// What stands in the place of masked text.
+    /// The replacement for masked text.
     static let mark = "…"
 
     private let regex: OpaquePointer

@@ -77,7 +77,7 @@ struct SlackRichText: Sendable, Hashable {
         }
     }
 
-    /// The cleaned text, cut to the room that is left besides another cost; nil if empty. Uses the room.
+    /// The cleaned text, cut to the room left after another cost; nil if empty. Takes it from the room.
     private mutating func fit(_ words: String, besides other: Int) -> String? {
         let clean = isOneLine ? DisplayText.line(words) : DisplayText.clean(words)
         let fitting = DisplayText.cut(clean, to: room - other)

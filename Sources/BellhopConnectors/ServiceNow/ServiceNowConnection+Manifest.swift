@@ -134,7 +134,7 @@ extension ServiceNowConnection {
         throw .noLogin(of: name)
     }
 
-    /// With the tokens from the keychain and the client that renews them; nil if it has none.
+    /// A connection with the tokens from the keychain and the client that renews them; nil if the keychain has no tokens for it.
     private static func ofKeptTokens(
         _ name: String, _ settings: Settings, in environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> ServiceNowConnection? {
@@ -152,7 +152,7 @@ extension ServiceNowConnection {
             in: environment)
     }
 
-    /// The user of the tokens in the keychain; nil if it has none, or they name no user.
+    /// The user of the tokens in the keychain; nil if there are no tokens or they do not name a user.
     private static func user(
         ofTokensOf name: String, _ environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> String? {

@@ -184,7 +184,7 @@ public struct ServiceNowConnection: Connection {
         gates.gate("create \(base.origin) \(Fingerprint(content: key).low % 64)")
     }
 
-    /// Drops what was read of a task that has been written to.
+    /// Drops the data read from a task that has been written to since.
     func forget(_ task: TaskKey) {
         looks.forget(task)
         entries.forget(task)

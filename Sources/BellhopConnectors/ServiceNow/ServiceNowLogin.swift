@@ -41,7 +41,7 @@ struct ServiceNowLogin: Sendable {
     var way: Way
     var identity: Identity
 
-    /// Whether to ask the instance for the user's name; a user name and password already tell it.
+    /// Whether to ask the instance for the user's name; a login by user name and password already contains it.
     var asksForUser: Bool {
         switch way {
         case .password: false
@@ -90,7 +90,7 @@ struct ServiceNowLogin: Sendable {
 extension ServiceNowLogin {
     /// Login data that is not in bellhop.yaml.
     struct Kept: Sendable {
-        /// The user whose password or tokens the keychain holds; nil when it holds none.
+        /// The user whose password or tokens the keychain holds; nil if it has no login.
         var username: String?
         /// Called at each login; nil to use bellhop.yaml.
         var credentials: (@Sendable () async throws -> Credentials)?

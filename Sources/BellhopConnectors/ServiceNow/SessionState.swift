@@ -3,7 +3,7 @@ import BellhopCore
 /// A session with an instance and the one request under way: decides what to send, and what each answer means. Performs nothing.
 ///
 /// A request begins with ``begin(_:_:at:)`` and ends with the step `done` or `fail`; the caller performs each step between and
-/// says what came of it. A password or token logs in first; after that only cookies authenticate, so that the end of the session
+/// reports its result. A password or token logs in first; after that only cookies authenticate, so that the end of the session
 /// is noticed. If the server sets none, every request carries the credentials. A request gets at most one new login.
 struct SessionState: Sendable {
     /// What to do with a request whose session ends during it.
@@ -49,7 +49,7 @@ struct SessionState: Sendable {
         case recognise(ServiceNowUser)
         case loggedIn(ServiceNowUser)
         /// - Parameter blocks: whether to remember the credentials, so that they are not tried again. Only passwords and the like:
-        ///   retrying a token locks nobody out.
+        ///   retrying a token does not lock the account.
         case failed(Failure, blocks: Bool)
     }
 

@@ -26,7 +26,7 @@ enum TaskFields {
         "assignment_group", "opened_by", "opened_at", "due_date", "sys_created_on", "sys_updated_on",
     ]
 
-    /// The fields of a task on an instance that nothing else is known of.
+    /// The fields of a task if nothing is known about the instance.
     static let assumed = made(standard.map { TaskSchema.Field($0, type(of: $0), holdsID: target(of: $0) != nil) })
 
     private static func made(_ fields: [TaskSchema.Field]) -> TaskSchema {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Maps each remote entry found as proof to its delivery, so that none proves two. A class with a lock, because concurrent
-/// deliveries share it; what was proved before this process began comes with each attempt.
+/// Maps each remote entry found as proof to its delivery, so that one entry never proves two deliveries. A class with a lock,
+/// because concurrent deliveries share it. Each attempt brings the proofs that were found before this process began.
 final class ClaimedEntries: Sendable {
     private struct State {
         var deliveries: [String: String] = [:]

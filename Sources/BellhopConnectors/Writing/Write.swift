@@ -51,7 +51,7 @@ enum Look: Sendable, Hashable {
     case unprovable(String)
 }
 
-/// What shows that something was written.
+/// The proof that something was written.
 struct Proof: Sendable, Hashable {
     /// For the receipt: `work note 7f3a…`.
     var text: String

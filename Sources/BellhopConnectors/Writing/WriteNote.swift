@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What is known of a delivery's write between its attempts.
+/// What one attempt to write stores for the next attempt of the same delivery.
 struct WriteNote: Sendable, Hashable {
     /// The other side's time before the first request that it may have received; nil before one was sent.
     var since: Timestamp?

@@ -125,7 +125,7 @@ struct WriteRules: Sendable {
         }
     }
 
-    /// The step after an answer that says it was written, and the looks for it. Counts one that was not.
+    /// The step after an answer that says it was written, and after the looks for it. Counts answers that turned out wrong.
     func step(afterClaim status: String, ifAbsent why: String, _ look: Look, _ note: inout WriteNote) -> WriteStep {
         switch look {
         case .written(let proof): return .done(proof.receipt(status))

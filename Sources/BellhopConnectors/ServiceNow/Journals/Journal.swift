@@ -150,7 +150,7 @@ struct Journal: Sendable {
 
     // MARK: The task's history
 
-    /// The fallback: the history in the task's own field. Read is what is new since the known history, or else what is not older
+    /// The fallback: the history in the task's own field. Reads the entries since the known history, or else those not older
     /// than the first attempt.
     private func lookAtTask(for search: Search) async throws(Failure) -> Look {
         let fields = [search.element] + TaskHistories.times

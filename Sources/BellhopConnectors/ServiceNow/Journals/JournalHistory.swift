@@ -1,7 +1,7 @@
 import BellhopCore
 
 /// The history that a task shows of one of its journals: its entries, the newest first, each under a heading such as
-/// `2022-11-21 22:50:34 - System Administrator (Additional comments)` and with an empty line behind it.
+/// `2022-11-21 22:50:34 - System Administrator (Additional comments)` and ends with an empty line.
 ///
 /// Only the first line is certainly a heading, because only the instance writes there, and only if it ends with a label the
 /// dictionary has for the journal (if readable). Other lines that look like headings may be part of a text. So only what is new

@@ -30,7 +30,7 @@ struct JournalWatch: Sendable {
         self.connection = connection
     }
 
-    /// What is new since the cursor. Without one the watch begins, and reports nothing.
+    /// The entries added since the cursor. Without a cursor the watch begins, and reports nothing.
     ///
     /// - Parameters:
     ///   - listing: what the poll has just listed; its new tasks count as known.

@@ -18,7 +18,7 @@ struct TaskHistories: Sendable {
 
     private static let batch = 40
 
-    /// The entries added to those of these tasks that were touched since a moment.
+    /// The new entries of these tasks. Reads only the tasks that were updated since a moment.
     ///
     /// - Parameter floor: earlier entries are not reported.
     func entries(
@@ -71,7 +71,7 @@ struct TaskHistories: Sendable {
         return entries
     }
 
-    /// Times that a row shows both ways, from which the histories' clock is derived.
+    /// Columns that a row shows both in UTC and in the user's format, from which the histories' clock is derived.
     static let times = ["sys_updated_on", "sys_created_on"]
 
     static func read(
@@ -87,7 +87,7 @@ struct TaskHistories: Sendable {
     }
 
     private func comment(_ entry: JournalHistory.Entry, at place: KnownHistories.Place, _ us: ServiceNowUser?) -> TaskComment {
-        // A name proves neither way who wrote an entry: people share names, and one may be shown differently.
+        // A name cannot prove who wrote an entry, or who did not: people share names, and a name may be shown differently.
         let isOurs = entry.isProved && us?.isShown(as: entry.author) == true
         return TaskComment(
             id: entry.id(on: place.task, in: place.kind), task: place.task, text: entry.text,
@@ -106,7 +106,7 @@ struct KnownHistories: Sendable, Hashable {
     private var histories: [Place: JournalHistory.Known] = [:]
     /// Least recently read first.
     private var order: [Place] = []
-    /// They are stored with each poll that reads one.
+    /// The most histories to keep: all of them are stored with each poll that reads one.
     private static let most = 500
 
     init() {}

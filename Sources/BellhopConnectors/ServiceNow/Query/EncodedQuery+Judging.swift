@@ -97,7 +97,7 @@ extension EncodedQuery.Condition {
 /// Judges conditions on two times, or on a time and the calendar. They are compared in UTC, but the server uses the user's zone:
 /// a verdict is certain only if every zone gives it.
 extension EncodedQuery.Condition {
-    /// The shortest and longest duration of so many units, including an hour of summer time.
+    /// The shortest and longest duration of this many units, including an hour of summer time.
     private static func span(_ unit: String, _ count: Int64) -> ClosedRange<Int64>? {
         let day: Int64 = 86_400
         let days: (Int64, Int64)

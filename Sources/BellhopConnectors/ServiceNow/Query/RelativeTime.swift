@@ -9,7 +9,7 @@ struct RelativeTime: Sendable, Hashable {
     /// Which moment of the unit.
     enum Edge: String, Sendable, CaseIterable {
         case start, end
-        /// Exactly so many units before now.
+        /// Exactly this many units before now.
         case now
     }
 

@@ -23,7 +23,7 @@ struct RowsReading {
         racing = began - Self.skew
     }
 
-    /// The page without rows that no longer match, and those without an id.
+    /// The page without the rows that no longer match and the rows without an id.
     mutating func read(_ page: Listing) throws(Failure) -> Listing {
         var leftOut: Set<TaskKey> = []
         for entry in page.entries {
@@ -47,7 +47,7 @@ struct RowsReading {
         let time = record.field(rows.timeField).flatMap { Timestamp(sql: $0.raw) }
         let place = Walk.Place(key: entry.key, time: rows.walk.isWhole ? nil : time)
         if !isKnown, rows.filter.judge(record.field) == .fails {
-            guard let time, time >= racing else { throw ignored("a row that the query does not ask for") }
+            guard let time, time >= racing else { throw ignored("a row that does not match the query") }
             movedOn += 1
             return true
         }
@@ -57,7 +57,7 @@ struct RowsReading {
             return false
         }
         if case .window(_, _, let through) = rows.walk, time > through {
-            guard time >= racing else { throw ignored("a row from beyond the time that was asked for") }
+            guard time >= racing else { throw ignored("a row from after the requested period") }
             movedOn += 1
             return true
         }
@@ -67,7 +67,7 @@ struct RowsReading {
     }
 
     private mutating func step(to place: Walk.Place) throws(Failure) {
-        guard rows.walk.allows(place, after: last) else { throw ignored("rows in another order, or of another time") }
+        guard rows.walk.allows(place, after: last) else { throw ignored("rows in the wrong order, or from another period") }
         last = place
     }
 

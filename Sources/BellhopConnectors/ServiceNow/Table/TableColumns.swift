@@ -78,7 +78,7 @@ final class TableColumns: Sendable {
     // MARK: - Examining
 
     /// Checks, before the table is read, that the named fields exist: a server drops the conditions on fields it does not know
-    /// and returns every row that the others admit.
+    /// and returns every row that meets the others.
     func examine() async throws(Failure) {
         if learnt.withLock({ $0.isExamined }) { return }
         if let dictionary = try await learn() {
@@ -174,8 +174,8 @@ final class TableColumns: Sendable {
         return paths.filter { row[$0] == nil }
     }
 
-    /// Whether a column exists: no row is both empty and not empty, unless the server drops both conditions, and every row is one
-    /// or the other, unless unknown conditions match nothing. Nil if there is no row to test with.
+    /// Whether a column exists, found by two queries. If "empty and not empty" returns a row, the server drops conditions on this
+    /// unknown column. If "empty or not empty" returns no row, they match nothing. Nil if the table has no row to test with.
     private func isThere(_ path: String) async throws(Failure) -> Bool? {
         let (empty, full) = (EncodedQuery.Condition(path, .isEmpty), EncodedQuery.Condition(path, .isNotEmpty))
         let either = EncodedQuery.Term(alternatives: [.condition(empty), .condition(full)])

@@ -60,7 +60,7 @@ extension TableSource {
         return found
     }
 
-    /// This many keys keep an address short.
+    /// How many keys one query may list: more would make the address too long.
     static let batch = 40
 }
 
@@ -84,9 +84,9 @@ extension TableSource {
     /// Decides whether to believe an empty list when the server counts rows. Access rules hide rows that are still counted, but
     /// an answer that lost its rows looks the same.
     ///
-    /// While tasks are known, one of their own records must confirm that it left, and why. A hidden first list is an error until
-    /// it has persisted for a while; after that nothing depends on it.
-    /// - Returns: whether access rules hide all rows, as far as can be told.
+    /// If tasks are known, their own records must confirm that they no longer match the query. If no tasks are known and this is
+    /// the first poll, the empty list is an error until the server has returned it for a while.
+    /// - Returns: whether access rules seem to hide all rows.
     func checkHiding(_ rows: TableWalk.Rows, _ walk: Walk, _ lastPoll: LastPoll) async throws(Failure) -> Bool {
         guard walk.isWhole, !rows.isSame, rows.hidesAll else {
             if !rows.isSame { state.showsRows() }
@@ -135,7 +135,7 @@ extension TableSource: SampledSource {
         return parts
     }
 
-    /// The query in the order of a person's query.
+    /// The query of the settings, with the order for people.
     private var asked: EncodedQuery {
         var query = columns.query
         query.order = settings.order

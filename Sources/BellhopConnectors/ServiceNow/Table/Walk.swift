@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A way through the rows of a table: an order in which no row is skipped, whatever happens to others meanwhile.
+/// The order in which pages read the rows of a table, so that no row is skipped even if others change meanwhile.
 enum Walk: Sendable, Hashable {
     /// By sys_id, which never changes: a row that exists throughout is met once.
     case whole

@@ -60,7 +60,7 @@ struct RecordAction<Order: WriteOrder>: Action {
     }
 }
 
-/// What one attempt writes with.
+/// The connection and the data that one attempt to write uses.
 struct WriteContext: Sendable {
     let connection: ServiceNowConnection
     let session: ServiceNowSession

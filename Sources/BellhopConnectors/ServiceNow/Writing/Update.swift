@@ -96,8 +96,8 @@ extension Update {
 
 /// Sets the fields of a task: the task shows whether they are set.
 ///
-/// Written twice it would be harmless if nobody else wrote, so after an unknown outcome nothing is waited for; but a field that
-/// somebody has changed since the first attempt is left alone.
+/// After an unknown outcome it is sent again at once, because setting the same values twice is harmless. A field that somebody
+/// else has changed since the first attempt is left unchanged.
 struct UpdateWrite: Write {
     static let noun = "update"
     static let isRepeatable = true

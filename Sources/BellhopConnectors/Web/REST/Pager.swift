@@ -90,14 +90,13 @@ struct Pager: Sendable {
     /// How many items at the beginning of the next page repeat the end of the previous one.
     var overlap: Int { paging?.way == .offset && items > 1 ? 1 : 0 }
 
-    /// The page behind the last one, where pages have numbers; nil where a page cannot be asked for unless another one names it.
+    /// The request for the page after the last one, if pages have numbers; nil if only a page can name the next one.
     var beyond: Turn? {
         guard let paging, paging.way == .page else { return nil }
         return numbered(paging, Int64(paging.start + pages))
     }
 
-    /// Whether the answer was one body, of which every change shows in it, that of there being another page included. A `Link` field is
-    /// none of the body.
+    /// Whether the answer was one page whose body would change if another page were added. A `Link` field is not in the body.
     var isOneBody: Bool {
         guard let paging else { return true }
         return pages == 1 && (paging.way != .link || paging.next != nil || total != nil)

@@ -16,13 +16,13 @@ extension RESTSource {
         var latest: (request: HTTPRequest, print: Fingerprint)?
         /// How many items each page has.
         var counts: [Int] = []
-        /// The page behind the last one, where it can be asked for.
+        /// The request for the page after the last one; nil if it cannot be requested.
         var beyond: Pager.Turn?
-        /// Whether the paging finds in them what it looks for.
+        /// Whether the pages contain the values that the paging needs.
         var doubt: PagingDoubt?
 
-        /// Whether the end may be a false one: the last page is empty, and either the one before it is full or a whole page of known items
-        /// is missing.
+        /// Whether the list may continue after its empty last page: if the page before it is full, or if as many known items are
+        /// missing as a page holds.
         /// - Parameter missing: how many known items the list lacks.
         func mayBeCut(missing: Int) -> Bool {
             guard counts.count > 1, counts.last == 0, let largest = counts.max() else { return false }
@@ -99,9 +99,9 @@ extension RESTSource {
     /// The most passes made to find missing items.
     private static let mostWalks = 3
 
-    /// Adds the known items that a list of several pages lacks and another walk finds: where an earlier item goes while pages are read, the
-    /// others move up, and one that stays is on none of them. A walk that lacks what the one before it had may have passed over others, too,
-    /// and is followed by another.
+    /// Reads the pages again if known items are missing, and adds those that it finds. When an item is removed while pages are
+    /// read, later items move up, and one of them can slip to a page that was read already. If the new walk lacks an item of the
+    /// walk before, it may have missed others too, so another walk follows.
     /// - Returns: the list, and how many of the known items it still lacks.
     func completed(_ listing: Listing, known: KnownTasks) async throws(Failure) -> (listing: Listing, missing: Int) {
         var listing = listing
@@ -120,8 +120,8 @@ extension RESTSource {
         return (listing, missing.count)
     }
 
-    /// Makes sure that an empty page is the end of the list: the page behind it, or where none can be asked for the same page once more,
-    /// must have no items either.
+    /// Checks that an empty page is the end of the list: the page after it must be empty too. If that page cannot be requested,
+    /// the empty page is requested again.
     func confirmEmptyEnd(_ pages: Pages, adding more: [(String, String)]) async throws(Failure) {
         guard let latest = pages.latest else { return }
         let response: HTTPResponse
