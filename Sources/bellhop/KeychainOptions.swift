@@ -32,7 +32,8 @@ extension ConfigOptions {
             throw CommandError(error)
         }
         Console.sentence(
-            "Wrote `\(ProjectLine.key): \(id)` into \(config): the keychain keeps this project's logins and secrets by it.")
+            "Wrote `\(ProjectLine.key): \(id)` into \(config): "
+                + "the keychain stores this project's logins and secrets under this name.")
         return keychain.of(try storeLink().project)
     }
 

@@ -74,7 +74,8 @@ struct Workplace {
                 choices.append(
                     Diagnostic(
                         .warning, code: "missing-choice",
-                        "the account of connection `\(connection.name)` has several of `\(setting)`, and bellhop.yaml names none",
+                        "the account of connection `\(connection.name)` has several of `\(setting)`, "
+                            + "but bellhop.yaml does not name one",
                         help: "write `\(setting): \(value.text)` under `\(connection.name)`, which was chosen by `bellhop login`")
                 )
             }

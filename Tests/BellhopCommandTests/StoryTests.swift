@@ -53,7 +53,7 @@ import Testing
             .sourceRecovered, ["source": "my-work", "error": "No way there.", "since": "2026-01-05T07:30:00Z"])
         #expect(
             printed { $0.tell(.event(event)) } == [
-                "08:35:17  event     source_recovered  my-work: works again; it failed since 2026-01-05 08:30:00 (No way there.)  0123456789ab"
+                "08:35:17  event     source_recovered  my-work: works again; it had failed since 2026-01-05 08:30:00 (No way there.)  0123456789ab"
             ])
     }
 

@@ -139,7 +139,8 @@ public struct Assembly: Sendable {
             found.report(
                 Diagnostic(
                     code: "same-scope",
-                    "source `\(source.name)` would read the very \(source.shows == .page ? "page" : "tasks") of source `\(other)`\(place)",
+                    "source `\(source.name)` would read the same \(source.shows == .page ? "page" : "tasks") "
+                        + "as source `\(other)`\(place)",
                     at: configuration.places.place(of: source.name, in: "sources", setting: nil),
                     help: "keep one of them; rules name sources with `from`"))
         }

@@ -57,12 +57,12 @@ public enum ConfigurationManifest {
 
     public static let busyIdle: [Setting] = [
         Setting("busy", .duration, required: true, "The time between polls while they show changes."),
-        Setting("idle", .duration, required: true, "The time between polls while they show none."),
+        Setting("idle", .duration, required: true, "The time between polls while they show no changes."),
     ]
 
     /// The settings of every connection, besides those of its kind.
     public static let connection: [Setting] = [
-        Setting("kind", .name, required: true, "Whom it talks to: `servicenow`, `slack`, …")
+        Setting("kind", .name, required: true, "The kind of connection: `servicenow`, `slack`, …")
     ]
 
     /// Kinds that are specified but not built yet.

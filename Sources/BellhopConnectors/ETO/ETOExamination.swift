@@ -83,7 +83,7 @@ struct ETOExamination {
     }
 
     private func add(_ number: String, _ need: ConnectionNeeds.ActionNeed) async -> Finding {
-        let onlyWhenDone = "whether the account may add to it is only known once it does"
+        let onlyWhenDone = "whether the account may add to it cannot be checked in advance"
         guard let id = Int64(number) else {
             return Finding("add responses", .unknown, "rule \(need.rule): \(onlyWhenDone)")
         }

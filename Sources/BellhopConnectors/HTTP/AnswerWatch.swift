@@ -76,7 +76,7 @@ extension Finding {
         guard let serverTime else { return Finding("clock", .unknown, "\(whose) does not report its time") }
         let skew = serverTime - now
         let seconds = Int(abs(skew / .seconds(1)))
-        if seconds <= 60 { return Finding("clock", .ok, "the same here and there") }
+        if seconds <= 60 { return Finding("clock", .ok, "the clocks agree") }
         return Finding(
             "clock", .note, "this machine's clock is \(seconds) s \(skew > .zero ? "behind" : "ahead of") \(whose)'s",
             remedy: "synchronize it with a time server")

@@ -28,7 +28,7 @@ struct MobileFoundationExamination {
             findings.append(
                 Finding(
                     "call \(name ?? "adapter")", .unknown,
-                    "rule \(need.rule): whether it answers, and with which scope, is only known once it is called",
+                    "rule \(need.rule): whether it answers, and with which scope, cannot be checked in advance",
                     remedy: "check that it is deployed, and that \(connection.clientID) has its scope"))
         }
         if let limit = Finding.limit(connection.watch.said.limit, whose: "the server") { findings.append(limit) }

@@ -86,7 +86,7 @@ extension ServiceNowExamination {
         case .depends(let rule):
             return Finding(
                 write.subject, .unknown,
-                "the access rule \(rule) depends on a condition or a script: known only when it is done",
+                "the access rule \(rule) depends on a condition or a script, so this cannot be checked in advance",
                 remedy: "see the rule in sys_security_acl")
         case .unsaid:
             let known =
@@ -94,12 +94,12 @@ extension ServiceNowExamination {
                     ["admin", "itil"].first(where: roles.contains).map {
                         "the account has the role \($0), which is usually enough"
                     }
-                        ?? "the account has neither of the roles itil and admin"
+                        ?? "the account has neither the role itil nor the role admin"
                 } else {
                     "the account may not read its own roles"
                 }
             return Finding(
-                write.subject, .unknown, "known only when it is done, because the access rules are hidden; \(known)",
+                write.subject, .unknown, "this cannot be checked in advance, because the access rules are hidden; \(known)",
                 remedy:
                     "ask who administers the instance whether this account may \(write.operation.rawValue) \(what) (sys_security_acl)"
             )

@@ -164,7 +164,7 @@ extension ServiceNowLogin {
                     + "Bellhop can only renew tokens obtained by `oauth`."
             case .apiKey:
                 "\(place) refuses the API key of connection \(connection) (401): it has expired, or the instance has no inbound "
-                    + "authentication profile and REST API Access Policy that take it for the Table API (sys_user). \(again)"
+                    + "authentication profile and REST API Access Policy that accept it for the Table API (sys_user). \(again)"
             case .certificate:
                 "\(place) does not know the certificate of connection \(connection) (401): it must be registered there for a user, "
                     + "and mutual authentication be switched on. \(again)"
@@ -176,7 +176,7 @@ extension ServiceNowLogin {
         Failure(
             .mfaRequired, .pauseConnection,
             "\(place) requires a second factor of \(identity.text), which an unattended program cannot give: "
-                + "use an account for integrations, or run `bellhop login \(connection)` once it needs none.")
+                + "use an account for integrations, or run `bellhop login \(connection)` once the account no longer needs one.")
     }
 
     /// The instance accepts the login but answers 401 to a request.

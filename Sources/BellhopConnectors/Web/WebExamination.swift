@@ -111,7 +111,7 @@ struct WebExamination {
     private var actions: [Finding] {
         needs.actions.map { need in
             let method = need.constants["method"]?.asString ?? "POST"
-            return Finding("send \(method)", .unknown, "rule \(need.rule): whether it is accepted is only known once it is sent")
+            return Finding("send \(method)", .unknown, "rule \(need.rule): whether it is accepted cannot be checked in advance")
         }
     }
 }

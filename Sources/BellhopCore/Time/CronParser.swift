@@ -35,9 +35,9 @@ struct CronParser {
             eitherDay: !words[2].text.contains("*") && !words[4].text.contains("*"))
         guard fields.eitherDay || Self.comesDue(fields) else {
             throw TimeTextError(
-                "a day that never comes", offset: words[2].offset,
+                "a date that never comes", offset: words[2].offset,
                 length: words[3].offset + words[3].text.utf8.count - words[2].offset,
-                help: "no such month has a day \(words[2].text)")
+                help: "no month given here has a day \(words[2].text)")
         }
         return fields
     }

@@ -40,7 +40,7 @@ struct EventReach {
             let place = Diagnostic.Place(named.node, file: file)
             let line = named.isAlone ? obstacle.instead.flatMap { place.line(with: $0.name) } : nil
             return Diagnostic(
-                .warning, code: obstacle.code, "`\(named.type.name)` never comes here: \(obstacle.reason)", at: place,
+                .warning, code: obstacle.code, "`\(named.type.name)` never occurs here: \(obstacle.reason)", at: place,
                 help: obstacle.help, mended: line.map { [$0] } ?? [])
         }
     }
@@ -65,7 +65,7 @@ struct EventReach {
         let tasks = sources.filter { $0.shows == .tasks }
         guard !tasks.isEmpty else {
             return Obstacle(
-                code: "no-tasks", reason: "\(Self.sources(sources)) \(sources.count == 1 ? "is a page" : "are pages")",
+                code: "no-tasks", reason: "\(Self.sources(sources)) \(sources.count == 1 ? "watches a page" : "watch pages")",
                 help: "write `\(EventType.pageChanged.name)`", instead: .pageChanged)
         }
         return event[.comment] != nil && !tasks.contains { $0.journal == .yes } ? noJournal(tasks) : nil
@@ -80,7 +80,7 @@ struct EventReach {
     private func noPage(_ first: RuleSurroundings.SourceFacts) -> Obstacle {
         let pages = surroundings.sources.filter { $0.shows == .page }.map(\.name)
         return Obstacle(
-            code: "no-page", reason: sources.count == 1 ? "source `\(first.name)` shows tasks" : "no source is a page",
+            code: "no-page", reason: sources.count == 1 ? "source `\(first.name)` watches tasks" : "no source watches a page",
             help: pages.isEmpty ? "write `task_changed`, or add a source that watches a page" : "write `from: \(pages[0])`",
             instead: pages.isEmpty ? .taskChanged : nil)
     }

@@ -117,7 +117,8 @@ extension StepReader {
         compiler.report(
             Diagnostics([
                 Diagnostic(
-                    .warning, code: "unused-thread", "\(listed) shows no threads: a connection of kind `\(first.kind)` has none",
+                    .warning, code: "unused-thread",
+                    "\(listed) has no threads: connections of kind `\(first.kind)` do not support them",
                     at: Diagnostic.Place(place.key, file: compiler.file), help: "the message is sent there without a thread")
             ]))
     }

@@ -161,7 +161,8 @@ struct DeliveryCommandOptions: ParsableArguments {
             throw CommandError(
                 .problem,
                 command == .retry
-                    ? "None of these is available, dead or held." : "None of these is available, waiting, dead or held.")
+                    ? "None of these deliveries is available, dead or held."
+                    : "None of these deliveries is available, waiting, dead or held.")
         }
     }
 }

@@ -8,8 +8,9 @@ struct Doctor: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Check that everything needed is there: names, certificates, logins, rights.",
         discussion: """
-            Each line is `ok`, a `note`, `unknown` (it shows only when it is done) or `missing`, with what mends it. Every connection is asked, and logged in to once;
-            no message is sent, and nothing is written but that a login was refused, so that it is not tried again and again.
+            Each line is `ok`, a `note`, `unknown` (it could not be checked) or `missing`, with a remedy. Every connection is \
+            asked, and logged in to once. No message is sent, and nothing is stored except refused logins, so that they are not \
+            tried again and again.
             """)
 
     @OptionGroup var config: ConfigOptions

@@ -120,7 +120,7 @@ struct Events: AsyncParsableCommand {
         let since = data[.since].words(in: zone)
         let words: String
         switch event.type {
-        case .sourceRecovered: words = "works again; it failed since \(since)\(note(text(.error)))"
+        case .sourceRecovered: words = "works again; it had failed since \(since)\(note(text(.error)))"
         case .sourceFailing: words = "failing since \(since): \(text(.error))"
         case .sourceHeld:
             let counts = data[.counts]

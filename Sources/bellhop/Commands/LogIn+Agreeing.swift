@@ -33,7 +33,7 @@ extension LogIn {
         }
         await connectors.shutdown()
         guard var tokens = try? await draft.tokens(of: connection) else {
-            throw CommandError(.loginRefused, "The login brought no tokens.")
+            throw CommandError(.loginRefused, "The server returned no tokens.")
         }
         tokens.client = client
         tokens.mark = String(UInt64.random(in: .min ... .max), radix: 16)
@@ -98,8 +98,8 @@ extension LogIn {
     /// For when no browser reaches this machine: the person copies the final address from the browser.
     private func pasted(_ request: AuthorizationRequest) throws(CommandError) -> String {
         Console.note("Open this address in any browser, log in and agree:\n\n\(request.page)\n")
-        Console.note("The browser is then led to \(request.redirect), where it may find nothing; that does no harm.")
-        guard let answer = Console.askSecretLine("The whole address it was led to, or the code in it: "), !answer.isEmpty else {
+        Console.note("The browser then opens \(request.redirect). It may show an error there; that is normal.")
+        guard let answer = Console.askSecretLine("The whole address that it opened, or the code in it: "), !answer.isEmpty else {
             throw CommandError(.usage, "Nothing was pasted, so nothing was stored.")
         }
         do throws(AuthorizationRequest.Problem) {

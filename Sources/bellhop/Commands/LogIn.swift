@@ -8,11 +8,12 @@ struct LogIn: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login", abstract: "Ask for a connection's login, try it, and store it in the keychain.",
         discussion: """
-            For connections with `auth: {keychain: true}`, and for `oauth` with the grant authorization_code, where a person agrees in a
-            browser; any other login in bellhop.yaml is only tried. The password is asked for without being shown. An account with several
-            enterprises or sites (kind eto) has them listed, to choose one. Where standard input is no terminal, its lines are the user name
-            (unless --user gives it), the password, and what is chosen. A login that is refused is not stored, and what was stored before
-            stays. A running agent uses one that works from then on, also when the server refused it before.
+            For connections with `auth: {keychain: true}`, and for `oauth` with the grant authorization_code, where a person \
+            agrees in a browser. Any other login in bellhop.yaml is only tried. The password is asked for without being shown. \
+            If an account has several enterprises or sites (kind eto), they are listed to choose from. If standard input is not \
+            a terminal, its lines are the user name (unless --user gives it), the password, and the choices. A refused login is \
+            not stored, and the login stored before stays. A running agent uses the new login at once, even if the server \
+            refused it before.
             """)
 
     @OptionGroup var config: ConfigOptions
@@ -24,7 +25,7 @@ struct LogIn: AsyncParsableCommand {
     @Option(help: "Log in by OAuth with this client, and a browser; its secret is asked for.")
     var clientId: String?
 
-    @Flag(help: "Paste what the browser was led to, where no browser reaches this machine.")
+    @Flag(help: "Paste the address that the browser ends at, if no browser can reach this machine.")
     var paste = false
 
     @Argument(help: "The connection's name in bellhop.yaml.")
@@ -94,7 +95,9 @@ struct LogIn: AsyncParsableCommand {
     ) async throws(CommandError) {
         guard user == nil, clientId == nil else {
             let isStorable = Catalogue.login(ofKind: entry.kind, Settings(["auth": ["keychain": true]])) == .asked
-            let way = isStorable ? "write `auth: {keychain: true}` to store one here" : "none of its kind is stored here"
+            let way =
+                isStorable
+                ? "write `auth: {keychain: true}` to store one here" : "logins of its kind cannot be stored in the keychain"
             throw CommandError(.usage, "The connection `\(connection)` has its login in bellhop.yaml; \(way).")
         }
         var store: (any Store)?

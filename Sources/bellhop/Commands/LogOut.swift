@@ -6,8 +6,8 @@ struct LogOut: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout", abstract: "Forget a connection's login: what `bellhop login` stored for it.",
         discussion: """
-            A running agent ends its use at once: it asks and sends nothing on the connection until there is another login. The remote \
-            system is not told; where it knows tokens of ours, withdraw them there.
+            A running agent stops using it at once: it reads and sends nothing on the connection until there is another login. \
+            The remote system is not informed: if it has issued tokens, revoke them there.
             """)
 
     @OptionGroup var config: ConfigOptions

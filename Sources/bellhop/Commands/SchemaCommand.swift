@@ -14,7 +14,7 @@ struct SchemaCommand: ParsableCommand {
             # yaml-language-server: $schema=rules.schema.json
             """)
 
-    @Argument(help: "What for: configuration, rules or tests.")
+    @Argument(help: "The kind of file: configuration, rules or tests.")
     var part = Part.rules
 
     func run() throws {

@@ -16,8 +16,8 @@ struct SecretCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "set", abstract: "Store a secret.",
             discussion: """
-                Asks for it without showing it; where standard input is no terminal, all of it is the secret, without the newline at its \
-                end.
+                Asks for the secret without showing it. If standard input is not a terminal, the secret is all of it, except the \
+                newline at its end.
                 """)
 
         @OptionGroup var config: ConfigOptions

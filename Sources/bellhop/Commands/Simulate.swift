@@ -7,16 +7,17 @@ struct Simulate: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate", abstract: "Run a practice ServiceNow and related systems on this machine.",
         discussion: """
-            On 127.0.0.1: a simulated instance with a user `john.doe` (password `secret`) whose tasks come, change and go; ETO's services
-            under /API, with the account john.doe@example.com (the same password); a Mobile Foundation runtime under /mfp, with the client
-            `bellhop` (its secret is the same, too); a JSON API with issues under /rest/v1; and chat and webhook receivers that keep what
-            they get. What is there, what was asked and what goes wrong on demand, for all of them, is under /simulator/.
+            On 127.0.0.1: a simulated instance with a user `john.doe` (password `secret`) whose tasks come, change and go; ETO's \
+            services under /API, with the account john.doe@example.com (the same password); a Mobile Foundation runtime under \
+            /mfp, with the client `bellhop` (the same secret); a JSON API with issues under /rest/v1; and chat and webhook \
+            receivers that keep what they get. Under /simulator/ you can see the tasks and the requests of all of them, and make \
+            them fail.
             """)
 
     @Option(help: "The port; 0 takes a free one.")
     var port = 8080
 
-    @Option(help: "Who the tasks are for.")
+    @Option(help: "The user to whom the tasks are assigned.")
     var user = "john.doe"
 
     @Option(help: "That user's password.")
@@ -28,7 +29,7 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "How many milliseconds the instance takes for each request.")
     var latency = 0
 
-    @Option(help: "What goes wrong from the start, as /simulator/faults takes it; can be given again.")
+    @Option(help: "A fault from the start, as /simulator/faults takes it; may be given several times.")
     var fault: [String] = []
 
     @Option(help: "The random seed: the same seed makes the same tasks; random by default.")

@@ -47,7 +47,7 @@ struct Status: AsyncParsableCommand {
     private static func beforeFirstRun(_ link: StoreLink) -> JSON {
         [
             "agent": .null,
-            "needs": [.string("The agent has not run yet, for there is no store \(link.store): `bellhop run` starts it.")],
+            "needs": [.string("The agent has not run yet, because there is no store \(link.store): `bellhop run` starts it.")],
         ]
     }
 

@@ -14,7 +14,7 @@ struct Demo: AsyncParsableCommand {
         commandName: "demo",
         abstract: "See it work: a simulated ServiceNow, the shipped rules, and a Monday morning that runs fast.",
         discussion: """
-            Everything is real but the instance: HTTP, the store, the rules, the deliveries. It takes about a minute and needs
+            Everything is real but the instance: HTTP, the store, the rules, the deliveries. It takes about a minute and needs \
             nothing. Exits with 0 only if the instance really received the acknowledgement, the digest and the alert.
             """)
 

@@ -30,10 +30,10 @@ import Testing
             ], actions: [.init(rule: "r", action: "adapter", constants: ["adapter": "orders"])])
         #expect(
             lines.dropFirst() == [
-                "ok token: bellhop has one for RegisteredClient", "ok clock: the same here and there",
+                "ok token: bellhop has one for RegisteredClient", "ok clock: the clocks agree",
                 "ok read orders: 2 items, with the scope RegisteredClient, orders",
                 "unknown read sent: its method is not GET, so it was not tried",
-                "unknown call orders: rule r: whether it answers, and with which scope, is only known once it is called",
+                "unknown call orders: rule r: whether it answers, and with which scope, cannot be checked in advance",
             ])
         let asked = practice.simulation.requests.all.filter { !$0.path.hasSuffix("/az/v1/token") }
         #expect(asked.allSatisfy { $0.method == "GET" })

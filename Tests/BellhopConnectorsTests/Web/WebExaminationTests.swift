@@ -33,9 +33,9 @@ import Testing
             actions: [.init(rule: "r", action: "rest", constants: ["method": "PUT"])])
         #expect(
             lines.dropFirst() == [
-                "ok login: accepted: without it the address of source issues is refused", "ok clock: the same here and there",
+                "ok login: accepted: without it the address of source issues is refused", "ok clock: the clocks agree",
                 "ok read issues: 1 item", "unknown read found: its method is not GET, so it was not tried",
-                "unknown send PUT: rule r: whether it is accepted is only known once it is sent",
+                "unknown send PUT: rule r: whether it is accepted cannot be checked in advance",
             ])
         #expect(practice.simulation.requests.all.map(\.method) == ["GET", "GET"])
         #expect(practice.api.writes == 0)
