@@ -21,7 +21,7 @@ public struct Assembly: Sendable {
     /// Warnings about the rule files.
     public let warnings: [Diagnostic]
 
-    /// What the caller decides.
+    /// The caller's choices.
     public struct Options: Sendable {
         public var clock: any AgentClock
         /// Receive every signal, besides the agent's own listeners.
@@ -125,7 +125,7 @@ public struct Assembly: Sendable {
         return connectors
     }
 
-    /// Rejects two sources that see the same tasks: they would share one memory.
+    /// Rejects two sources that read the same tasks: they would share their stored state.
     private static func doubles(among sources: [any Source], _ configuration: Configuration) -> Diagnostics {
         var first: [Scope.ID: String] = [:]
         var found = Diagnostics()

@@ -2,9 +2,9 @@ import Glibc
 
 /// The pages of the program's code in memory.
 enum ProgramPages {
-    /// Gives back the pages that only the start needed. One that is needed again is read from the file once more.
+    /// Returns to the system the code pages that only the start needed. A page that is needed again is read from the file.
     ///
-    /// They are a third of what is resident of an idle agent: 39 MB before, 27 MB after.
+    /// They are a third of an idle agent's resident memory: 39 MB before, 27 MB after.
     static func giveBack() {
         guard let map = try? PrivateFile.readAny("/proc/self/maps") else { return }
         for line in String(decoding: map, as: UTF8.self).split(separator: "\n") {

@@ -2,8 +2,8 @@ import BellhopConnectors
 import BellhopCore
 import BellhopEngine
 
-/// Takes over what a command changed in the keychain while the agent runs: connections that use it are made anew, their sources
-/// are polled at once, and deliveries that rest because of an unusable connection go on.
+/// Applies a command's change to the keychain while the agent runs: connections that use it are made again, their sources are
+/// polled at once, and deliveries that paused because of an unusable connection continue.
 ///
 /// Uses bellhop.yaml as it was at the start: other changes in it take effect at the next start.
 struct TakingOver {

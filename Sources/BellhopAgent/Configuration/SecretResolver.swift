@@ -40,7 +40,7 @@ struct SecretResolver: Sendable {
         found.refusals[reference] = refusal
     }
 
-    /// What to do when a name is missing.
+    /// How messages suggest to add a missing name.
     func help(for reference: Interpolation.Reference) -> String {
         switch reference.space {
         case .env: "set the environment variable \(reference.name)"

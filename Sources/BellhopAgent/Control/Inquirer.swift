@@ -7,7 +7,7 @@ public struct Inquirer: Sendable {
     let clock: any AgentClock
     /// The kind of a connection, by its name.
     let kind: @Sendable (String) -> String?
-    /// What a running agent adds; nil where no agent runs.
+    /// The facts that only a running agent knows; nil if no agent runs.
     let agent: Agent?
 
     public struct Agent: Sendable {
@@ -39,7 +39,7 @@ public struct Inquirer: Sendable {
         }
     }
 
-    /// - Parameter kind: of a connection, by its name; nil if unknown.
+    /// - Parameter kind: returns the kind of a connection by its name; nil if unknown.
     public init(
         store: any Store, clock: any AgentClock, kind: @escaping @Sendable (String) -> String? = { _ in nil }, agent: Agent? = nil
     ) {

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// A question of another command: a running agent answers it on its socket; without one the command answers it from the store.
+/// A question from another command. A running agent answers it on its socket; if no agent runs, the command reads the store.
 public enum Inquiry: Sendable, Hashable {
     case status
     /// - Parameter waits: whether a running agent waits for the first event of the query, up to twenty seconds, if there is none yet.
@@ -10,13 +10,13 @@ public enum Inquiry: Sendable, Hashable {
     case tasks(String?)
     /// A person's decision on deliveries, by id or the start of one; empty for all that are dead or held.
     case apply(DeliveryCommand, deliveries: [String])
-    /// Notes that a command's login was refused; nil forgets it. See ``CommandNotes``.
+    /// Stores that a command's login was refused; a nil value deletes that. See ``CommandNotes``.
     case keepRefusal(String, JSON?)
-    /// What a command changed in the keychain for a project, by its id: a running agent takes it over.
+    /// A command's change to the keychain of a project, which is named by its id: a running agent applies it.
     case keychainChanged(KeychainChange, project: String?)
 }
 
-/// What a command changed in the keychain.
+/// The part of the keychain that a command changed.
 public enum KeychainChange: Sendable, Hashable {
     /// The secret of this name was set or removed.
     case secret(String)

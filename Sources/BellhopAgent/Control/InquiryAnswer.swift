@@ -5,7 +5,7 @@ import BellhopEngine
 public struct InquiryAnswer: Sendable {
     public enum Piece: Sendable, Hashable {
         case rows([JSON])
-        /// What the answer says besides the rows; always last.
+        /// The rest of the answer, always after the rows.
         case end(JSON)
     }
 

@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// What needs a person in a status, one sentence each: everything that will not pass by itself.
+/// The problems in a status that only a person can solve, one sentence each.
 public enum Needs {
-    /// What a status without an agent says first.
+    /// The first sentence of a status if no agent runs.
     public static let noAgent = "No agent is running."
 
     /// How recent the store's latest failure must be to count.

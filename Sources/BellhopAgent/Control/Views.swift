@@ -43,7 +43,7 @@ extension DeliveryRecord {
     }
 
     /// The same with the request body for its message, without the address, which is a secret.
-    /// - Parameter kind: of the connection that receives it.
+    /// - Parameter kind: the kind of the connection that receives the delivery.
     func json(sentTo kind: String?) -> JSON {
         var json = json
         guard case .message(let message) = delivery.arguments, let kind,

@@ -4,7 +4,7 @@ import Glibc
 enum PrivateFolder {
     typealias FileError = PrivateFile.FileError
 
-    /// Makes the folder if it is missing, and requires that it is ours.
+    /// Makes the folder if it is missing, and requires that it belongs to this user.
     static func make(_ path: String) throws(FileError) {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
             throw FileError(message: "The folder \(path) cannot be made: \(String(cString: strerror(errno))).")

@@ -8,7 +8,7 @@ public enum RuleFinder {
     public struct Found: Sendable {
         public var rules: [RuleFile] = []
         public var tests: [RuleFile] = []
-        /// The folders in which a change can change the rules.
+        /// The folders to watch: a change in them can change the rules.
         public var folders: [String] = []
         public var problems = Diagnostics()
 

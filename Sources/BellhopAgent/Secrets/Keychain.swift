@@ -82,7 +82,8 @@ public struct Keychain: Sendable {
         }
     }
 
-    /// Nil removes it. Changes only the keychain's own section: the project's, or the shared one without a project.
+    /// Stores a secret; nil removes it. Changes only the keychain's own section: the project's, or without a project the shared
+    /// one.
     public func setSecret(_ name: String, to value: String?) throws(SecretError) {
         try set("secrets", name, to: value.map(JSON.string))
     }
@@ -142,7 +143,7 @@ public struct Keychain: Sendable {
         section["logins"]?[connection] != nil || section["tokens"]?[connection] != nil
     }
 
-    /// Sets one entry of the keychain's own section; nil removes it.
+    /// Sets one entry in the keychain's own section; nil removes the entry.
     func set(_ kind: String, _ name: String, to value: JSON?) throws(SecretError) {
         if let project { try refuseCopy(of: project) }
         try change { contents in

@@ -6,10 +6,10 @@ public enum SecretStore: Sendable, Hashable {
     case keychain
     /// One file per secret; a trailing newline is not part of it.
     case folder(String)
-    /// Prints the secret whose name is appended.
+    /// A command that prints the secret whose name is appended to it.
     case command([String])
 
-    /// What a store answers.
+    /// The answer of a store.
     enum Answer: Sendable, Hashable {
         case value(String)
         /// The store does not have it.
@@ -18,7 +18,7 @@ public enum SecretStore: Sendable, Hashable {
         case refused(Refusal)
     }
 
-    /// Why a command gave no secret. Holds nothing of its output, which may contain the secret.
+    /// Why a command failed to print a secret. Contains nothing of its output, which may contain the secret.
     struct Refusal: Sendable, Hashable {
         var message: String
         var help: String
