@@ -135,7 +135,7 @@ struct LogOptions: ParsableArguments {
     @Option(help: "The least important lines to print: debug, info, warning or error.")
     var logLevel = Level.info
 
-    /// Tells people in words what happens; nil if the log is for programs.
+    /// Reports in words, for people, what happens; nil if the log is for programs.
     func story(clock: any AgentClock, zone: TimeZoneTable) -> Story? {
         guard logFormat == nil, isatty(STDERR_FILENO) == 1 else { return nil }
         return Story(

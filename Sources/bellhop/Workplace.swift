@@ -41,7 +41,7 @@ struct Workplace {
 
     /// The connectors of a configuration, for a command that runs without an agent.
     ///
-    /// - Parameter login: stands for a login that is not stored.
+    /// - Parameter login: a placeholder for a login that is not stored.
     static func connectors(
         _ configuration: Configuration, notebook: any Notebook, hasPlaceholders: Bool = false,
         login: @escaping @Sendable (String) -> Keychain.Login? = { _ in nil }

@@ -87,7 +87,7 @@ struct Deliveries: AsyncParsableCommand {
             }
         }
 
-        /// The last column, what is (to be) done, is left out last.
+        /// On a narrow screen, the last column (what was done or will be done) is left out last.
         static let columns: [Table.Column] = [
             .init("ID"), .init("STATE"), .init("RULE"), .init("ACTION", rank: 5), .init("RECEIVER", rank: 3),
             .init("TASK", rank: 2), .init("TRIES", rank: 7), .init("CREATED", rank: 8), .init("NEXT TRY", rank: 6),

@@ -150,7 +150,7 @@ struct Eval: AsyncParsableCommand {
         }
     }
 
-    /// Does something with the history; after the first failure, which is reported, the history is off.
+    /// Reads or writes the history. The first failure is reported and turns the history off.
     @discardableResult
     private static func remembering<Value>(
         _ history: inout HistoryFile?, _ work: (HistoryFile) throws(HistoryFile.FileError) -> Value

@@ -4,7 +4,7 @@ import BellhopCore
 import Synchronization
 
 extension LogIn {
-    /// The same for a connection that has nothing but `auth: {keychain: true}`: the client goes into the keychain too.
+    /// Has a person agree, for a connection that has only `auth: {keychain: true}`: the client is stored in the keychain too.
     func agree(_ configuration: Configuration, asClient id: String) async throws(CommandError) {
         var client: JSON.Object = [
             "grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue), "client_id": .string(id),

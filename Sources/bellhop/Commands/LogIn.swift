@@ -119,7 +119,7 @@ struct LogIn: AsyncParsableCommand {
         try await close(store)
         Console.sentence(Self.words(trial, "the login in bellhop.yaml") + " Nothing was stored.")
         choices.report()
-        // Until told, an agent relies on an earlier refusal of the same login.
+        // Until it is informed, a running agent does not retry a login that was refused before.
         if agentRuns { try config.tellAgent(.login(connection), options) }
     }
 

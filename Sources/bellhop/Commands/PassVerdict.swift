@@ -1,7 +1,7 @@
 import BellhopCore
 import BellhopEngine
 
-/// The result of one pass of `run --once`: its most serious trouble; those that need a person come first.
+/// The result of one pass of `run --once`: its most serious problem. Problems that need a person are the most serious.
 struct PassVerdict {
     /// Nil if everything is done.
     let trouble: CommandError?

@@ -49,7 +49,7 @@ struct Simulate: AsyncParsableCommand {
 
     func run() async throws {
         let clock = speed == 1 ? SystemClock() : SystemClock(startingAt: SystemClock().now, speed: speed)
-        // Each start is a new instance: a task made by hand is new, and not one that returned.
+        // Without a seed, each start is another instance, so its tasks have new ids and do not look like earlier tasks.
         let seed = seed ?? .random(in: .min ... .max)
         var settings = InstanceSettings()
         settings.latency = latency

@@ -1,7 +1,7 @@
 import BellhopCore
 import Simulator
 
-/// What the simulated instance and its receivers really received.
+/// The result of the demonstration: for each thing that should arrive, whether the simulated systems received it.
 struct DemoVerdict {
     struct Item {
         var what: String

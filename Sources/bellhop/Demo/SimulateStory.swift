@@ -33,7 +33,7 @@ struct SimulateStory: Sendable {
         }
     }
 
-    /// The number of a task and what it is about.
+    /// The number and the title of a task.
     private func name(_ task: String) -> String {
         instance.task(task).map { "\($0.number) (\($0.title))" } ?? "a task that is gone"
     }

@@ -33,7 +33,7 @@ enum Console {
         (getenv("NO_COLOR").map { $0.pointee == 0 } ?? true) && getenv("TERM").map { String(cString: $0) } != "dumb"
     }
 
-    /// Prints a line of a running agent, which goes on when its reader is gone. A terminal shows
+    /// Prints a line of a running agent, which continues even if the reader of its output is gone. A terminal shows
     /// times in the given zone.
     static func agentData(_ line: String, in zone: TimeZoneTable) async throws(Failure) {
         let line = isatty(STDOUT_FILENO) == 1 ? line.withLocalTimes(in: zone) : line

@@ -6,7 +6,7 @@ import Synchronization
 /// Writes an agent's lines to a descriptor whose reader may have stopped reading.
 ///
 /// A class over a lock and its own queue, because a slow reader blocks `write`, and no thread of the agent should wait for it.
-/// Each line is either written, or its writer learns that it was not.
+/// For each line, `write` returns once the line is written, or throws.
 final class LineWriter: Sendable {
     static let standardOutput = LineWriter(STDOUT_FILENO, called: "Standard output")
 
@@ -81,7 +81,7 @@ final class LineWriter: Sendable {
         }
     }
 
-    /// Gives up waiting for a line: if nothing of it was written yet, it never will be.
+    /// Stops waiting for a line; `write` throws for it. A line of which nothing was written yet is dropped.
     private func abandon(_ number: Int, isStalled: Bool) {
         let line = state.withLock { state -> Line? in
             if state.current?.number == number {

@@ -53,7 +53,7 @@ extension String {
 }
 
 extension StringProtocol {
-    /// How many columns it takes; colour sequences take none.
+    /// How many columns the text takes; colour sequences take no column.
     var shownWidth: Int {
         var width = 0
         var isColour = false

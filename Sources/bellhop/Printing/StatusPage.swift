@@ -90,7 +90,7 @@ struct StatusPage {
         (status["needs"]?.asArray ?? []).map { ($0.asString ?? "").singleLine.withLocalTimes(in: zone) }
     }
 
-    /// What needs a person, besides what the head says.
+    /// The problems that need a person, except those in the head of the page.
     private var beside: [String] { sentences.filter { $0 != Needs.noAgent } }
 
     private func lines(ofNeeds sentences: [String], atMost limit: Int) -> [String] {
@@ -135,7 +135,7 @@ struct StatusPage {
             + (more > 0 ? ["and \(more) more rest: `bellhop status --all`"] : [])
     }
 
-    /// As many as fit, minus one if a line says how many are left out.
+    /// How many lines fit; one fewer if a line must say how many are left out.
     private func cut(_ all: [JSON], limit: Int) -> (shown: [JSON], more: Int) {
         guard all.count > limit else { return (all, 0) }
         let shown = Array(all.prefix(max(limit - 1, 1)))

@@ -17,7 +17,7 @@ struct LineEditor {
     /// The number of characters before the cursor.
     private(set) var cursor = 0
     private var history: [String]
-    /// The position in the history; its count means the line being typed.
+    /// The index in the history; the history's count means the line being typed.
     private var place: Int
     /// The line typed before the history was opened.
     private var draft = ""

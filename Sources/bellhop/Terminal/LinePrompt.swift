@@ -16,7 +16,8 @@ struct LinePrompt {
     }
 
     /// The next line; nil at the end of input.
-    /// - Parameter complete: completes a text: how much of it is a name's beginning, and the whole names.
+    /// - Parameter complete: returns the unfinished name at the end of a text, the names that begin with it, and their common
+    ///   beginning.
     mutating func line(complete: (String) -> (stem: String, common: String, names: [String])) -> String? {
         guard let terminal = RawTerminal() else { return readLine() }
         defer { terminal.restore() }

@@ -14,7 +14,7 @@ struct TerminalMode {
         guard isatty(STDIN_FILENO) == 1, tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
         let before = mode
         self.before = before
-        // A signal that arrives before its watch is set would be lost, because it is already ignored.
+        // The signal is already ignored, so one that arrives before its watch is set would be lost.
         let ready = DispatchSemaphore(value: 0)
         watches = Self.signals.map { number in
             signal(number, SIG_IGN)
