@@ -171,7 +171,7 @@ extension SimulatedETO.State {
         return .object(members)
     }
 
-    /// An answer as the services send it; anything but an object is what a user entered.
+    /// An answer as the services send it. A value that is not an object is the text that a user entered.
     private static func element(_ id: Int, _ value: JSON) -> JSON {
         guard case .object(let members) = value else {
             return [

@@ -173,7 +173,7 @@ public final class SimulatedETO: Sendable {
         return parts.map(\.count) == [8, 4, 4, 4, 12] && parts.allSatisfy { $0.allSatisfy(\.isHexDigit) }
     }
 
-    /// Every token that is still valid, and the enterprises' GUIDs: none of them may be visible anywhere.
+    /// Every token that is still valid, and the enterprises' GUIDs. Tests check that they are not visible anywhere.
     public var secrets: [String] {
         change { Array($0.visitors.keys) + Array($0.sessions.keys) + $0.enterprises.map(\.guid) }
     }

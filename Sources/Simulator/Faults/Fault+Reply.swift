@@ -1,10 +1,10 @@
 import BellhopCore
 
 extension Fault {
-    /// What a fault does to a request.
+    /// The effect of a fault on a request.
     enum Effect: Sendable {
         case delay(milliseconds: Int)
-        /// The system acts otherwise than usual.
+        /// The system handles the request in an unusual way.
         case quirk
         /// This instead of the true answer.
         case reply(Reply)

@@ -1,6 +1,6 @@
 /// A fault to simulate.
 public enum Fault: Sendable, Hashable {
-    /// What a 429 says about when to come back.
+    /// How a 429 says when to retry.
     public enum ComeBack: Sendable, Hashable {
         /// `Retry-After: n`.
         case seconds(Int)
@@ -102,7 +102,7 @@ extension Fault {
         public var seconds: Int
         public var comeBack: ComeBack
 
-        /// - Parameter comeBack: what a refusal says about when to come back; the length of the period if nil.
+        /// - Parameter comeBack: how a refusal says when to retry; nil to give the length of the period.
         public init(_ requests: Int = 1, in seconds: Int = 1, comeBack: ComeBack? = nil) {
             self.requests = requests
             self.seconds = seconds

@@ -31,7 +31,7 @@ public final class FaultPlan: Sendable {
         var takesEffect = false
     }
 
-    /// A rule, how many requests it has matched and how often it has struck.
+    /// A rule, how many requests it has matched, and how often its fault has occurred.
     public struct Standing: Sendable, Hashable, Identifiable {
         public let id: Int
         public let rule: FaultRule
@@ -78,7 +78,7 @@ public final class FaultPlan: Sendable {
         state.withLock { $0.entries.map { Standing(id: $0.id, rule: $0.rule, seen: $0.seen, struck: $0.struck) } }
     }
 
-    /// How many faults have struck, including those of removed rules.
+    /// How many faults have occurred, including those of removed rules.
     public var struck: Int { state.withLock { $0.struck } }
 
     func draw(for method: String, _ path: String, query: String = "", at now: Int64 = 0) -> Draw {

@@ -1,15 +1,15 @@
-/// When a fault strikes: for which requests, after how many, how often.
+/// When a fault occurs: for which requests, after how many of them, and how often.
 public struct FaultRule: Sendable, Hashable {
     public var fault: Fault
     /// In upper case; nil matches all.
     public var method: String?
     /// The start of the decoded path; nil matches all. Paths under `/simulator` never match.
     public var path: String?
-    /// A text in the decoded query, to strike only some lists; nil matches all.
+    /// A text in the decoded query, so that the fault occurs for some lists only; nil matches all.
     public var query: String?
-    /// How many matching requests pass before the first one is struck.
+    /// How many matching requests succeed before the fault occurs.
     public var skip: Int
-    /// How many are struck; nil for no limit.
+    /// For how many requests the fault occurs; nil for no limit.
     public var times: Int?
     /// From 0 to 1, decided for each matching request.
     public var probability: Double

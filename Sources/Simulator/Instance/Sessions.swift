@@ -13,9 +13,9 @@ struct Sessions: Sendable {
         var ends: Int64
         var responses = 0
         var hasListed = false
-        /// `g_ck`: what a write must send besides the cookies.
+        /// `g_ck`: the token that a write must send besides the cookies.
         let userToken: String
-        /// When the token that opened the session ends; nil if there was none, or the instance ignores it.
+        /// When the token that opened the session ends; nil if no token opened it, or the instance ignores the end.
         var tokenEnds: Int64?
     }
 

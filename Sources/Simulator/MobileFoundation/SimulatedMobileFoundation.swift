@@ -10,7 +10,7 @@ public final class SimulatedMobileFoundation: Sendable {
     /// A call of an adapter.
     public struct Call: Sendable, Hashable {
         public var method: String
-        /// What follows the adapter's name: a path, or the name of a procedure.
+        /// The text after the adapter's name: a path, or the name of a procedure.
         public var path: String
         /// As sent.
         public var query: [String: String]
@@ -33,7 +33,7 @@ public final class SimulatedMobileFoundation: Sendable {
     }
 
     public struct Adapter: Sendable {
-        /// The scopes that a token needs; `RegisteredClient` stands for any token.
+        /// The scopes that a token needs; every token has `RegisteredClient`.
         public var scopes: [String]
         public var isJavaScript: Bool
         public var answer: @Sendable (Call) -> Answer
@@ -97,7 +97,7 @@ public final class SimulatedMobileFoundation: Sendable {
     /// Adds a back-end service of the API connector, reached below `/mfp/api/services/`; the real address is undocumented.
     public func addService(_ name: String, _ adapter: Adapter) { change { state, _ in state.services[name] = adapter } }
 
-    /// Sets the answer of `/external`, and whether it requires a token of ours.
+    /// Sets the answer of `/external`, and whether it requires a token of this runtime.
     public func setExternal(_ body: String, challenges: Bool) { change { state, _ in state.external = (challenges, body) } }
 
     /// Sets the lifetime of new tokens in seconds.
@@ -110,6 +110,6 @@ public final class SimulatedMobileFoundation: Sendable {
 
     public var counts: Counts { change { state, _ in state.counts } }
 
-    /// Every issued token: none of them may be visible anywhere.
+    /// Every issued token. Tests check that no token is visible anywhere.
     public var tokens: [String] { change { state, _ in Array(state.tokens.keys) } }
 }

@@ -8,11 +8,11 @@ public struct SimulatedClient: Sendable, Hashable {
         case authorizationCode = "authorization_code"
     }
 
-    /// What the answer to a refresh token says about the next one.
+    /// Which refresh token the answer to a refresh token contains.
     public enum NextRefreshToken: String, Sendable, Hashable {
         /// The same one.
         case same
-        /// Nothing: the old one stays valid.
+        /// No refresh token: the old one stays valid.
         case none
         /// A new one; the old one becomes invalid.
         case other

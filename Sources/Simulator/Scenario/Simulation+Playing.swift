@@ -1,5 +1,5 @@
 extension Simulation {
-    /// What is reported while a scenario is played.
+    /// A report while a scenario is played.
     public enum Scene: Sendable, Hashable {
         /// A client has begun to watch the instance's tasks.
         case watched

@@ -21,7 +21,7 @@ final class ConnectionCount: Sendable {
     /// Stops accepting connections, and waits until all accepted ones are handled.
     func stopTaking() async {
         guard let channel = state.withLock({ $0.listening }) else { return }
-        // A server that has ended by itself accepts none either.
+        // If this fails, the server has ended by itself and accepts no connections either.
         try? await channel.setOption(.autoRead, value: false).get()
         for _ in 0..<1000 where state.withLock({ $0.onTheirWay > 0 }) { try? await Task.sleep(for: .milliseconds(1)) }
     }

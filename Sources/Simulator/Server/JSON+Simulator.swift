@@ -16,7 +16,7 @@ extension JSON {
         }
     }
 
-    /// Whether JavaScript's `if (value)` takes it as true.
+    /// Whether JavaScript's `if (value)` treats the value as true.
     var isTruthy: Bool {
         switch self {
         case .null: false

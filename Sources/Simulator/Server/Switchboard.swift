@@ -1,6 +1,6 @@
 /// Routes each request to its simulated system and applies the faults that are due.
 struct Switchboard: Sendable {
-    /// What is sent back over the connection.
+    /// The response to send over the connection, or another end of it.
     enum Outcome: Sendable {
         case reply(Reply)
         /// The head and this many bytes of the body, then the connection ends.
