@@ -3,7 +3,7 @@ import Synchronization
 
 /// A child process and its end.
 ///
-/// Uses posix_spawn(3), because Foundation's `Process.run()` read beyond its memory when several threads started processes.
+/// Uses posix_spawn(3), because Foundation's `Process.run()` read invalid memory when several threads started processes.
 /// A class, because a process has identity; a separate thread waits for its end.
 public final class ChildProcess: Sendable {
     public let id: Int32
@@ -15,7 +15,7 @@ public final class ChildProcess: Sendable {
     }
 
     /// Starts a program in its own process group, with only these three files and no blocked signals.
-    /// - Parameter folder: the working folder; nil for that of the tests.
+    /// - Parameter folder: the working folder; nil for the working folder of the tests.
     public init(
         _ program: String, _ arguments: [String], in folder: String? = nil, environment: [String: String],
         input: Int32? = nil, output: Int32? = nil, errors: Int32? = nil

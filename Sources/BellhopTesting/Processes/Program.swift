@@ -49,7 +49,7 @@ public final class Program: Sendable {
     public var outputSoFar: String { output.text }
     public var errorsSoFar: String { errors.text }
 
-    /// Returns its output and errors so far; holds on to nothing else of the program.
+    /// Returns the output and errors so far, without keeping the program itself alive.
     public var said: @Sendable () -> String { { [output, errors] in output.text + errors.text } }
 
     public func send(_ signal: Int32) { process.send(signal) }
