@@ -129,7 +129,7 @@ struct LogOptions: ParsableArguments {
     }
 
     @Option(
-        help: "How log lines on standard error look: text or json; by default, what happens in words on a terminal, else text.")
+        help: "How log lines on standard error look: text or json; by default, sentences on a terminal, else text.")
     var logFormat: Format?
 
     @Option(help: "The least important lines to print: debug, info, warning or error.")

@@ -264,7 +264,7 @@ struct ConfigurationReading {
                 return .cron(try CronSchedule(text), zone)
             } catch {
                 if let name = Self.givers(in: place.scalarText ?? "") {
-                    reader.report(code: "bad-schedule", "what \(name) gives is not a schedule", at: place)
+                    reader.report(code: "bad-schedule", "the value of \(name) is not a schedule", at: place)
                 } else {
                     let place = Diagnostic.Place(place, utf8: error.offset..<error.offset + max(error.length, 1), file: file)
                     reader.report(Diagnostic(code: "bad-schedule", error.message, at: place, help: error.help))

@@ -99,7 +99,7 @@ struct RuleReader {
             let place = Diagnostic.Place(limit.key, file: file)
             problems.report(
                 Diagnostic(
-                    .warning, code: "unused-limit", "`limit` counts writes to tasks, but this rule writes to none", at: place))
+                    .warning, code: "unused-limit", "`limit` counts writes to tasks, but this rule writes to no task", at: place))
         }
         guard !problems.hasErrors, let from else { return nil }
 

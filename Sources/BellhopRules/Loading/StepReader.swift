@@ -108,7 +108,7 @@ struct StepReader {
         }
         if action.effect == .writes, task == nil, !compiler.names.events.contains(where: \.hasTask) {
             compiler.report(
-                code: "no-task", "`\(action.kind)` writes to a task, and the rule's events have none", at: pair.key,
+                code: "no-task", "`\(action.kind)` writes to a task, but the rule's events have no task", at: pair.key,
                 help: "name one: `task: …`")
         }
         guard let content = content(action, tree, pair), let receivers, condition.map({ $0 != nil }) ?? true else { return nil }

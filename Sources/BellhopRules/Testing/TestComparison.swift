@@ -105,9 +105,9 @@ struct TestComparison {
             let found = happened.values(of: name)
             guard !found.contains(wanted) else { continue }
             let place = expected.places[name] ?? expected.place
-            guard let first = found.first else { return failed("`\(name)` is not \(wanted.text)", place, help: "there is none") }
+            guard let first = found.first else { return failed("`\(name)` is not \(wanted.text)", place, help: "it is missing") }
             let (path, part, other) = difference(wanted, first, at: name)
-            let shown = other.map { "it is \($0.text)" } ?? "there is none"
+            let shown = other.map { "it is \($0.text)" } ?? "it is missing"
             return failed(part.map { "`\(path)` is not \($0.text)" } ?? "`\(path)` was not expected", place, help: shown)
         }
         return nil

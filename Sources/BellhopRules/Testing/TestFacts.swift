@@ -106,7 +106,7 @@ struct TestFacts {
     /// The task of an event, which goes into `data` with what is derived from it.
     mutating func task(_ type: EventType, _ node: Node, _ data: inout JSON.Object, source: String) -> Snapshot? {
         guard let place = node[.task] else {
-            report("missing-key", "`\(type.name)` is about a task", at: node, help: "add `task: {id: …}`")
+            report("missing-key", "`\(type.name)` needs a task", at: node, help: "add `task: {id: …}`")
             return nil
         }
         guard let task = snapshot(place, source: source) else { return nil }

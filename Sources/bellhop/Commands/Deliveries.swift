@@ -12,13 +12,13 @@ struct Deliveries: AsyncParsableCommand {
               running    being done
               done       done
               dead       it failed for good: fix the cause, then retry or drop it
-              held       it may have been done, and nothing can prove it: look at the task, then retry or drop it
+              held       perhaps done, not proved: check the task, then retry or drop it
               shadow     its rule is in shadow mode: recorded, not done
               dropped    a person dropped it, or the step that it waited for is dead
 
-            `bellhop deliveries` lists the newest 50: --limit N says how many, --state STATE (one of those above) and --rule RULE which.
-            `bellhop deliveries ID` shows one whole, with all that it sends; ID is an id of the list, or the start of one.
-            `bellhop deliveries retry ID` and `bellhop deliveries drop ID` decide on one that is dead or held.
+            `bellhop deliveries` lists the newest 50. --limit N changes the number; --state STATE and --rule RULE list only some.
+            `bellhop deliveries ID` shows one delivery with everything that it sends; ID is an id in the list, or its start.
+            `bellhop deliveries retry ID` retries a dead or held delivery, and `bellhop deliveries drop ID` gives it up.
             """,
         subcommands: [List.self, Retry.self, Drop.self], defaultSubcommand: List.self)
 

@@ -8,11 +8,11 @@ struct Eval: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "eval", abstract: "Try an expression: its value, its type, and the value of each part.",
         discussion: """
-            An expression sees what a rule's would: of an event, or of a task as it is now. Without either there are the tasks of \
-            all sources, the time and the functions.
+            An expression can use the same names as in a rule: those of an event, or of a task as it is now. Without an event or \
+            a task, it can use the tasks of all sources, the time and the functions.
 
-            Without an expression it asks for them, on a terminal with history and completion; from anything else it reads a line \
-            each.
+            Without an expression, the command reads one from each line of its input; on a terminal, with history and \
+            completion.
             """)
 
     @OptionGroup var config: ConfigOptions

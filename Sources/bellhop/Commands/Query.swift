@@ -5,7 +5,7 @@ import BellhopCore
 
 struct Query: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "query", abstract: "What a source asks for, how much there is, and a page of it.",
+        commandName: "query", abstract: "Show a source's request, the number of its items, and the first of them.",
         discussion:
             "Asks the remote system once, with the source's connection. It stores nothing except a refused login, and runs no rules."
     )

@@ -11,12 +11,12 @@ struct Run: AsyncParsableCommand {
         commandName: "run", abstract: "Watch, and act: poll the sources, run the rules, make the deliveries.",
         discussion:
             """
-            Runs until SIGTERM or SIGINT, then finishes what is in flight; asked a second time, it ends at once. SIGHUP reads the rules \
-            again.
+            Runs until SIGTERM or SIGINT, then finishes what is in flight; a second signal ends it at once. SIGHUP reads the \
+            rules again.
 
-            With --once the exit code says what happened: 0 when all is done; 1 when a rule failed, or a delivery is dead or held; 69 when a \
-            source could not be reached; 75 when something is left for the next run; 77 when a login was refused; 78 when the \
-            configuration or a rule has an error.
+            With --once the exit code says what happened: 0 when all is done; 1 when a rule failed, or a delivery is dead or \
+            held; 69 when a source could not be reached; 75 when something is left for the next run; 77 when a login was \
+            refused; 78 when the configuration or a rule has an error.
             """)
 
     @OptionGroup var config: ConfigOptions

@@ -6,10 +6,10 @@ struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "How the sources, the rules and the deliveries are doing.",
         discussion: """
-            Asks the running agent; without one, reads its store. What is failing comes first, and what does not fit 24 lines is counted; \
-            --all shows it. For a health probe, --check exits with 1 where something needs a person: no agent runs, a source failed three times in a row, \
-            a rule failed when it last ran, changed rules or the store have errors, or deliveries are dead or held. Before the first run \
-            it says so, and exits with 1 too.
+            Asks the running agent; without one, reads its store. Failures come first. Lines that do not fit a screen of 24 \
+            lines are only counted; --all shows them. For a health probe, --check exits with 1 if something needs a person: no \
+            agent runs, a source failed three times in a row, a rule failed when it last ran, changed rules or the store have \
+            errors, or deliveries are dead or held. Before the first run it says so, and exits with 1 too.
             """)
 
     @OptionGroup var config: ConfigOptions
