@@ -33,7 +33,7 @@ struct ConfigurationReading {
             } catch {
                 return .refused(error.all)
             }
-            return Self.givers(in: text).map { .hidden(interpolated, name: $0) } ?? .text(interpolated)
+            return Self.references(in: text).map { .hidden(interpolated, name: $0) } ?? .text(interpolated)
         }
     }
 
@@ -73,7 +73,7 @@ struct ConfigurationReading {
     }
 
     /// The references in a text, for messages; nil if it has none.
-    private static func givers(in text: String) -> String? {
+    private static func references(in text: String) -> String? {
         let names = Interpolation.parts(of: text).compactMap { part in
             if case .reference(let reference, _) = part { "${{ \(reference.space.rawValue).\(reference.name) }}" } else { nil }
         }
@@ -82,7 +82,7 @@ struct ConfigurationReading {
 
     /// A value as messages may show it: with references instead of the values inserted for them.
     private static func shown(_ value: String, of node: Node) -> String {
-        guard let written = node.scalarText, givers(in: written) != nil else { return "`\(value)`" }
+        guard let written = node.scalarText, references(in: written) != nil else { return "`\(value)`" }
         return "`\(written)`"
     }
 
@@ -263,7 +263,7 @@ struct ConfigurationReading {
                 let zone = ZoneFiles.zone(zoneName) ?? .utc
                 return .cron(try CronSchedule(text), zone)
             } catch {
-                if let name = Self.givers(in: place.scalarText ?? "") {
+                if let name = Self.references(in: place.scalarText ?? "") {
                     reader.report(code: "bad-schedule", "the value of \(name) is not a schedule", at: place)
                 } else {
                     let place = Diagnostic.Place(place, utf8: error.offset..<error.offset + max(error.length, 1), file: file)

@@ -83,9 +83,9 @@ struct ETOExamination {
     }
 
     private func add(_ number: String, _ need: ConnectionNeeds.ActionNeed) async -> Finding {
-        let onlyWhenDone = "whether the account may add to it cannot be checked in advance"
+        let uncheckable = "whether the account may add to it cannot be checked in advance"
         guard let id = Int64(number) else {
-            return Finding("add responses", .unknown, "rule \(need.rule): \(onlyWhenDone)")
+            return Finding("add responses", .unknown, "rule \(need.rule): \(uncheckable)")
         }
         let subject = "add to \(id)"
         let program = ETOProgram(ItemValue.text(need.constants["program"]))
@@ -100,11 +100,11 @@ struct ETOExamination {
                     remedy: "check the number, and that the account's role may use it", reason: .goneOrHidden)
             }
             return Finding(
-                subject, .unknown, "rule \(need.rule): the TouchPoint \(id) exists; \(onlyWhenDone)",
+                subject, .unknown, "rule \(need.rule): the TouchPoint \(id) exists; \(uncheckable)",
                 remedy: "check that the account's role may add responses to it")
         } catch {
             return Finding(
-                subject, .unknown, "rule \(need.rule): \(onlyWhenDone), and the TouchPoint cannot be read: \(error.message)",
+                subject, .unknown, "rule \(need.rule): \(uncheckable), and the TouchPoint cannot be read: \(error.message)",
                 remedy: "check the number, and that the account's role may use it")
         }
     }

@@ -30,9 +30,9 @@ struct AdapterReply: Sendable {
         let lists = ["errors", "errorMessages", "info", "warnings"].flatMap { json[$0]?.asArray ?? [] }.map(ItemValue.text)
         let status = json["statusCode"]?.asInt
         let words = ([json["statusReason"]?.asString ?? ""] + lists).filter { !$0.isEmpty }.joined(separator: "; ")
-        let told = HTTPResponse(status: response.status, body: Array(words.utf8))
+        let reported = HTTPResponse(status: response.status, body: Array(words.utf8))
         let code = status.map { " (status \($0))" } ?? ""
-        let message = "The back end behind \(place) failed\(code)\(words.isEmpty ? "." : answer.words(of: told))"
+        let message = "The back end behind \(place) failed\(code)\(words.isEmpty ? "." : answer.words(of: reported))"
         if let status, 400..<500 ~= status { return Failure(.refused, .giveUp, message) }
         return repetition.unclear(.serverError, message)
     }

@@ -45,7 +45,7 @@ struct EventReach {
         }
     }
 
-    /// Why this type never comes; nil if it may.
+    /// Why this type never occurs; nil if it may.
     ///
     /// - Parameter types: all types the rule waits for: a rule with both kinds of login accepts whichever exists.
     func obstacle(to type: EventType, among types: [EventType]) -> Obstacle? {

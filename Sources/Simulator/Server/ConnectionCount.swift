@@ -9,21 +9,21 @@ import Synchronization
 /// before it ends. A class over a lock, because event loops and tasks count.
 final class ConnectionCount: Sendable {
     private struct State {
-        var onTheirWay = 0
+        var unhandled = 0
         var listening: (any Channel)?
     }
 
     private let state = Mutex(State())
 
     func listens(on channel: any Channel) { state.withLock { $0.listening = channel } }
-    fileprivate func add(_ number: Int) { state.withLock { $0.onTheirWay += number } }
+    fileprivate func add(_ number: Int) { state.withLock { $0.unhandled += number } }
 
     /// Stops accepting connections, and waits until all accepted ones are handled.
     func stopTaking() async {
         guard let channel = state.withLock({ $0.listening }) else { return }
         // If this fails, the server has ended by itself and accepts no connections either.
         try? await channel.setOption(.autoRead, value: false).get()
-        for _ in 0..<1000 where state.withLock({ $0.onTheirWay > 0 }) { try? await Task.sleep(for: .milliseconds(1)) }
+        for _ in 0..<1000 where state.withLock({ $0.unhandled > 0 }) { try? await Task.sleep(for: .milliseconds(1)) }
     }
 }
 

@@ -27,7 +27,7 @@ struct DemoVerdict {
         let alerts = chat.filter { !$0.contains("open tasks") && !$0.contains("without an owner") }
         let urgent = fresh.filter { $0["priority"] == "1" }
         let called = urgent.allSatisfy { task in calls.count { $0.contains(task.number) } == 1 }
-        let told = news.allSatisfy { task in alerts.count { $0.contains(task.number) } == 1 }
+        let alerted = news.allSatisfy { task in alerts.count { $0.contains(task.number) } == 1 }
         let hostile = alerts.contains { $0.contains("&lt;!channel&gt;") || $0.contains("<!channel>") }
         items = [
             Item(
@@ -35,7 +35,7 @@ struct DemoVerdict {
                 proof: notes.map { "\($0.0.number)" }.joined(separator: ", ")),
             Item(what: "the digest of 08:30", isThere: digests.count == 1, proof: digests.isEmpty ? "" : "one message"),
             Item(
-                what: "alerts in the chat", isThere: told && alerts.count == news.count && hostile,
+                what: "alerts in the chat", isThere: alerted && alerts.count == news.count && hostile,
                 proof: "\(alerts.count) messages"),
             Item(
                 what: "calls for help with an unowned P1",
