@@ -96,7 +96,7 @@ import Testing
             let note = try #require(lines["write work_notes"])
             #expect(note.state == .unknown)
             #expect(note.remedy?.contains("may write `work_notes` of incident (sys_security_acl)") == true)
-            #expect(note.text.contains(roles.first ?? "neither of the roles"))
+            #expect(note.text.contains(roles.first ?? "neither the role"))
         }
     }
 
