@@ -34,7 +34,7 @@ struct BatchDecider {
         workPerRun = work
         self.book = book
         self.matches = matches
-        memory = RuleMemory(state, at: now)
+        memory = RuleMemory(state, of: matches.stateKeys, at: now)
         self.now = now
         frame = RunFrame(book.facts, events: matches.events, now: now, snapshots: tasks)
         activation = Activation(book.slots)

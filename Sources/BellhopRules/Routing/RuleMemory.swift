@@ -3,6 +3,9 @@ import BellhopCore
 /// The rules' state: what was stored before a batch, and what the batch adds. Each run sees the changes of those before it.
 struct RuleMemory {
     private let known: RuleState
+    /// The keys that were read from the store.
+    private let keys: [StateKey]
+    private lazy var readKeys = Set(keys)
     private let now: Timestamp
     private var writes: [StateKey: StateWrite] = [:]
     private var budgets: [StateKey: Spent] = [:]
@@ -14,9 +17,10 @@ struct RuleMemory {
         var latest = 0
     }
 
-    /// - Parameter state: the state stored before.
-    init(_ state: RuleState, at now: Timestamp) {
+    /// - Parameter state: the state stored before, read for these keys.
+    init(_ state: RuleState, of keys: [StateKey], at now: Timestamp) {
         known = state
+        self.keys = keys
         self.now = now
     }
 
@@ -77,10 +81,10 @@ struct RuleMemory {
         }
         spent.count += 1
         spent.latest += 1
-        // The first row expects nothing: matching may not have known the task, so that the budget was not read.
         let row = key.at(String(spent.latest))
+        // A task that matching could not find has a budget that was not read, so nothing is known of its rows.
         writes[row] = StateWrite(
-            row, .set(.int(now.microseconds), expires: now + budget.within), expecting: spent.latest == 1 ? .any : .absent)
+            row, .set(.int(now.microseconds), expires: now + budget.within), expecting: readKeys.contains(key) ? .absent : .any)
         return nil
     }
 
