@@ -1,5 +1,6 @@
 public import BellhopConnectors
 import BellhopCore
+import BellhopStore
 import Glibc
 
 /// Examines what an agent needs on this machine: a place for its store, disk space, a private keychain.
@@ -32,7 +33,13 @@ public struct LocalExamination: Sendable {
         if exists, access(path, R_OK | W_OK) != 0 {
             return missing("store", "\(path) cannot be read and written", "let this user do both")
         }
-        return Finding("store", .ok, exists ? "\(path) can be written" : "\(path) is made by the first run")
+        guard exists, facts.st_size > 0 else { return Finding("store", .ok, "\(path) is made by the first run") }
+        do throws(StoreError) {
+            _ = try Stores.openForReading(path)
+            return Finding("store", .ok, "\(path) can be read and written")
+        } catch {
+            return Finding("store", .missing, error.message, reason: .fileSystem)
+        }
     }
 
     private var disk: Finding {

@@ -57,7 +57,7 @@ public struct LogPlaces: Sendable, Hashable {
         return nil
     }
 
-    static let otherNames = "this file is Bellhop's own, or has several names, one of which may be"
+    static let otherNames = "this file has other names (hard links), which may be Bellhop's own files: copy it, and use the copy"
 
     /// Whether an open file may be one of Bellhop's own under another name: a file with several names counts as such.
     func isOwn(_ facts: stat) -> Bool {

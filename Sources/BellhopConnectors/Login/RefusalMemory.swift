@@ -75,7 +75,7 @@ final class RefusalMemory: Sendable {
         do {
             try await work()
         } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "The notes about logins cannot be read or kept: \(error).")
+            throw Failure(.fileSystem, .retry(after: nil), "The notes about logins cannot be read or kept: \((error as? StoreError)?.message ?? "\(error)").")
         }
     }
 

@@ -66,7 +66,7 @@ extension Signal {
         case .event: "An event happened."
         case .eventDropped: "The store did not accept this event, and it is lost."
         case .routed: "Events were routed."
-        case .ruleFailed: "A rule's condition or text failed; the rule was skipped for these events."
+        case .ruleFailed: "A part of a rule failed for some events: the rule or this step did not run for them."
         case .shadowed: "A rule in shadow mode would have done this; it was only recorded."
         case .delivered: "Done."
         case .retrying: "An attempt failed; the delivery is tried again."
