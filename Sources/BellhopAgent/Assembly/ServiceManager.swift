@@ -11,7 +11,6 @@ public struct ServiceManager: Service {
 
     public func run() async throws {
         tell("READY=1\nSTATUS=Watching.")
-        ProgramPages.giveBack()
         try? await gracefulShutdown()
         tell("STOPPING=1\nSTATUS=Finishing what is in flight.")
     }
