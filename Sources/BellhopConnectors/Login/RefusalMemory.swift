@@ -75,7 +75,8 @@ final class RefusalMemory: Sendable {
         do {
             try await work()
         } catch {
-            throw Failure(.fileSystem, .retry(after: nil), "The notes about logins cannot be read or kept: \((error as? StoreError)?.message ?? "\(error)").")
+            let reason = (error as? StoreError)?.message ?? "\(error)"
+            throw Failure(.fileSystem, .retry(after: nil), "The notes about logins cannot be read or kept: \(reason).")
         }
     }
 
