@@ -2,7 +2,6 @@ import BellhopTesting
 import Glibc
 import Simulator
 import Synchronization
-import Simulator
 import Testing
 
 /// The notifications to systemd by an agent with `Type=notify` (sd_notify(3)).
@@ -28,11 +27,13 @@ import Testing
             let manager = try NotifySocket("@bellhop-test-\(getpid())-\(UInt32.random(in: 0 ... .max))")
             let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": manager.name])
             try await eventually("it is ready") { manager.received.contains { $0.hasPrefix("READY=1\n") } }
+            try await eventually("it has a baseline") { agent.errorsSoFar.contains("is its baseline") }
             agent.send(SIGTERM)
             #expect(await agent.end().code == 0)
 
             let unheard = try stage.start(["run"], environment: ["NOTIFY_SOCKET": stage.folder.path + "/missing.sock"])
-            try await eventually("it polls") { unheard.errorsSoFar.contains("The source was polled") }
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            try await eventually("it polls") { unheard.outputSoFar.contains("A") }
             unheard.send(SIGTERM)
             #expect(await unheard.end().code == 0)
         }
