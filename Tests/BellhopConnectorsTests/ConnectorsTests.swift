@@ -124,7 +124,7 @@ struct ConnectorsTests {
                 let setting = try #require(manifest.settings.first { $0.name == name })
                 #expect(line.hasPrefix(name + ": "))
                 switch setting.type {
-                case .oneOf(let all), .list(.oneOf(let all)): #expect(values.isSubset(of: all))
+                case .oneOf(let all), .list(.oneOf(let all)): #expect(try #require(values).isSubset(of: all))
                 default: Issue.record("\(manifest.kind): \(name) has no fixed values")
                 }
                 found += 1

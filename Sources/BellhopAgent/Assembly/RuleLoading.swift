@@ -55,7 +55,7 @@ public enum RuleLoading {
             guard let manifest = Catalogue.connections.first(where: { $0.kind == entry.kind }) else { return nil }
             return RuleSurroundings.ConnectionFacts(
                 name: entry.name, kind: entry.kind, actions: manifest.actions,
-                threads: manifest.messages?.threads.with(entry.settings) ?? .no,
+                messages: manifest.messages?.with(entry.settings) ?? MessageAbilities(),
                 logins: Catalogue.loginEvent(ofConnection: entry.kind, settings: entry.settings))
         }
         return RuleSurroundings(

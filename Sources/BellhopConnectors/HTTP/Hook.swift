@@ -28,19 +28,33 @@ struct Hook: Sendable {
         _ request: HTTPRequest, expecting expected: StatusSet, at now: Timestamp,
         _ repetition: Repetition = Repetition(isAllowed: true)
     ) async throws(Failure) -> HTTPResponse {
-        let response: HTTPResponse
+        let response = try await answer(to: request, repetition)
+        if let failure = failure(of: response, expecting: expected, at: now) {
+            throw repetition.weighed(failure, status: response.status)
+        }
+        return response
+    }
+
+    /// Sends, and returns the answer whatever its status.
+    func answer(
+        to request: HTTPRequest, _ repetition: Repetition = Repetition(isAllowed: true)
+    ) async throws(Failure) -> HTTPResponse {
         do throws(TransportError) {
-            response = try await exchange.send(request)
+            return try await exchange.send(request)
         } catch {
             var failure = repetition.failure(of: error)
             // The message already names the host.
             if let name { failure.message = "\(name): \(failure.message)" }
             throw failure
         }
-        if let failure = answer.failure(of: response, expecting: expected, at: now) {
-            throw repetition.weighed(failure, status: response.status)
-        }
-        return response
+    }
+
+    /// What an answer means by its status; nil if that is expected.
+    /// - Parameter wait: how long the service asks to wait, if it says so in a form of its own.
+    func failure(
+        of response: HTTPResponse, expecting expected: StatusSet, wait: Duration? = nil, at now: Timestamp
+    ) -> Failure? {
+        answer.failure(of: response, expecting: expected, wait: wait, at: now)
     }
 
     func words(of response: HTTPResponse) -> String { answer.words(of: response) }

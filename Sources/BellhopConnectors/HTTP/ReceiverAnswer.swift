@@ -11,12 +11,15 @@ struct ReceiverAnswer: Sendable {
     var secrets: [String] = []
 
     /// Nil if the status is expected.
-    func failure(of response: HTTPResponse, expecting expected: StatusSet, at now: Timestamp) -> Failure? {
+    /// - Parameter wait: how long the service asks to wait, if it says so in a form of its own.
+    func failure(
+        of response: HTTPResponse, expecting expected: StatusSet, wait: Duration? = nil, at now: Timestamp
+    ) -> Failure? {
         let status = response.status
         if expected.contains(status) { return nil }
         let answered = "\(receiver) answered \(status)"
         let words = words(of: response)
-        let after = RetryAfter.read(response.headers, at: now)
+        let after = wait ?? RetryAfter.read(response.headers, at: now)
         switch status {
         case 429: return Failure(.throttled, .rest(after), "\(answered): too many requests for now\(words)")
         // It says when to come back, so it has not processed the request.

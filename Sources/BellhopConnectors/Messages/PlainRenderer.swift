@@ -7,9 +7,12 @@ public struct PlainRenderer: Sendable {
     /// The whole message, its parts separated by empty lines.
     public func text(_ message: Message) -> String {
         var parts = [title(message)]
-        parts.append(body(message))
-        parts.append(message.fields.map(field).joined(separator: "\n"))
-        if let list = message.list { parts.append(lines(list)) }
+        for part in message.parts {
+            parts.append(DisplayText.line(part.title.plainText))
+            parts.append(body(part.text))
+            parts.append(part.fields.map(field).joined(separator: "\n"))
+            if let list = part.list { parts.append(lines(list)) }
+        }
         if let link = message.link {
             let label = DisplayText.line(link.label)
             let address = DisplayText.line(link.address)
@@ -30,9 +33,9 @@ public struct PlainRenderer: Sendable {
         }
     }
 
-    /// The message's text: paragraphs separated by empty lines, one line per list item.
-    public func body(_ message: Message) -> String {
-        message.text.map { block in
+    /// Paragraphs separated by empty lines, one line per list item.
+    public func body(_ text: [Message.Block]) -> String {
+        text.map { block in
             switch block {
             case .paragraph(let inlines): DisplayText.clean(inlines.plainText)
             case .list(let isOrdered, let items):

@@ -19,24 +19,31 @@ protocol HookReceiver: Sendable {
     /// - Parameter connection: the connection's name.
     init(_ settings: Settings, connection: String) throws(ConnectorError)
 
-    /// Where messages are posted.
+    /// The address of the service or of the webhook; ``request(_:_:)`` may add to its path.
     static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress
 
     /// The message as the service takes it, at every attempt the same. Respects the service's limits; values from tickets cannot
     /// become markup.
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON
 
-    /// Adds the connection's own settings to a rendered message.
-    func body(_ rendered: JSON) -> JSON
+    /// The request that puts a rendered message into its place: by default a POST to the address.
+    func request(_ rendered: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest
 
-    /// Header fields besides the type of the body.
-    func headers(_ body: [UInt8], for delivery: Delivery, at now: Timestamp) -> HeaderFields
+    /// What a failure looks like that only this service has: an error in an answer of 200, a code that tells more than the status.
+    /// Nil to judge by the status.
+    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure?
+
+    /// How long the service asks to wait, if it says so in a form of its own.
+    func wait(in response: HTTPResponse) -> Duration?
+
+    /// Whether the answer says that the first message of the conversation no longer exists.
+    func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool
+
+    /// What is needed later to answer or replace the message that this answer accepted; nil if that is impossible.
+    func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON?
 
     /// What messages must not contain, besides the address.
     var secrets: [String] { get }
-
-    /// Checks an answer whose status is a success.
-    func check(_ response: HTTPResponse, from hook: Hook) throws(Failure)
 
     /// An action besides `notify`.
     func action(_ kind: String, over hook: Hook) -> (any Action)?
@@ -52,11 +59,56 @@ extension HookReceiver {
         try HTTPAddress(ASCII.trimmed(settings.text("url") ?? ""))
     }
 
-    func body(_ rendered: JSON) -> JSON { rendered }
-    func headers(_ body: [UInt8], for delivery: Delivery, at now: Timestamp) -> HeaderFields { [:] }
+    func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest { call.post(rendered) }
+    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? { nil }
+    func wait(in response: HTTPResponse) -> Duration? { nil }
+    func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool { false }
+    func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? { nil }
     var secrets: [String] { [] }
-    func check(_ response: HTTPResponse, from hook: Hook) throws(Failure) {}
     func action(_ kind: String, over hook: Hook) -> (any Action)? { nil }
+}
+
+/// Where a message goes at its receiver. The first message of a conversation is given as the receiver's own reference to it
+/// (``HookReceiver/reference(in:_:)``).
+enum MessagePlace: Sendable, Hashable {
+    case new
+    case reply(to: JSON)
+    case update(JSON)
+    /// Closes what the conversation opened; nil if nothing is known of its first message.
+    case resolve(JSON?)
+
+    /// Decides.
+    init(_ message: Message, firstMessage: JSON?, _ abilities: MessageAbilities) {
+        if message.resolve, abilities.resolves == .yes {
+            self = .resolve(firstMessage)
+        } else if let firstMessage, message.update, abilities.updates == .yes {
+            self = .update(firstMessage)
+        } else if let firstMessage, abilities.threads == .yes {
+            self = .reply(to: firstMessage)
+        } else {
+            self = .new
+        }
+    }
+}
+
+/// A message on its way to its place.
+struct MessageCall: Sendable {
+    var message: Message
+    var delivery: Delivery
+    var place: MessagePlace
+    /// The connection's address.
+    var address: HTTPAddress
+    var now: Timestamp
+
+    /// A request with a JSON body.
+    /// - Parameter address: by default the connection's.
+    func post(
+        _ body: JSON, _ headers: HeaderFields = [:], method: String = "POST", to address: HTTPAddress? = nil
+    ) -> HTTPRequest {
+        let type: HeaderFields = headers["Content-Type"] == nil ? ["Content-Type": "application/json"] : [:]
+        return HTTPRequest(
+            method, address ?? self.address, headers: type.with(headers), body: body.encoded(), notAfter: delivery.expires)
+    }
 }
 
 /// A connection whose kind is a ``HookReceiver``.
@@ -75,6 +127,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
     private let receiver: Receiver
     private let hook: Hook
     private let http: HTTPConnection
+    private let abilities: MessageAbilities
 
     /// - Parameter settings: checked against the manifest.
     init(name: String, settings: Settings, in environment: ConnectorEnvironment) throws(ConnectorError) {
@@ -89,6 +142,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             throw ConnectorError(connection: name, setting: "url", refusal)
         }
         receiver = try Receiver(settings, connection: name)
+        abilities = Receiver.messages.with(settings)
         http = try HTTPConnection(configuration, in: environment)
         hook = Hook(
             name: name, address: address, exchange: http,
@@ -96,13 +150,28 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
     }
 
     func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        let body = receiver.body(Receiver.render(message, from: MessageOrigin(delivery))).encoded()
-        let headers = receiver.headers(body, for: delivery, at: attempt.now)
-        let type: HeaderFields = headers["Content-Type"] == nil ? ["Content-Type": "application/json"] : [:]
-        let request = HTTPRequest("POST", hook.address, headers: type.with(headers), body: body, notAfter: delivery.expires)
-        let response = try await hook.send(request, expecting: .success, at: attempt.now)
-        try receiver.check(response, from: hook)
-        return Receipt("\(response.status) from \(hook.label)")
+        let body = Receiver.render(message, from: MessageOrigin(delivery))
+        let place = MessagePlace(message, firstMessage: attempt.firstMessage, abilities)
+        var call = MessageCall(message: message, delivery: delivery, place: place, address: hook.address, now: attempt.now)
+        var response = try await hook.answer(to: try receiver.request(body, call))
+        if place != .new, receiver.isGone(response, call) {
+            call.place = .new
+            response = try await hook.answer(to: try receiver.request(body, call))
+        }
+        let failure =
+            receiver.failure(of: response, call, from: hook)
+            ?? hook.failure(of: response, expecting: .success, wait: receiver.wait(in: response), at: attempt.now)
+        if let failure { throw failure }
+        return Receipt("\(response.status) from \(hook.label)", conversation: change(call, response))
+    }
+
+    private func change(_ call: MessageCall, _ response: HTTPResponse) -> ConversationChange? {
+        guard let conversation = call.message.conversation else { return nil }
+        switch call.place {
+        case .reply, .update: return nil
+        case .resolve: return ConversationChange(conversation, firstMessage: nil)
+        case .new: return receiver.reference(in: response, call).map { ConversationChange(conversation, firstMessage: $0) }
+        }
     }
 
     var limits: ReceiverLimits { http.limits(Receiver.limits) }

@@ -6,19 +6,10 @@ public struct NotifyAction: Action {
     public static let manifest = ActionManifest(
         kind: "notify", summary: "Sends a message to people: one delivery for each receiver.", receiver: .named,
         arguments: [
-            Setting("to", .list(.name), required: true, "The connections that receive it."),
-            Setting("title", .text, "One line of plain text."),
-            Setting("text", .markdown, "The text, in the small Markdown of messages."),
-            Setting(
-                "list",
-                .record([
-                    Setting("of", .expression, required: true, "The elements, one line each."),
-                    Setting("as", .name, required: true, "The element's name in `item`."),
-                    Setting("item", .markdown, required: true, "An element's line."),
-                    Setting(
-                        "max", .integer(1...100), default: "20", "The largest number of lines; one more line counts the rest."),
-                    Setting("empty", .markdown, "The text for an empty list."),
-                ]), "A list, rendered in the receiver's own way."),
+            Setting("to", .list(.name), required: true, "The connections that receive it.")
+        ] + part + [
+            Setting("sections", .list(.record(part)), "Further parts, each with a title of its own."),
+            Setting("skip_empty", .boolean, default: "false", "Sends nothing if all lists are empty."),
             Setting(
                 "severity", .oneOf(Message.Severity.allCases.map(\.rawValue)), default: Message.Severity.info.rawValue,
                 "The severity."),
@@ -31,9 +22,38 @@ public struct NotifyAction: Action {
                         Setting("label", .text, "The text of the link; by default Open."),
                     ]),
                 ]), "An address to open, or `{label, address}`."),
-            Setting("fields", .map(.text), "Names and values, shown side by side."),
-            Setting("thread", .text, "Messages of one thread belong together, where the receiver has threads."),
+            Setting(
+                "mentions",
+                .list(
+                    .record([
+                        Setting("user", .text, "A user, by the id that the receiver uses."),
+                        Setting("group", .text, "A group, by the id that the receiver uses."),
+                    ])), "The users and groups to notify by name; nothing else in a message does."),
+            Setting(
+                "thread", .text, "The key of a conversation: later messages with it answer the first one, where the receiver can."
+            ),
+            Setting(
+                "update", .boolean, default: "false",
+                "Replaces the first message of the thread instead of answering it, where the receiver can."),
+            Setting(
+                "resolve", .boolean, default: "false", "Closes what the thread opened, at receivers of alerts."),
         ], isMessage: true, expires: .days(1))
+
+    /// What a message and each of its sections can have.
+    private static let part: [Setting] = [
+        Setting("title", .text, "One line of plain text."),
+        Setting("text", .markdown, "The text, in the small Markdown of messages."),
+        Setting(
+            "list",
+            .record([
+                Setting("of", .expression, required: true, "The elements, one line each."),
+                Setting("as", .name, required: true, "The element's name in `item`."),
+                Setting("item", .markdown, required: true, "An element's line."),
+                Setting("max", .integer(1...100), default: "20", "The largest number of lines; one more line counts the rest."),
+                Setting("empty", .markdown, "The text for an empty list."),
+            ]), "A list, rendered in the receiver's own way."),
+        Setting("fields", .map(.text), "Names and values, shown side by side."),
+    ]
 
     private let receiver: any MessageReceiver
 

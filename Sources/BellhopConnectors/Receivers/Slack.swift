@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// An incoming webhook of Slack. Also works with compatible services, such as Mattermost.
+/// An incoming webhook of Slack. It does not return a message's id, so nothing can answer it. Also works with compatible services, such as Mattermost.
 struct SlackReceiver: HookReceiver {
     static let kind = "slack"
     static let summary = "A channel of Slack, through an incoming webhook."
@@ -8,26 +8,25 @@ struct SlackReceiver: HookReceiver {
         Setting("url", .secret, required: true, "The address of the incoming webhook; anyone who has it can post.")
     ]
 
-    /// No threads: an incoming webhook does not return a message's id, so nothing can reply to it.
-    static let messages = MessageAbilities(longestText: SlackLimits.total)
-
     init(_ settings: Settings, connection: String) {}
 
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON { SlackRenderer().render(message, from: origin) }
 
-    func headers(_ body: [UInt8], for delivery: Delivery, at now: Timestamp) -> HeaderFields {
-        ["Content-Type": "application/json; charset=utf-8"]
+    func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
+        call.post(rendered, ["Content-Type": "application/json; charset=utf-8"])
     }
 
     /// Slack says plain `ok` when it has taken a message; any other answer with status 200 comes from something else.
-    func check(_ response: HTTPResponse, from hook: Hook) throws(Failure) {
-        if response.body.filter({ $0 > 0x20 }) == Array("ok".utf8) { return }
+    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+        guard StatusSet.success.contains(response.status), response.body.filter({ $0 > 0x20 }) != Array("ok".utf8) else {
+            return nil
+        }
         if ReceiverAnswer.isPage(response) {
-            throw Failure(
+            return Failure(
                 .unexpectedPage, .retry(after: nil),
                 "\(hook.label) answered with a web page instead of `ok`: an intermediary answered.")
         }
-        throw Failure(
+        return Failure(
             .badAnswer, .giveUp,
             "\(hook.label) answered \(response.status) but not `ok`, as an incoming webhook of Slack does\(hook.words(of: response))"
         )

@@ -13,7 +13,7 @@ struct WebhookReceiver: HookReceiver {
             "Signs each request according to Standard Webhooks: whsec_ and the Base64 of 24 to 64 random bytes."),
     ]
     static let actions = [NotifyAction.manifest.kind, WebhookAction.manifest.kind]
-    static let messages = MessageAbilities(threads: .yes)
+    static let messages = MessageAbilities(threads: .yes, updates: .yes, resolves: .yes, mentions: .yes)
     static let noLogin =
         "it needs only its address, or a `secret` to sign requests with, and only a message would show that it works"
 
@@ -33,8 +33,12 @@ struct WebhookReceiver: HookReceiver {
         WebhookMessageRenderer().render(message, from: origin)
     }
 
-    func headers(_ body: [UInt8], for delivery: Delivery, at now: Timestamp) -> HeaderFields {
-        signer?.headers(id: delivery.id.text, body: body, at: now) ?? ["webhook-id": delivery.id.text]
+    func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
+        let id = call.delivery.id.text
+        var request = call.post(rendered)
+        request.headers = request.headers.with(
+            signer?.headers(id: id, body: request.body ?? [], at: call.now) ?? ["webhook-id": id])
+        return request
     }
 
     func action(_ kind: String, over hook: Hook) -> (any Action)? {
@@ -47,7 +51,9 @@ struct WebhookReceiver: HookReceiver {
 /// ```json
 /// {"type": "message", "id": "…", "timestamp": "2026-01-05T09:00:00.000000Z", "rule": "…", "severity": "info",
 ///  "title": "…", "text": "…", "plain": "…", "fields": [{"name": "…", "value": "…"}],
-///  "list": {"items": ["…"], "more": 0, "empty": ""}, "link": {"label": "…", "address": "…"}, "thread": "…",
+///  "list": {"items": ["…"], "more": 0, "empty": ""},
+///  "sections": [{"title": "…", "text": "…", "fields": [], "list": null}], "link": {"label": "…", "address": "…"},
+///  "mentions": [{"user": "…"}, {"group": "…"}], "thread": "…", "update": false, "resolve": false,
 ///  "task": {"id": "…", "number": "…", "title": "…", "class": "…", "url": "…", "source": "…", "subject": "…"}, "fallback": false}
 /// ```
 /// All members are always present; `list`, `link`, `thread` and `task` may be null. `id` is the delivery's, the same for every
@@ -58,25 +64,43 @@ struct WebhookMessageRenderer: Sendable {
         .object([
             "type": "message", "id": .string(origin.delivery), "timestamp": .string(origin.time.rfc3339),
             "rule": .string(origin.rule), "severity": .string(message.severity.rawValue),
-            "title": .string(message.title.plainText), "text": .string(message.text.map(text).joined(separator: "\n\n")),
+            "title": .string(message.title.plainText), "text": text(message.text),
             "plain": .string(PlainRenderer().text(message)),
-            "fields": .array(
-                message.fields.map { field in
-                    .object(["name": .string(field.name.plainText), "value": .string(field.value.plainText)])
+            "fields": .array(message.fields.map(field)), "list": message.list.map(list) ?? .null,
+            "sections": .array(
+                message.sections.map { section in
+                    .object([
+                        "title": .string(section.title.plainText), "text": text(section.text),
+                        "fields": .array(section.fields.map(field)), "list": section.list.map(list) ?? .null,
+                    ])
                 }),
-            "list": message.list.map(list) ?? .null,
             "link": message.link.map { .object(["label": .string($0.label), "address": .string($0.address)]) } ?? .null,
-            "thread": message.thread.map(JSON.string) ?? .null, "task": origin.task.map(task) ?? .null,
+            "mentions": .array(message.mentions.map(mention)), "thread": message.thread.map(JSON.string) ?? .null,
+            "update": .bool(message.update), "resolve": .bool(message.resolve), "task": origin.task.map(task) ?? .null,
             "fallback": .bool(message.isFallback),
         ])
     }
 
-    private func text(_ block: Message.Block) -> String {
-        switch block {
-        case .paragraph(let inlines): inlines.plainText
-        case .list(let isOrdered, let items):
-            items.enumerated().map { place, item in (isOrdered ? "\(place + 1). " : "- ") + item.plainText }
-                .joined(separator: "\n")
+    private func text(_ blocks: [Message.Block]) -> JSON {
+        let texts = blocks.map { block in
+            switch block {
+            case .paragraph(let inlines): inlines.plainText
+            case .list(let isOrdered, let items):
+                items.enumerated().map { place, item in (isOrdered ? "\(place + 1). " : "- ") + item.plainText }
+                    .joined(separator: "\n")
+            }
+        }
+        return .string(texts.joined(separator: "\n\n"))
+    }
+
+    private func field(_ field: Message.Field) -> JSON {
+        .object(["name": .string(field.name.plainText), "value": .string(field.value.plainText)])
+    }
+
+    private func mention(_ mention: Message.Mention) -> JSON {
+        switch mention {
+        case .user(let id): .object(["user": .string(id)])
+        case .group(let id): .object(["group": .string(id)])
         }
     }
 

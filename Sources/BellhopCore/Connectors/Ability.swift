@@ -2,12 +2,13 @@
 public enum Ability: Sendable, Hashable {
     case yes
     case no
-    /// Only if a setting has one of these values; `line` is what asks for it in bellhop.yaml.
-    case setting(String, values: Set<String>, line: String)
+    /// Only if a setting has one of these values, or any value (nil); `line` is what asks for it in bellhop.yaml.
+    case setting(String, values: Set<String>?, line: String)
 
     /// The same with these settings: `yes` if they ask for it.
     public func with(_ settings: Settings) -> Ability {
         guard case .setting(let name, let values, _) = self else { return self }
+        guard let values else { return settings.values[name] == nil ? self : .yes }
         return values.isDisjoint(with: settings.texts(name)) ? self : .yes
     }
 
@@ -21,12 +22,35 @@ public enum Ability: Sendable, Hashable {
 public struct MessageAbilities: Sendable, Hashable {
     /// Whether it shows messages of one `thread` together.
     public var threads: Ability
-    /// The longest text it takes, in code points; nil for no limit.
-    public var longestText: Int?
+    /// Whether a later message of a `thread` can replace the first one (`update`).
+    public var updates: Ability
+    /// Whether a message can close what its `thread` opened (`resolve`).
+    public var resolves: Ability
+    /// Whether it can notify people by name (`mentions`).
+    public var mentions: Ability
 
-    public init(threads: Ability = .no, longestText: Int? = nil) {
+    public init(threads: Ability = .no, updates: Ability = .no, resolves: Ability = .no, mentions: Ability = .no) {
         self.threads = threads
-        self.longestText = longestText
+        self.updates = updates
+        self.resolves = resolves
+        self.mentions = mentions
+    }
+
+    /// The line in bellhop.yaml that would ask for what this key of a message needs; nil if no setting can.
+    public func line(for key: String) -> String? {
+        switch key {
+        case "thread": threads.missingLine ?? updates.missingLine
+        case "update": updates.missingLine
+        case "mentions": mentions.missingLine
+        default: nil
+        }
+    }
+
+    /// The same with these settings.
+    public func with(_ settings: Settings) -> MessageAbilities {
+        MessageAbilities(
+            threads: threads.with(settings), updates: updates.with(settings), resolves: resolves.with(settings),
+            mentions: mentions.with(settings))
     }
 }
 

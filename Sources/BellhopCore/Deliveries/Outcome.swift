@@ -12,10 +12,26 @@ public struct Receipt: Sendable, Hashable {
     public var summary: String
     /// The id of what was created, such as a journal entry, so that no other delivery takes it for its own.
     public var reference: String?
+    /// What happened to the conversation of a message; nil if nothing did.
+    public var conversation: ConversationChange?
 
-    public init(_ summary: String, reference: String? = nil) {
+    public init(_ summary: String, reference: String? = nil, conversation: ConversationChange? = nil) {
         self.summary = summary
         self.reference = reference
+        self.conversation = conversation
+    }
+}
+
+/// The begin or the end of a conversation at a receiver.
+public struct ConversationChange: Sendable, Hashable {
+    /// The key of the conversation (``Message/conversation``).
+    public var conversation: String
+    /// What the receiver needs to answer or replace the first message, in its own form; nil if the conversation ended.
+    public var firstMessage: JSON?
+
+    public init(_ conversation: String, firstMessage: JSON?) {
+        self.conversation = conversation
+        self.firstMessage = firstMessage
     }
 }
 
@@ -34,10 +50,12 @@ public struct Attempt: Sendable, Hashable {
     public var mayRepeat: Range<Timestamp>?
     /// The subjects of the tasks that the receiver's next deliveries write to, so that one request can check them all.
     public var upcoming: [String]
+    /// The first message of the conversation at this receiver that a message belongs to (``ConversationChange/firstMessage``).
+    public var firstMessage: JSON?
 
     public init(
         number: Int, now: Timestamp, firstStarted: Timestamp? = nil, lastUncertain: Timestamp? = nil, claimed: Set<String> = [],
-        mayRepeat: Range<Timestamp>? = nil, upcoming: [String] = []
+        mayRepeat: Range<Timestamp>? = nil, upcoming: [String] = [], firstMessage: JSON? = nil
     ) {
         self.number = number
         self.now = now
@@ -46,5 +64,6 @@ public struct Attempt: Sendable, Hashable {
         self.claimed = claimed
         self.mayRepeat = mayRepeat
         self.upcoming = upcoming
+        self.firstMessage = firstMessage
     }
 }

@@ -6,27 +6,48 @@ public struct Message: Sendable, Hashable {
     public var text: [Block]
     public var list: List?
     public var fields: [Field]
+    /// What follows, each part under a title of its own.
+    public var sections: [Section]
     public var severity: Severity
     public var link: Link?
-    /// Groups messages, if the receiver has threads.
+    /// The only people it may notify by name.
+    public var mentions: [Mention]
+    /// The key of its conversation: the receiver shows messages with the same key together.
     public var thread: String?
+    /// Whether it replaces the first message of its conversation, instead of answering it.
+    public var update: Bool
+    /// Whether it closes what its conversation opened, such as an alert.
+    public var resolve: Bool
     /// True if the rule's message could not be rendered and this plain one replaces it.
     public var isFallback: Bool
 
     public init(
-        title: [Inline], text: [Block] = [], list: List? = nil, fields: [Field] = [], severity: Severity = .info,
-        link: Link? = nil,
-        thread: String? = nil, isFallback: Bool = false
+        title: [Inline], text: [Block] = [], list: List? = nil, fields: [Field] = [], sections: [Section] = [],
+        severity: Severity = .info, link: Link? = nil, mentions: [Mention] = [], thread: String? = nil, update: Bool = false,
+        resolve: Bool = false, isFallback: Bool = false
     ) {
         self.title = title
         self.text = text
         self.list = list
         self.fields = fields
+        self.sections = sections
         self.severity = severity
         self.link = link
+        self.mentions = mentions
         self.thread = thread
+        self.update = update
+        self.resolve = resolve
         self.isFallback = isFallback
     }
+
+    /// Its own text, list and fields as a section without a title, if it has any, and then its sections.
+    public var parts: [Section] {
+        let own = Section(text: text, list: list, fields: fields)
+        return own == Section() ? sections : [own] + sections
+    }
+
+    /// The key under which a store and a lane know the conversation: the thread itself, or its hash if it is long.
+    public var conversation: String? { thread.map { $0.utf8.count <= 200 ? $0 : Identity.of(["thread", $0]) } }
 
     public enum Severity: String, Sendable, Hashable, CaseIterable { case info, warning, error, critical }
 
@@ -71,6 +92,28 @@ public struct Message: Sendable, Hashable {
             self.name = name
             self.value = value
         }
+    }
+
+    /// A part of a message.
+    public struct Section: Sendable, Hashable {
+        /// Plain text; empty for none.
+        public var title: [Inline]
+        public var text: [Block]
+        public var list: List?
+        public var fields: [Field]
+
+        public init(title: [Inline] = [], text: [Block] = [], list: List? = nil, fields: [Field] = []) {
+            self.title = title
+            self.text = text
+            self.list = list
+            self.fields = fields
+        }
+    }
+
+    /// A user or a group, by the id that the receiver uses for it.
+    public enum Mention: Sendable, Hashable {
+        case user(String)
+        case group(String)
     }
 
     public struct Link: Sendable, Hashable {

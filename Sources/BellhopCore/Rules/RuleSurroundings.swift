@@ -36,16 +36,19 @@ public struct RuleSurroundings: Sendable {
         public var kind: String
         /// The kinds of action that it accepts.
         public var actions: [String]
-        /// Whether it shows messages of one `thread` together.
-        public var threads: Ability
+        /// What it does with messages.
+        public var messages: MessageAbilities
         /// The type of event that reports its logins; nil if there is none.
         public var logins: EventType?
 
-        public init(name: String, kind: String, actions: [String], threads: Ability = .no, logins: EventType? = nil) {
+        public init(
+            name: String, kind: String, actions: [String], messages: MessageAbilities = MessageAbilities(),
+            logins: EventType? = nil
+        ) {
             self.name = name
             self.kind = kind
             self.actions = actions
-            self.threads = threads
+            self.messages = messages
             self.logins = logins
         }
     }

@@ -9,28 +9,70 @@ struct MessageReader {
 
     mutating func read(_ tree: ArgumentCompiler.Tree, _ node: YAML.Node) -> MessageTemplate? {
         let before = compiler.problems.count
-        var message = MessageTemplate(title: TextTemplate(pieces: []))
-        if tree["title"] != nil { message.title = ArgumentCompiler.text(tree["title"], with: &compiler) ?? message.title }
-        message.text = ArgumentCompiler.markdown(tree["text"], with: &compiler)
-        if let list = tree["list"] { message.list = read(list: list, node["list"] ?? node) }
+        var message = MessageTemplate(own: read(section: tree, node))
+        message.sections = read(sections: tree["sections"], node["sections"] ?? node)
+        message.skipsEmpty = tree["skip_empty"]?.json == true
+        message.severity = tree["severity"].flatMap { ArgumentCompiler.compile($0, with: &compiler) }
+        message.link = read(link: tree["link"])
+        message.mentions = tree["mentions"].flatMap { ArgumentCompiler.compile($0, with: &compiler) }
+        message.thread = ArgumentCompiler.text(tree["thread"], with: &compiler)
+        message.update = tree["update"].flatMap { ArgumentCompiler.compile($0, with: &compiler) }
+        message.resolve = tree["resolve"].flatMap { ArgumentCompiler.compile($0, with: &compiler) }
+        if compiler.problems.count == before { checkParts(of: message, tree, node) }
+        return compiler.problems.count == before ? message : nil
+    }
+
+    /// Refuses messages that say nothing, and settings that have no effect without another.
+    private mutating func checkParts(of message: MessageTemplate, _ tree: ArgumentCompiler.Tree, _ node: YAML.Node) {
+        if tree["title"] == nil, message.own.text == nil, message.own.list == nil, message.sections.isEmpty {
+            compiler.report(code: "missing-key", "this message is empty", at: node, help: "give it a `title` or a `text`")
+        }
+        if message.skipsEmpty, message.own.list == nil, message.sections.allSatisfy({ $0.list == nil }) {
+            compiler.report(
+                code: "missing-key", "`skip_empty` needs a list: this message has none", at: node["skip_empty"] ?? node,
+                help: "add a `list`, or delete `skip_empty`")
+        }
+        for name in ["update", "resolve"] where tree[name] != nil && tree[name]?.json != false && message.thread == nil {
+            compiler.report(
+                code: "missing-key", "`\(name)` needs a `thread`, which says which message it is about", at: node[name] ?? node,
+                help: "add, say, `thread: ${{ task.id }}` here and to the message that comes first")
+        }
+    }
+
+    private mutating func read(sections tree: ArgumentCompiler.Tree?, _ node: YAML.Node) -> [MessageTemplate.Section] {
+        let trees: [ArgumentCompiler.Tree]
+        switch tree {
+        case .list(let items)?: trees = items
+        case .value(.array(let items))?: trees = items.map(ArgumentCompiler.Tree.value)
+        case .deferred(let raw)?:
+            compiler.report(
+                code: "wrong-type", "`sections` is a list of parts with `title`, `text`, `list`, `fields`", at: raw.node)
+            return []
+        case .value?, .members?, nil: return []
+        }
+        var sections: [MessageTemplate.Section] = []
+        for (place, tree) in trees.enumerated() {
+            let items = node.items ?? []
+            sections.append(read(section: tree, items.indices.contains(place) ? items[place] : node))
+        }
+        return sections
+    }
+
+    private mutating func read(section tree: ArgumentCompiler.Tree, _ node: YAML.Node) -> MessageTemplate.Section {
+        var section = MessageTemplate.Section()
+        section.title = ArgumentCompiler.text(tree["title"], with: &compiler) ?? section.title
+        section.text = ArgumentCompiler.markdown(tree["text"], with: &compiler)
+        if let list = tree["list"] { section.list = read(list: list, node["list"] ?? node) }
         if case .members(let fields)? = tree["fields"] {
             for field in fields {
-                if let value = ArgumentCompiler.text(field.value, with: &compiler) { message.fields.append((field.name, value)) }
+                if let value = ArgumentCompiler.text(field.value, with: &compiler) { section.fields.append((field.name, value)) }
             }
         } else if case .value(.object(let fields))? = tree["fields"] {
-            message.fields = fields.map { ($0.key, TextTemplate(pieces: [.text($0.value.plainText)])) }
+            section.fields = fields.map { ($0.key, TextTemplate(pieces: [.text($0.value.plainText)])) }
         } else if case .deferred(let raw)? = tree["fields"] {
             compiler.report(code: "wrong-type", "`fields` is a mapping of names to texts", at: raw.node)
         }
-        message.severity = tree["severity"].flatMap { ArgumentCompiler.compile($0, with: &compiler) }
-        message.thread = ArgumentCompiler.text(tree["thread"], with: &compiler)
-        message.link = read(link: tree["link"])
-        if message.title.pieces.isEmpty, message.text == nil, message.list == nil, compiler.problems.count == before,
-            tree["title"] == nil
-        {
-            compiler.report(code: "missing-key", "this message is empty", at: node, help: "give it a `title` or a `text`")
-        }
-        return compiler.problems.count == before ? message : nil
+        return section
     }
 
     /// `link: https://…`, or `{label, address}`.

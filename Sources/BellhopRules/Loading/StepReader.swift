@@ -99,7 +99,7 @@ struct StepReader {
         checkFields(pair.value, of: action)
         checkSources(of: action, pair)
         let receivers = receivers(of: action, tree, pair)
-        if action.isMessage { checkThread(pair.value, receivers) }
+        if action.isMessage { checkAbilities(pair.value, receivers) }
         let task = tree["task"].flatMap { action.effect == .writes ? ArgumentCompiler.compile($0, with: &compiler) : nil }
         if let task, !task.needs.isEmpty, let place = pair.value["task"] {
             compiler.report(

@@ -179,7 +179,9 @@ struct BatchDecider {
         }
         let arguments: Arguments
         switch step.content {
-        case .message(let template): arguments = .message(try renderer.message(template))
+        case .message(let template):
+            guard let message = try renderer.message(template) else { return true }
+            arguments = .message(message)
         case .values(let templates):
             var values = JSON.Object()
             for template in templates { values[template.name] = try renderer.value(template.value) }
@@ -249,7 +251,13 @@ struct BatchDecider {
         _ state: Delivery.InitialState
     ) -> Delivery {
         let lane =
-            target.map { "task/\($0.connection)/\($0.key.text)" } ?? "\(rule.name)/\(receiver)/\(task?.subject ?? frame.subject)"
+            if let target {
+                "task/\(target.connection)/\(target.key.text)"
+            } else if case .message(let message) = arguments, let conversation = message.conversation {
+                "conversation/\(receiver)/\(conversation)"
+            } else {
+                "\(rule.name)/\(receiver)/\(task?.subject ?? frame.subject)"
+            }
         return Delivery(
             id: Delivery.ID(occasion: frame.occasion.id, rule: rule.name, step: step.path, receiver: receiver),
             revision: rule.summary.revision, action: step.action.kind, name: step.name, effect: step.action.effect,

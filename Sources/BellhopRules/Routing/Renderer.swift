@@ -130,11 +130,13 @@ struct Renderer {
 
     // MARK: Messages
 
-    func message(_ template: MessageTemplate) throws(RenderFailure) -> Message {
-        var message = Message(title: try inlines(template.title))
-        if let text = template.text { message.text = text.markdown.filled(try texts(text.values)) }
-        for field in template.fields {
-            message.fields.append(Message.Field(name: [.text(field.name)], value: try inlines(field.value)))
+    /// Nil if the rule sends nothing because all lists are empty.
+    func message(_ template: MessageTemplate) throws(RenderFailure) -> Message? {
+        let own = try section(template.own)
+        var message = Message(title: own.title, text: own.text, list: own.list, fields: own.fields)
+        for section in template.sections { message.sections.append(try self.section(section)) }
+        if template.skipsEmpty, ([own] + message.sections).compactMap(\.list).allSatisfy({ $0.items.isEmpty && $0.more == 0 }) {
+            return nil
         }
         if let severity = template.severity {
             let text = try value(severity).plainText
@@ -146,9 +148,36 @@ struct Renderer {
             let label = try link.label.map { label throws(RenderFailure) in try text(label) }
             if !address.isEmpty { message.link = Message.Link(label: label ?? address, address: address) }
         }
-        message.thread = try template.thread.map { thread throws(RenderFailure) in try text(thread) }
-        if let list = template.list { message.list = try render(list) }
+        if let mentions = template.mentions { message.mentions = try self.mentions(try value(mentions)) }
+        message.thread = try template.thread.map { thread throws(RenderFailure) in try text(thread) }?.nonEmpty
+        message.update = try isTrue(template.update)
+        message.resolve = try isTrue(template.resolve)
         return message
+    }
+
+    private func section(_ template: MessageTemplate.Section) throws(RenderFailure) -> Message.Section {
+        var section = Message.Section(title: try inlines(template.title))
+        if let text = template.text { section.text = text.markdown.filled(try texts(text.values)) }
+        for field in template.fields {
+            section.fields.append(Message.Field(name: [.text(field.name)], value: try inlines(field.value)))
+        }
+        if let list = template.list { section.list = try render(list) }
+        return section
+    }
+
+    private func isTrue(_ template: ArgumentTemplate?) throws(RenderFailure) -> Bool {
+        guard let template else { return false }
+        return try value(template) == true
+    }
+
+    /// Members without a value are left out: a task without an assignee mentions no one.
+    private func mentions(_ json: JSON) throws(RenderFailure) -> [Message.Mention] {
+        var mentions: [Message.Mention] = []
+        for entry in json.asArray ?? [json] {
+            if let user = entry["user"]?.plainText.nonEmpty { mentions.append(.user(user)) }
+            if let group = entry["group"]?.plainText.nonEmpty { mentions.append(.group(group)) }
+        }
+        return mentions
     }
 
     /// The address of a message's link; empty if its value is.

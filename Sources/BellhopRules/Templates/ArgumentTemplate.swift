@@ -68,13 +68,32 @@ struct MarkdownText: Sendable {
 
 /// A message of a `notify`.
 struct MessageTemplate: Sendable {
-    var title: TextTemplate
-    var text: MarkdownText?
-    var list: List?
-    var fields: [(name: String, value: TextTemplate)] = []
+    /// Its title, text, list and fields.
+    var own: Section
+    var sections: [Section] = []
+    /// Whether nothing is sent if all its lists are empty.
+    var skipsEmpty = false
     var severity: ArgumentTemplate?
     var link: Link?
+    var mentions: ArgumentTemplate?
     var thread: TextTemplate?
+    var update: ArgumentTemplate?
+    var resolve: ArgumentTemplate?
+
+    struct Section: Sendable {
+        var title = TextTemplate(pieces: [])
+        var text: MarkdownText?
+        var list: List?
+        var fields: [(name: String, value: TextTemplate)] = []
+
+        var needs: RuleExpression.Needs {
+            var needs = title.needs
+            for part in [text, list?.item, list?.empty] { needs.formUnion(part?.needs ?? []) }
+            needs.formUnion(list?.elements.needs ?? [])
+            for field in fields { needs.formUnion(field.value.needs) }
+            return needs
+        }
+    }
 
     struct List: Sendable {
         var elements: RuleExpression
@@ -89,11 +108,9 @@ struct MessageTemplate: Sendable {
     }
 
     var needs: RuleExpression.Needs {
-        var needs = title.needs
-        for part in [text, list?.item, list?.empty] { needs.formUnion(part?.needs ?? []) }
-        needs.formUnion(list?.elements.needs ?? [])
-        for field in fields { needs.formUnion(field.value.needs) }
+        var needs = sections.reduce(own.needs) { $0.union($1.needs) }
         for part in [link?.label, link?.address, thread] { needs.formUnion(part?.needs ?? []) }
-        return needs.union(severity?.needs ?? [])
+        for part in [severity, mentions, update, resolve] { needs.formUnion(part?.needs ?? []) }
+        return needs
     }
 }

@@ -167,6 +167,12 @@ extension TestComparison.Happening {
         case "more": return [.int(Int64(message.list?.more ?? 0))]
         case "fields":
             return [.object(JSON.Object(message.fields.map { ($0.name.plainText, .string($0.value.plainText)) }))]
+        case "sections":
+            return [.array(message.sections.map { .string($0.plainText) })]
+        case "mentions":
+            return [.array(message.mentions.map(\.text))]
+        case "update": return [.bool(message.update)]
+        case "resolve": return [.bool(message.resolve)]
         case "severity": return [.string(message.severity.rawValue)]
         case "link": return message.link.map { [.string($0.address)] } ?? []
         case "thread": return message.thread.map { [.string($0)] } ?? []
@@ -200,5 +206,24 @@ extension [Message.Block] {
                 items.enumerated().map { (ordered ? "\($0 + 1). " : "- ") + $1.plainText }.joined(separator: "\n")
             }
         }.joined(separator: "\n\n")
+    }
+}
+
+extension Message.Section {
+    /// The title, the text, the lines of the list and the fields without markup, one below the other.
+    fileprivate var plainText: String {
+        var lines = [title.plainText, text.plainText]
+        if let list { lines += list.items.isEmpty ? [list.empty.plainText] : list.items.map(\.plainText) }
+        lines += fields.map { "\($0.name.plainText): \($0.value.plainText)" }
+        return lines.filter { !$0.isEmpty }.joined(separator: "\n")
+    }
+}
+
+extension Message.Mention {
+    fileprivate var text: JSON {
+        switch self {
+        case .user(let id): .string("user \(id)")
+        case .group(let id): .string("group \(id)")
+        }
     }
 }

@@ -71,7 +71,11 @@ enum TestKeys {
         Setting("more", .integer(0...Int.max), "How many elements the list leaves out."),
         Setting("fields", .map(.text), "The fields."),
         Setting("severity", .oneOf(Message.Severity.allCases.map(\.rawValue)), "The severity."),
+        Setting("sections", .list(.text), "The sections, each as its title and its lines without markup."),
+        Setting("mentions", .list(.text), "The mentions: `user U123`, `group oncall`."),
         Setting("link", .text, "The link's address."), Setting("thread", .text, "The thread."),
+        Setting("update", .boolean, "Whether it replaces the thread's first message."),
+        Setting("resolve", .boolean, "Whether it closes what the thread opened."),
     ]
 
     /// What a test can expect of an action.

@@ -5,14 +5,14 @@ extension Message {
     var stored: JSON {
         var object: JSON.Object = ["title": title.stored, "severity": .string(severity.rawValue)]
         if !text.isEmpty { object["text"] = .array(text.map(\.stored)) }
-        if let list {
-            object["list"] = [
-                "items": .array(list.items.map(\.stored)), "more": .int(Int64(list.more)), "empty": list.empty.stored,
-            ]
-        }
-        if !fields.isEmpty { object["fields"] = .array(fields.map { ["name": $0.name.stored, "value": $0.value.stored] }) }
+        if let list { object["list"] = list.stored }
+        if !fields.isEmpty { object["fields"] = .array(fields.map(\.stored)) }
+        if !sections.isEmpty { object["sections"] = .array(sections.map(\.stored)) }
         if let link { object["link"] = ["label": .string(link.label), "address": .string(link.address)] }
+        if !mentions.isEmpty { object["mentions"] = .array(mentions.map(\.stored)) }
         if let thread { object["thread"] = .string(thread) }
+        if update { object["update"] = true }
+        if resolve { object["resolve"] = true }
         if isFallback { object["fallback"] = true }
         return .object(object)
     }
@@ -21,22 +21,71 @@ extension Message {
         let object = try StoredObject(json, "a message")
         guard let severity = Severity(rawValue: try object.text("severity")) else { throw object.missing("severity") }
         self.init(title: try [Inline](stored: object.array("title")), severity: severity)
-        for block in object.members["text"]?.asArray ?? [] { text.append(try Block(stored: block)) }
-        if let json = object.members["list"] { list = try List(stored: json) }
-        for json in object.members["fields"]?.asArray ?? [] {
-            let field = try StoredObject(json, "a message's field")
-            fields.append(Field(name: try .init(stored: field.array("name")), value: try .init(stored: field.array("value"))))
+        let own = try Section(stored: object)
+        (text, list, fields) = (own.text, own.list, own.fields)
+        for json in object.members["sections"]?.asArray ?? [] {
+            let section = try StoredObject(json, "a message's section")
+            sections.append(try Section(stored: section))
+            sections[sections.count - 1].title = try [Inline](stored: section.array("title"))
         }
         if let json = object.members["link"] {
             let stored = try StoredObject(json, "a message's link")
             link = Link(label: try stored.text("label"), address: try stored.text("address"))
         }
+        for json in object.members["mentions"]?.asArray ?? [] { mentions.append(try Mention(stored: json)) }
         thread = object.optionalText("thread")
+        update = object.members["update"] == true
+        resolve = object.members["resolve"] == true
         isFallback = object.members["fallback"] == true
     }
 }
 
+extension Message.Section {
+    var stored: JSON {
+        var object: JSON.Object = ["title": title.stored]
+        if !text.isEmpty { object["text"] = .array(text.map(\.stored)) }
+        if let list { object["list"] = list.stored }
+        if !fields.isEmpty { object["fields"] = .array(fields.map(\.stored)) }
+        return .object(object)
+    }
+
+    /// The section's parts without its title.
+    init(stored object: StoredObject) throws(DamagedValue) {
+        self.init()
+        for block in object.members["text"]?.asArray ?? [] { text.append(try Message.Block(stored: block)) }
+        if let json = object.members["list"] { list = try Message.List(stored: json) }
+        for json in object.members["fields"]?.asArray ?? [] { fields.append(try Message.Field(stored: json)) }
+    }
+}
+
+extension Message.Field {
+    var stored: JSON { ["name": name.stored, "value": value.stored] }
+
+    init(stored json: JSON) throws(DamagedValue) {
+        let field = try StoredObject(json, "a message's field")
+        self.init(name: try .init(stored: field.array("name")), value: try .init(stored: field.array("value")))
+    }
+}
+
+extension Message.Mention {
+    var stored: JSON {
+        switch self {
+        case .user(let id): ["user": .string(id)]
+        case .group(let id): ["group": .string(id)]
+        }
+    }
+
+    init(stored json: JSON) throws(DamagedValue) {
+        let object = try StoredObject(json, "a mention")
+        self = object.members["user"] == nil ? .group(try object.text("group")) : .user(try object.text("user"))
+    }
+}
+
 extension Message.List {
+    var stored: JSON {
+        ["items": .array(items.map(\.stored)), "more": .int(Int64(more)), "empty": empty.stored]
+    }
+
     init(stored json: JSON) throws(DamagedValue) {
         let object = try StoredObject(json, "a message's list")
         self.init(

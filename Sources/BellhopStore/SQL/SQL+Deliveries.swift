@@ -75,6 +75,24 @@ extension SQL {
                 AND (state = 'running' OR (state = 'done' AND finished >= :since) OR uncertain_started >= :since)
             """
 
+        static let firstMessage = """
+            SELECT first_message FROM conversation WHERE receiver = :receiver AND conversation = :conversation
+            """
+
+        static let useConversation = """
+            UPDATE conversation SET used = :at WHERE receiver = :receiver AND conversation = :conversation
+            """
+
+        static let beginConversation = """
+            INSERT INTO conversation (receiver, conversation, first_message, used)
+            VALUES (:receiver, :conversation, :first_message, :at)
+            ON CONFLICT (receiver, conversation) DO UPDATE SET first_message = :first_message, used = :at
+            """
+
+        static let endConversation = """
+            DELETE FROM conversation WHERE receiver = :receiver AND conversation = :conversation
+            """
+
         static let running = "SELECT id, lease, lane, started FROM delivery WHERE name = :name AND state = 'running'"
 
         static let done = """

@@ -95,6 +95,8 @@ extension SQL {
 
         static let removeRests = "DELETE FROM rest WHERE until <= :now AND since <= :since"
 
+        static let removeConversations = "DELETE FROM conversation WHERE used < :before"
+
         static let events = """
             SELECT count(*), max(sequence), coalesce(sum(time < :before), 0)
             FROM (SELECT sequence, time FROM event WHERE sequence > :after ORDER BY sequence LIMIT 1000)

@@ -122,6 +122,16 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX delivery_wait_delivery ON delivery_wait (delivery);
 
+        -- The first messages of conversations, by receiver and key.
+        CREATE TABLE conversation (
+            receiver TEXT NOT NULL,
+            conversation TEXT NOT NULL,
+            first_message TEXT NOT NULL,              -- what the receiver needs to answer or replace it
+            used INTEGER NOT NULL,                    -- when the latest message was sent
+            PRIMARY KEY (receiver, conversation)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX conversation_used ON conversation (used);
+
         -- The latest rest of each receiver that asked for one.
         CREATE TABLE rest (
             receiver TEXT PRIMARY KEY,

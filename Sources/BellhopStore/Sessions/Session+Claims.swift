@@ -111,7 +111,24 @@ extension Session {
             attempt: Attempt(
                 number: row.attempts + 1, now: now, firstStarted: row.firstStarted, lastUncertain: row.lastUncertain,
                 claimed: try references(of: row),
-                mayRepeat: row.lastUncertain == nil ? downtime?.span(before: row.delivery.delivery.createdAt) : nil))
+                mayRepeat: row.lastUncertain == nil ? downtime?.span(before: row.delivery.delivery.createdAt) : nil,
+                firstMessage: try firstMessage(for: row.delivery.delivery, at: now)))
+    }
+
+    /// The first message of the conversation that a message belongs to. The use is noted, so that the conversation stays.
+    private func firstMessage(for delivery: Delivery, at now: Timestamp) throws -> JSON? {
+        guard case .message(let message) = delivery.arguments, let conversation = message.conversation else { return nil }
+        var statement = try prepare(SQL.Deliveries.firstMessage)
+        try statement.bind(":receiver", delivery.id.receiver)
+        try statement.bind(":conversation", conversation)
+        guard try statement.next() else { return nil }
+        let first = try statement.json(0)
+        var using = try prepare(SQL.Deliveries.useConversation)
+        try using.bind(":receiver", delivery.id.receiver)
+        try using.bind(":conversation", conversation)
+        try using.bind(":at", now)
+        try using.run()
+        return first
     }
 
     /// What other deliveries wrote or created in the same place, so that an attempt that looks for its own result can exclude it.

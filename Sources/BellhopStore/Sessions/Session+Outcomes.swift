@@ -35,6 +35,7 @@ extension Session {
         switch finish.next {
         case .done(let receipt):
             try done(row.id, receipt, at: finish.at)
+            if let change = receipt.conversation { try keep(change, of: finish.id.receiver, at: finish.at) }
             try promote(row.lane)
             try settleFollowers(of: row.id, at: finish.at)
         case .retry(let time, let failure):
@@ -59,6 +60,18 @@ extension Session {
         }
         try append(finish.events)
         return true
+    }
+
+    private func keep(_ change: ConversationChange, of receiver: String, at now: Timestamp) throws {
+        var statement = try prepare(
+            change.firstMessage == nil ? SQL.Deliveries.endConversation : SQL.Deliveries.beginConversation)
+        try statement.bind(":receiver", receiver)
+        try statement.bind(":conversation", change.conversation)
+        if let first = change.firstMessage {
+            try statement.bind(":first_message", text: first.encoded())
+            try statement.bind(":at", now)
+        }
+        try statement.run()
     }
 
     func keep(_ rest: ReceiverRest) throws {

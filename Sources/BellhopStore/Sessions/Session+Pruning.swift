@@ -36,7 +36,8 @@ extension Session {
         case .rest:
             // A forgotten task counts its changes from the start again, so its new events must not collide with old ones.
             let limit = now - max(retention.forgotten, retention.events)
-            return (try forget(before: limit, keeping: scopes) + expire(at: now) + forgetNotes() + forgetRests(at: now), nil)
+            let forgotten = try forget(before: limit, keeping: scopes) + forgetConversations(before: limit)
+            return (try forgotten + expire(at: now) + forgetNotes() + forgetRests(at: now), nil)
         }
     }
 
@@ -85,6 +86,12 @@ extension Session {
             }
         }
         return count
+    }
+
+    private func forgetConversations(before limit: Timestamp) throws -> Int {
+        var statement = try prepare(SQL.Pruning.removeConversations)
+        try statement.bind(":before", limit)
+        return try statement.run()
     }
 
     /// Deletes rests that ended so long ago that they no longer affect the receiver.

@@ -11,7 +11,8 @@ public final class Receivers: Sendable {
 
     private struct State {
         var messages: [ReceivedMessage] = []
-        var answers: [String: Answer] = [:]
+        /// The last one of a receiver is repeated.
+        var answers: [String: [Answer]] = [:]
     }
 
     private static let capacity = 10_000
@@ -28,7 +29,13 @@ public final class Receivers: Sendable {
 
     /// Sets the receiver's answer instead of 200 `ok`; nil restores that.
     public func setAnswer(of receiver: String, status: Int?, body: String = "") {
-        state.withLock { $0.answers[receiver] = status.map { Answer(status: $0, body: body) } }
+        setAnswers(of: receiver, status.map { [($0, body)] } ?? [])
+    }
+
+    /// Sets the receiver's next answers; the last one is repeated.
+    public func setAnswers(of receiver: String, _ answers: [(status: Int, body: String)]) {
+        let answers = answers.map { Answer(status: $0.status, body: $0.body) }
+        state.withLock { $0.answers[receiver] = answers.isEmpty ? nil : answers }
     }
 
     func answer(_ request: ReceivedRequest) -> Reply {
@@ -37,7 +44,11 @@ public final class Receivers: Sendable {
             return .text(405, "method_not_allowed")
         }
         let receiver = path[1]
-        let set = state.withLock { $0.answers[receiver] }
+        let set = state.withLock { state in
+            let set = state.answers[receiver]?.first
+            if let count = state.answers[receiver]?.count, count > 1 { state.answers[receiver]?.removeFirst() }
+            return set
+        }
         var reply = set.map { Reply.text($0.status, $0.body) } ?? Reply.text(200, "ok")
         var reason = set.flatMap { (200..<300).contains($0.status) ? nil : "set to answer \($0.status)" }
         if set == nil, path[0] == "hooks" {

@@ -49,7 +49,7 @@ enum Fixture {
                 : [
                     .init(name: "snow", kind: "servicenow", actions: ["comment"], logins: .loginEvent),
                     .init(name: "ops", kind: "slack", actions: ["notify"]),
-                    .init(name: "pager", kind: "pagerduty", actions: ["notify"], threads: .yes),
+                    .init(name: "pager", kind: "pagerduty", actions: ["notify"], messages: .init(threads: .yes)),
                 ],
             actions: actions, timeZone: .utc, timeZoneName: "UTC", zone: { zones[$0] }, assumed: isOpen ? assumed : nil,
             queryHint: { text, _ in text.contains("^") ? ("this is a query", "write it elsewhere") : nil })
@@ -95,18 +95,31 @@ enum Fixture {
             arguments: [
                 Setting("to", .list(.name), required: true, "Receivers."), Setting("title", .text, "One line."),
                 Setting("text", .markdown, "More."),
-                Setting(
-                    "list",
-                    .record([
-                        Setting("of", .expression, required: true, "A list."), Setting("as", .name, required: true, "A name."),
-                        Setting("item", .markdown, required: true, "A line."), Setting("max", .integer(1...1000), "How many."),
-                        Setting("empty", .markdown, "Said of none."),
-                    ]), "Lines."),
+                Setting("list", list, "Lines."),
                 Setting("severity", .oneOf(["info", "warning", "error", "critical"]), "How grave."),
                 Setting("link", .address, "A link."), Setting("fields", .map(.text), "Facts."),
-                Setting("thread", .text, "A thread."),
+                Setting(
+                    "sections",
+                    .list(
+                        .record([
+                            Setting("title", .text, "One line."), Setting("text", .markdown, "More."),
+                            Setting("list", list, "Lines."), Setting("fields", .map(.text), "Facts."),
+                        ])), "Parts."),
+                Setting("skip_empty", .boolean, default: "false", "Whether nothing is sent without lines."),
+                Setting(
+                    "mentions", .list(.record([Setting("user", .text, "A user."), Setting("group", .text, "A group.")])),
+                    "People."
+                ),
+                Setting("thread", .text, "A thread."), Setting("update", .boolean, default: "false", "Replaces."),
+                Setting("resolve", .boolean, default: "false", "Closes."),
             ], isMessage: true, expires: .days(1)),
     ]
+
+    private static let list = SettingType.record([
+        Setting("of", .expression, required: true, "A list."), Setting("as", .name, required: true, "A name."),
+        Setting("item", .markdown, required: true, "A line."), Setting("max", .integer(1...1000), "How many."),
+        Setting("empty", .markdown, "The text for an empty list."),
+    ])
 
     static func book(_ text: String, isOpen: Bool = false) throws -> RuleBook {
         try RuleBook.load(

@@ -322,4 +322,54 @@ import Testing
         #expect(deliveries.map(\.expires) == [Fixture.start + .seconds(300), nil, nil])
         #expect(deliveries.map(\.id.receiver) == ["log", "log", "logs/c.log"])
     }
+
+    @Test func `sections, mentions and the thread of a message are rendered`() throws {
+        let message = try #require(
+            try Self.message(
+                """
+                - notify:
+                    to: ops
+                    title: T
+                    sections:
+                      - {title: "New ${{ task.number }}", text: "**${{ task.title }}**", fields: {State: "${{ task.state }}"}}
+                      - {title: Old, list: {of: tasks, as: t, item: "${{ t.number }}", empty: none}}
+                    mentions: [{user: "U-${{ task.number }}"}, {group: oncall}, {user: "${{ task.urgency }}"}]
+                    thread: ${{ task.id }}
+                    update: ${{ task.title == 'Help' }}
+                    resolve: true
+                """, tasks: [Fixture.task(title: "x")]))
+        #expect(message.sections.map(\.title.plainText) == ["New INC0010021", "Old"])
+        #expect(message.sections[0].text == [.paragraph([.strong([.value("Help")])])])
+        #expect(message.sections[0].fields.map(\.name.plainText) == ["State"])
+        #expect(message.sections[1].list?.items == [[.value("INC0010021")]])
+        #expect(message.mentions == [.user("U-INC0010021"), .group("oncall")])
+        #expect(message.thread?.isEmpty == false)
+        #expect(message.update && message.resolve)
+    }
+
+    @Test func `nothing is sent where every list is empty, if the rule skips empty messages`() throws {
+        let list = "{of: tasks, as: t, item: \"${{ t.number }}\"}"
+        func count(_ keys: String, tasks: [Snapshot]) throws -> Int {
+            try Self.route("- notify: {to: ops, title: T, list: \(list), sections: [{list: \(list)}], \(keys)}", tasks: tasks)
+                .count
+        }
+        #expect(try count("skip_empty: true", tasks: []) == 0)
+        #expect(try count("skip_empty: true", tasks: [Fixture.task(title: "x")]) == 1)
+        #expect(try count("skip_empty: false", tasks: []) == 1)
+    }
+
+    @Test func `messages of one thread to one receiver share a lane, also those of different rules`() throws {
+        func lanes(_ rule: String, _ thread: String) throws -> [String] {
+            let book = try Fixture.book(
+                "rule: \(rule)\non: task_created\ndo: [{notify: {to: [ops, pager], title: T, thread: \"\(thread)\"}}]")
+            return book.route([Fixture.event(.taskCreated, Fixture.task(title: "Help"))]).deliveries.map(\.lane)
+        }
+        let one = try lanes("a", "INC1")
+        #expect(Set(one).count == 2)
+        #expect(try lanes("b", "INC1") == one)
+        #expect(try lanes("a", "INC2") != one)
+        // A long key does not make a long lane.
+        #expect(try lanes("a", String(repeating: "x", count: 5000)).allSatisfy { $0.utf8.count < 100 })
+        #expect(try lanes("a", "").allSatisfy { $0.hasPrefix("a/") })
+    }
 }

@@ -32,7 +32,8 @@ import Testing
         #expect(test.at("given", "items", "properties", "tasks") != nil)
         #expect(
             test.at("expect", "items", "properties", "notify", "properties")?.asObject?.keys == [
-                "to", "title", "text", "list", "more", "fields", "severity", "link", "thread",
+                "to", "title", "text", "list", "more", "fields", "severity", "sections", "mentions", "link", "thread", "update",
+                "resolve",
             ])
     }
 }

@@ -18,8 +18,14 @@ enum Sample {
             .list(ordered: true, items: [[.text("1")], []]), .list(ordered: false, items: []), .paragraph([]),
         ],
         list: Message.List(items: [[.value("a")], []], more: 7, empty: [.text("none")]),
-        fields: [.init(name: [.text("State")], value: [.value("New")])], severity: .critical,
-        link: .init(label: "Open", address: "https://example.com/?a=1&b=\"2\""), thread: "INC1", isFallback: true)
+        fields: [.init(name: [.text("State")], value: [.value("New")])],
+        sections: [
+            .init(),
+            .init(
+                title: [.text("Old")], text: [.paragraph([.value("b")])], list: Message.List(items: [[.text("c")]]),
+                fields: [.init(name: [.text("Age")], value: [.value("4 d")])]),
+        ], severity: .critical, link: .init(label: "Open", address: "https://example.com/?a=1&b=\"2\""),
+        mentions: [.user("U1"), .group("oncall")], thread: "INC1", update: true, resolve: true, isFallback: true)
 
     static func key(_ number: Int) -> TaskKey { TaskKey(Fingerprint.of("key", String(number)).hex) }
 

@@ -79,7 +79,10 @@ struct StoreContents: Hashable {
                         detail: ["key": "INC1001"]),
                 ]))
         let nexts: [RetryPolicy.Next] = [
-            .done(Receipt("201, work note", reference: "entry")), .done(Receipt("201", reference: Sample.subject(9))),
+            .done(
+                Receipt(
+                    "201, work note", reference: "entry", conversation: ConversationChange("INC1", firstMessage: ["ts": "1.5"]))
+            ), .done(Receipt("201", reference: Sample.subject(9))),
             .retry(at: later, Sample.failure), .dead(Sample.failure), .held(Sample.failure), .postponed(Sample.failure),
             .paused(Sample.failure, until: later),
         ]

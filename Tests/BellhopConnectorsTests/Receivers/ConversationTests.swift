@@ -1,0 +1,122 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// What becomes of the messages of one conversation, shown with a receiver that can do everything.
+@Suite(.timeLimit(.minutes(5))) struct ConversationTests {
+    private struct AbleReceiver: HookReceiver {
+        static let kind = "able"
+        static let summary = "A receiver that can do everything."
+        static let settings = [Setting("url", .secret, required: true, "The address.")]
+        static let messages = MessageAbilities(
+            threads: .yes, updates: .setting("mode", values: nil, line: "mode: …"), resolves: .yes)
+
+        init(_ settings: Settings, connection: String) {}
+
+        static func render(_ message: Message, from origin: MessageOrigin) -> JSON { ["text": .string(message.title.plainText)] }
+
+        func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
+            var body = rendered.asObject ?? [:]
+            switch call.place {
+            case .new: break
+            case .reply(let first): body["reply_to"] = first
+            case .update(let first): body["replaces"] = first
+            case .resolve(let first): body["closes"] = first ?? .null
+            }
+            return call.post(.object(body))
+        }
+
+        func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool { response.status == 404 }
+        func wait(in response: HTTPResponse) -> Duration? {
+            (try? JSON.parse(response.body))?["wait"]?.asInt.map { .seconds($0) }
+        }
+
+        func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+            (try? JSON.parse(response.body))?["error"]?.asString.map { Failure(.refused, .giveUp, "\(hook.label) said \($0).") }
+        }
+
+        func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? { (try? JSON.parse(response.body))?["id"] }
+    }
+
+    private func withReceiver(
+        settings: JSON.Object = [:], _ body: @escaping @Sendable (Receivers, HookConnection<AbleReceiver>) async throws -> Void
+    ) async throws {
+        let simulation = Simulation(now: { SampleDelivery.now.microseconds })
+        try await SimulatorServer(simulation).serve { base in
+            var all: JSON.Object = ["url": .string(base + "/webhook/able")]
+            for (name, value) in settings { all[name] = value }
+            let connection = try HookConnection<AbleReceiver>(name: "able", settings: Settings(all), in: .sample())
+            defer { Task { try? await connection.shutdown() } }
+            try await body(simulation.receivers, connection)
+        }
+    }
+
+    private func send(
+        _ message: Message, after firstMessage: JSON? = nil, over connection: HookConnection<AbleReceiver>
+    ) async throws -> Receipt {
+        let attempt = Attempt(number: 1, now: SampleDelivery.now, firstMessage: firstMessage)
+        return try await connection.send(message, for: SampleDelivery.notify(message), attempt: attempt)
+    }
+
+    private static func sent(_ receivers: Receivers) throws -> [JSON] {
+        try receivers.received(by: "able").map { try JSON.parse($0.request.body) }
+    }
+
+    @Test func `the first message begins a conversation, later ones answer it, and the last one ends it`() async throws {
+        try await withReceiver { receivers, connection in
+            receivers.setAnswer(of: "able", status: 200, body: #"{"id": 7}"#)
+            var message = Message(title: [.text("A")], thread: "INC1")
+            let began = try await send(message, over: connection)
+            #expect(began.conversation == ConversationChange("INC1", firstMessage: 7))
+            let answered = try await send(message, after: 7, over: connection)
+            #expect(answered.conversation == nil)
+            message.update = true
+            _ = try await send(message, after: 7, over: connection)
+            message.resolve = true
+            let ended = try await send(message, after: 7, over: connection)
+            #expect(ended.conversation == ConversationChange("INC1", firstMessage: nil))
+            #expect(
+                try Self.sent(receivers) == [
+                    ["text": "A"], ["text": "A", "reply_to": 7], ["text": "A", "reply_to": 7], ["text": "A", "closes": 7],
+                ])
+        }
+    }
+
+    @Test func `a message replaces the first one where the settings allow it`() async throws {
+        try await withReceiver(settings: ["mode": "any"]) { receivers, connection in
+            _ = try await send(Message(title: [.text("A")], thread: "INC1", update: true), after: 7, over: connection)
+            #expect(try Self.sent(receivers) == [["text": "A", "replaces": 7]])
+        }
+    }
+
+    @Test func `messages without a thread begin no conversation`() async throws {
+        try await withReceiver { receivers, connection in
+            receivers.setAnswer(of: "able", status: 200, body: #"{"id": 7}"#)
+            let receipt = try await send(Message(title: [.text("A")]), over: connection)
+            #expect(receipt.conversation == nil)
+        }
+    }
+
+    @Test func `a deleted first message begins a new conversation in the same attempt`() async throws {
+        try await withReceiver { receivers, connection in
+            receivers.setAnswers(of: "able", [(404, "{}"), (200, #"{"id": 8}"#)])
+            let receipt = try await send(Message(title: [.text("A")], thread: "INC1"), after: 7, over: connection)
+            #expect(receipt.conversation == ConversationChange("INC1", firstMessage: 8))
+            #expect(try Self.sent(receivers) == [["text": "A", "reply_to": 7], ["text": "A"]])
+        }
+    }
+
+    @Test func `a receiver's own errors and its own form of waiting count`() async throws {
+        try await withReceiver { receivers, connection in
+            let message = Message(title: [.text("A")], thread: "INC1")
+            receivers.setAnswer(of: "able", status: 200, body: #"{"id": 7, "error": "no_room"}"#)
+            await #expect(throws: Failure.self) { try await send(message, over: connection) }
+            receivers.setAnswer(of: "able", status: 429, body: #"{"wait": 42}"#)
+            let failure = await #expect(throws: Failure.self) { try await send(message, over: connection) }
+            #expect(failure?.remedy == .rest(.seconds(42)))
+        }
+    }
+}
