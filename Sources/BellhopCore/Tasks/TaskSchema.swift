@@ -3,6 +3,26 @@ public enum FieldType: String, Sendable, Hashable, CaseIterable {
     case text, int, double, bool, timestamp
 }
 
+/// The names that fields may have: letters, digits and `_`.
+public enum FieldName {
+    public static func isValid(_ text: String) -> Bool {
+        guard let first = text.utf8.first, !isDigit(first) else { return false }
+        return text.utf8.allSatisfy(isNamed)
+    }
+
+    /// A text turned into a valid name.
+    public static func made(of text: String) -> String {
+        let name = String(decoding: text.utf8.map { isNamed($0) ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
+        return isValid(name) ? name : "field_\(name)"
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
+
+    private static func isNamed(_ byte: UInt8) -> Bool {
+        isDigit(byte) || (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte == UInt8(ascii: "_")
+    }
+}
+
 /// The fields a source declares, in order, with their types: conditions are checked against them.
 public struct TaskSchema: Sendable, Hashable {
     /// What a source knows about its fields besides their types.

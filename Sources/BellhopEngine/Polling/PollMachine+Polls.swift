@@ -78,8 +78,9 @@ extension PollMachine {
     mutating func compare(_ answer: Answer, _ poll: Poll, at moment: Moment) -> Step {
         report(listNotices: answer.notices, isWhole: answer.coverage == .whole)
         if poll.canSkipIfUnchanged, !poll.isSecondList, memory.answer == answer.fingerprint, memory.cursor == answer.cursor,
-            answer.comments.isEmpty
+            answer.comments.isEmpty, answer.coverage != .whole || answer.listing.entries.count == memory.known.count
         {
+            // A part that was listed earlier may have had the same rows as this whole list; then the known tasks are more.
             return recover(poll, at: moment)
         }
         let comparison = memory.known.compare(with: answer)

@@ -22,7 +22,7 @@ extension StepReader {
             if let help = action.refusedFields[pair.name] {
                 compiler.report(
                     code: "wrong-field", "`\(action.kind)` does not set `\(pair.name)`", at: pair.key, help: help)
-            } else if !Self.isFieldName(pair.name) {
+            } else if !FieldName.isValid(pair.name) {
                 compiler.report(
                     code: "wrong-field", "`\(pair.name)` is not a field of a record", at: pair.key,
                     help: pair.name.contains(".") ? "fields of other records cannot be set" : "letters, digits and `_`")
@@ -150,12 +150,5 @@ extension StepReader {
                     + "`\(action.kind)`", at: pair.key,
                 help: names.isEmpty ? "a connection of kind \(connection.kind) cannot do it" : "`from:` may name \(names)")
         }
-    }
-
-    private static func isFieldName(_ name: String) -> Bool {
-        name.utf8.first.map { $0 > UInt8(ascii: "9") } ?? false
-            && name.utf8.allSatisfy {
-                ($0 | 0x20) &- UInt8(ascii: "a") < 26 || $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: "_")
-            }
     }
 }

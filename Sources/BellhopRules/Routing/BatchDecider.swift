@@ -45,7 +45,8 @@ struct BatchDecider {
         var end = matches.count
         var next = 0
         for place in 0..<matches.count {
-            if place > 0, isFull {
+            // Contexts carry no mark of what was decided, so none may be left for later.
+            if place > 0, isFull, matches.contexts.isEmpty {
                 end = place
                 break
             }

@@ -157,12 +157,12 @@ private struct PollHistory {
         }
     }
 
-    /// Lists are whole: a part that happens to show the same tasks as the whole list after it cannot be told from it.
     private mutating func list(_ lastPoll: LastPoll) -> PollMachine.Result {
         expect(lastPoll.cursor == memory.cursor && lastPoll.known.count == memory.known.count, "it lists from elsewhere")
         version += 1
         let cursor = Cursor(.int(Int64(random.oneIn(2) ? 0 : version)))
         var keys = world.keys.sorted()
+        var coverage = Answer.Coverage.whole
         switch isCalm ? 9 : random.number(14) {
         case 0: return fail(.retry(after: nil))
         case 1: return fail(.retry(after: .seconds(random.number(2000))))
@@ -170,10 +170,13 @@ private struct PollHistory {
         case 3: return fail(.pauseConnection)
         case 4: keys = []
         case 5: keys.removeAll { _ in random.oneIn(3) }
+        case 6: (keys, coverage) = (keys.filter { _ in !random.oneIn(3) }, .part)
         default: break
         }
-        var answer = Answer(tasks: keys, coverage: .whole, title: { "title \(world[$0] ?? 0)" }, cursor: cursor)
-        if lastPoll.answer == answer.fingerprint { (answer.listing, answer.coverage) = (Listing(), .same) }
+        var answer = Answer(tasks: keys, coverage: coverage, title: { "title \(world[$0] ?? 0)" }, cursor: cursor)
+        if lastPoll.answer == answer.fingerprint, coverage == .whole, lastPoll.known.count == keys.count {
+            (answer.listing, answer.coverage) = (Listing(), .same)
+        }
         return .listed(answer)
     }
 

@@ -65,6 +65,13 @@ import Testing
         #expect(routing.state.map(\.key) == [StateKey(rule: "", kind: .budget, key: "snow/a1", element: "1")])
     }
 
+    @Test func `no context of a full batch is lost`() throws {
+        let large = Fixture.task(title: String(repeating: "x", count: 200_000))
+        let contexts = (1...30).map { Self.timer("\($0)", task: large) }
+        let routing = try Self.route("rule: r\non: task_changed\ndo: [{log: \"${{ task.title }}\"}]", contexts)
+        #expect(Set(routing.deliveries.map(\.id)).count == contexts.count)
+    }
+
     @Test func `once and throttle also apply to a run without an event`() throws {
         let tasks = [Fixture.task(), Fixture.task(), Fixture.task("b2")]
         let once = try Self.route("rule: r\non: task_changed\nonce: task.id\ndo: [{log: x}]", tasks.map { Self.timer(task: $0) })
