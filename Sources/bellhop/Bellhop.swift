@@ -11,15 +11,8 @@ struct Bellhop: AsyncParsableCommand {
             Start with `bellhop demo`, or with `bellhop init` in an empty folder.
 
             Exit codes:
-              0  fine
-              1  it ran and found a problem
-              64 usage
-              69 a remote system cannot be reached
-              73 the store cannot be created or is damaged
-              74 reading or writing failed
-              75 try later
-              77 login refused
-              78 bad configuration or rules
+              0  success
+            \(CommandError.Code.allCases.map { "  \($0.rawValue.description.padded(to: 2)) \($0.summary)" }.joined(separator: "\n"))
             """,
         version: BellhopVersion.text,
         subcommands: [
@@ -31,9 +24,11 @@ struct Bellhop: AsyncParsableCommand {
     /// Commands that are specified but not built yet: refused by name.
     static let later = ["explain", "replay", "backtest", "silence", "forget"]
 
+    static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }
+
     /// The error for a first word that is not a command; nil if it is a command or an option.
     private static func unknownCommand(_ name: String) -> CommandError? {
-        let names = configuration.subcommands.map { $0._commandName } + ["help"]
+        let names = commandNames + ["help"]
         guard !name.hasPrefix("-"), !names.contains(name) else { return nil }
         let help = Suggestion.didYouMean(name, among: names + later) ?? "`bellhop --help` lists the commands."
         return CommandError(.usage, "There is no command `\(name.visible)`: \(help)")

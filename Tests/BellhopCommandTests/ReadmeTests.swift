@@ -2,6 +2,8 @@ import BellhopTesting
 import Foundation
 import Testing
 
+@testable import bellhop
+
 /// The transcripts in the README match the program's output.
 @Suite struct ReadmeTests {
     /// The code block after a comment such as `<!-- demo -->`.
@@ -50,5 +52,11 @@ import Testing
             }.filter { !$0.isEmpty }
         }
         #expect(bare(rule) == bare(shipped))
+    }
+
+    @Test func `the page about commands names every command and every exit code`() throws {
+        let page = try Repository.text("Sources/BellhopAgent/BellhopAgent.docc/Commands.md")
+        for name in Bellhop.commandNames { #expect(page.contains("`bellhop \(name)"), "\(name)") }
+        for code in CommandError.Code.allCases { #expect(page.contains("\n| \(code.rawValue) | "), "\(code)") }
     }
 }

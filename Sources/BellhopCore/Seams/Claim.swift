@@ -104,6 +104,20 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
     case shadow
     /// A person dropped it, or an earlier step of its rule was given up (`Failure.Reason.stopped`).
     case dropped
+
+    /// The state in a few words for users, and what to do.
+    public var summary: String {
+        switch self {
+        case .available: "to be done now, or at its next attempt"
+        case .waiting: "follows a step with `on_error: stop` that is not done yet"
+        case .running: "in progress"
+        case .done: "done"
+        case .dead: "failed for good, or too often: fix the cause, then retry or drop it"
+        case .held: "may have been done, and nothing proves it: look at the task, then retry or drop it"
+        case .shadow: "its rule is in shadow mode: recorded, not done"
+        case .dropped: "dropped by a person, or the step it waited for is dead"
+        }
+    }
 }
 
 /// A delivery with its history, as shown by `bellhop deliveries`.

@@ -3,7 +3,7 @@ import BellhopCore
 
 /// Why a command ends early, and with which exit code.
 struct CommandError: Error {
-    enum Code: Int32 {
+    enum Code: Int32, CaseIterable {
         case problem = 1
         case usage = 64
         case unreachable = 69
@@ -12,6 +12,20 @@ struct CommandError: Error {
         case tryLater = 75
         case loginRefused = 77
         case badConfiguration = 78
+
+        /// The code in a few words, for `--help`.
+        var summary: String {
+            switch self {
+            case .problem: "it ran and found a problem"
+            case .usage: "wrong usage"
+            case .unreachable: "a remote system cannot be reached"
+            case .cannotCreate: "the store cannot be created or is damaged"
+            case .inputOutput: "reading or writing failed"
+            case .tryLater: "try later"
+            case .loginRefused: "the login was refused"
+            case .badConfiguration: "the configuration or the rules are wrong"
+            }
+        }
     }
 
     var code: Code

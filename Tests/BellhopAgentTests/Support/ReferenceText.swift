@@ -17,6 +17,13 @@ enum ReferenceText {
         case "rule keys": table(RuleKeys.rule)
         case "step keys": table(RuleKeys.step)
         case "schedule keys": table(RuleKeys.schedule + RuleKeys.every.filter { $0.name == "every" })
+        case "delivery states":
+            "| state | meaning |\n|---|---|\n" + DeliveryState.allCases.map { "| `\($0.rawValue)` | \($0.summary) |\n" }.joined()
+        case "names":
+            "| name | what it is |\n|---|---|\n" + ExpressionReference.names.map { "| `\($0.name)` | \($0.summary) |\n" }.joined()
+        case "functions":
+            "| function | result |\n|---|---|\n"
+                + ExpressionReference.functions.map { "| `\($0.call)` | \($0.summary) |\n" }.joined()
         case "test keys": table(TestKeys.test)
         case "filter settings": table(FilterReference.settings)
         case "filter operators": filterOperators

@@ -1,0 +1,23 @@
+/// The names and functions that rules add to the language, for the documentation.
+enum ExpressionReference {
+    static let names: [(name: String, summary: String)] = [
+        ("event", "the whole event: `event.type`, `event.source`, `event.subject`, `event.time`, `event.data`"),
+        ("task", "the task of the event"),
+        ("before", "the task as it was; null unless something changed"),
+        ("changes", "the changed fields, each with `from` and `to`"),
+        ("comment", "the comment, if the event is one"),
+        ("tasks", "the tasks of the rule's sources, as they are when the rule runs"),
+        ("now", "when the event is routed"),
+        ("source", "the name of the event's source"),
+        ("rule", "the name of the rule"),
+        ("user", "the user whose tasks these are"),
+        ("zone", "the name of the rule's time zone"),
+    ]
+
+    static let functions: [(call: String, summary: String)] = [
+        ("age(time)", "how long ago it was"),
+        ("changed(\"state\")", "whether the field changed"),
+        ("changed(\"state\", 1, 2)", "whether it changed from one value to the other, raw or label"),
+        ("label(\"state\")", "the field's label, or its value if it has no label"),
+    ]
+}

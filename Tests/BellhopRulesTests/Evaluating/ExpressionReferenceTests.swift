@@ -1,0 +1,19 @@
+import BellhopCore
+import CEL
+import Testing
+
+@testable import BellhopRules
+
+@Suite struct ExpressionReferenceTests {
+    @Test func `the documentation names every name and function that rules add to the language`() throws {
+        let surroundings = Fixture.surroundings()
+        let shared = SharedNames(
+            surroundings.taskSources, isOpen: false, queryHint: surroundings.queryHint,
+            on: SharedNames.base(zone: surroundings.zone))
+        let events = [EventType.taskCommented].compactMap { surroundings.events[$0] }
+        let names = RuleNames(shared, rule: "r", events: events, zone: "UTC")
+        #expect(Set(ExpressionReference.names.map(\.name)) == Set(names.environment.variables.keys))
+        let functions = Set(ExpressionReference.functions.compactMap { $0.call.split(separator: "(").first.map(String.init) })
+        #expect(functions == Set(RuleFunctions.all(names.types).map(\.name)))
+    }
+}
