@@ -1,0 +1,68 @@
+import BellhopCore
+
+/// CommonMark, as chats read it: bold, emphasis, code, links, lists. The base of the Markdown flavours.
+///
+/// Every ASCII punctuation character has a backslash, so no text can become markup, whatever the chat adds to CommonMark (CommonMark
+/// 0.31, section 2.4: a backslash before ASCII punctuation is the character itself).
+struct CommonMark: Markup {
+    /// Whether this character is written with a zero-width space after it, as those that begin mentions are.
+    var breaks: @Sendable (Unicode.Scalar) -> Bool = { $0 == "@" || $0 == "<" }
+
+    func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) {
+        guard case .text(let isLineStart, let previous) = place else {
+            text.unicodeScalars.append(scalar)
+            return
+        }
+        MarkdownText.indent(scalar, isLineStart: isLineStart && previous == nil, into: &text) {
+            if scalar.isASCIIPunctuation { $0 += "\\" }
+            $0.unicodeScalars.append(scalar)
+            if breaks(scalar) { $0 += "\u{200B}" }
+        }
+    }
+
+    func marks(_ element: MarkupElement) -> MarkupMarks { MarkdownText.marks(element) }
+    var guardsEmphasis: Bool { true }
+    func canBeCode(_ text: String) -> Bool { MarkdownText.canBeCode(text) && !text.unicodeScalars.contains(where: breaks) }
+}
+
+/// What all flavours of Markdown share.
+enum MarkdownText {
+    static func marks(_ element: MarkupElement) -> MarkupMarks {
+        switch element {
+        case .strong, .title, .heading: MarkupMarks("**", "**")
+        case .emphasis, .note, .origin: MarkupMarks("*", "*")
+        case .strongEmphasis: MarkupMarks("***", "***")
+        case .code: MarkupMarks("`", "`")
+        case .link(let address, _): MarkupMarks("[", "](\(target(address)))")
+        case .item(nil): MarkupMarks("- ")
+        case .item(let number?): MarkupMarks("\(number). ")
+        case .fieldName: MarkupMarks("**", "**")
+        case .fieldValue: MarkupMarks(" ")
+        case .paragraph, .list, .fields, .field, .action: MarkupMarks()
+        }
+    }
+
+    /// An address that cannot end the parentheses around it and has no markup or entities.
+    static func target(_ address: LinkAddress) -> String {
+        PercentEncoding.encode(address.text, keeping: "-.:/?#@&=%+,!$~")
+    }
+
+    /// In a code span no character can be escaped, and a backtick ends it.
+    static func canBeCode(_ text: String) -> Bool { !text.utf8.contains(UInt8(ascii: "`")) }
+
+    /// Writes a blank at the start of a line as a no-break space, since four of them would begin a block of code; anything else as
+    /// the body does.
+    static func indent(_ scalar: Unicode.Scalar, isLineStart: Bool, into text: inout String, _ body: (inout String) -> Void) {
+        if isLineStart, scalar == " " || scalar == "\t" { text += "\u{A0}" } else { body(&text) }
+    }
+}
+
+extension Unicode.Scalar {
+    /// What CommonMark allows a backslash before.
+    var isASCIIPunctuation: Bool {
+        switch value {
+        case 0x21...0x2f, 0x3a...0x40, 0x5b...0x60, 0x7b...0x7e: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import BellhopCore
+
+/// A receiver's markup, as ``MarkupWriter`` writes it: its marks and its escapes.
+protocol Markup: Sendable {
+    /// Appends a character of text so that its reader shows exactly that character.
+    func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String)
+
+    /// What stands before and after an element.
+    func marks(_ element: MarkupElement) -> MarkupMarks
+
+    /// Whether marks of emphasis are recognized by the characters beside them, as in Markdown. Then a zero-width space stands
+    /// between a mark and punctuation.
+    var guardsEmphasis: Bool { get }
+
+    /// Whether this text can be written as code; if not, it is written as plain text.
+    func canBeCode(_ text: String) -> Bool
+
+    var lineBreak: String { get }
+    /// Between paragraphs, lists and other blocks.
+    var blockSeparator: String { get }
+    /// Between the lines of a list, and between fields.
+    var lineSeparator: String { get }
+
+    /// How much of the limit a character takes.
+    /// - Parameter escaped: the character as it is written.
+    func cost(of character: Character, escaped: Substring) -> Int
+    /// How much of the limit marks and separators take.
+    func cost(ofMark mark: String) -> Int
+}
+
+extension Markup {
+    var guardsEmphasis: Bool { false }
+    func canBeCode(_ text: String) -> Bool { true }
+    var lineBreak: String { "\n" }
+    var blockSeparator: String { "\n\n" }
+    var lineSeparator: String { "\n" }
+    func cost(of character: Character, escaped: Substring) -> Int { escaped.unicodeScalars.count }
+    func cost(ofMark mark: String) -> Int { mark.unicodeScalars.count }
+}
+
+/// Where a character of text stands.
+enum TextPlace: Sendable, Hashable {
+    /// - Parameters:
+    ///   - lineStart: whether only spaces and digits stand before it on its line.
+    ///   - previous: the text's character before it on its line, if any.
+    case text(lineStart: Bool, previous: Unicode.Scalar?)
+    case code
+}
+
+enum MarkupElement: Sendable, Hashable {
+    case strong, emphasis, strongEmphasis, code
+    /// - Parameter isBare: whether its label is the address itself.
+    case link(LinkAddress, isBare: Bool)
+    case paragraph
+    /// The message's title, and that of a section.
+    case title, heading
+    case list(ordered: Bool)
+    /// - Parameter number: counted from 1, in an ordered list.
+    case item(number: Int?)
+    case fields, field, fieldName, fieldValue
+    /// The line that counts the items left out.
+    case note
+    /// The message's link, a paragraph of its own.
+    case action
+    /// The last line.
+    case origin
+}
+
+struct MarkupMarks: Sendable, Hashable {
+    var open: String
+    var close: String
+
+    init(_ open: String = "", _ close: String = "") {
+        self.open = open
+        self.close = close
+    }
+}

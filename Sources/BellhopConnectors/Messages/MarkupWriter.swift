@@ -1,0 +1,261 @@
+import BellhopCore
+
+/// Writes text in a receiver's markup, within a budget.
+///
+/// It cuts between characters as people see them, never within a mark or an escape, and closes what it has opened. A cut text
+/// ends in an ellipsis; nothing more is written after it, until the next ``within(_:_:)``.
+struct MarkupWriter<Flavour: Markup>: Sendable {
+    let flavour: Flavour
+    private(set) var text = ""
+    /// The rest of the budget.
+    private(set) var room: Int
+    /// Whether something did not fit.
+    private(set) var wasCut = false
+    private var isFull = false
+    /// The state of the line, for escapes that depend on it.
+    private var isLineStart = true
+    private var previous: Unicode.Scalar?
+
+    init(_ flavour: Flavour, room: Int) {
+        self.flavour = flavour
+        self.room = room
+    }
+
+    var isEmpty: Bool { text.isEmpty }
+
+    /// Does something with at most this much of the room; what it cuts does not end what follows.
+    mutating func within(_ limit: Int, _ body: (inout Self) -> Void) {
+        let outside = room - max(min(limit, room), 0)
+        let wasFull = isFull
+        room -= outside
+        isFull = wasFull || room <= 0
+        body(&self)
+        room += outside
+        isFull = wasFull
+    }
+
+    /// Writes a block, after a separator if something stands before it; nothing if nothing of it fits.
+    mutating func block(_ element: MarkupElement, _ body: (inout Self) -> Void) {
+        separated(by: text.isEmpty ? "" : flavour.blockSeparator) { $0.element(element, body) }
+    }
+
+    /// Writes something after a separator, and neither if it would be empty.
+    mutating func separated(by separator: String, _ body: (inout Self) -> Void) {
+        guard !isFull else { return }
+        let before = self
+        let start = before.text.utf8.count
+        guard mark(separator) else { return }
+        let begin = text.utf8.count
+        body(&self)
+        if text.utf8.count == begin {
+            let cut = (wasCut, isFull)
+            self = before
+            (wasCut, isFull) = cut
+        }
+        assert(text.utf8.count >= start)
+    }
+
+    /// Writes an element around the body's text; nothing if that is empty.
+    mutating func element(_ element: MarkupElement, _ body: (inout Self) -> Void) {
+        let marks = flavour.marks(element)
+        guard !isFull else { return }
+        let before = self
+        let cost = flavour.cost(ofMark: marks.close)
+        guard room > flavour.cost(ofMark: marks.open) + cost else { return cut() }
+        _ = mark(marks.open)
+        let begin = text.utf8.count
+        room -= cost
+        body(&self)
+        room += cost
+        if text.utf8.count == begin {
+            let cut = (wasCut, isFull)
+            self = before
+            (wasCut, isFull) = cut
+        } else {
+            put(marks.close, cost: cost)
+        }
+    }
+
+    /// Writes a text, whole or cut.
+    mutating func write(_ styled: StyledText) {
+        guard !isFull else { return }
+        var whole = self
+        if whole.runs(styled.runs, reserve: 0) {
+            self = whole
+            return
+        }
+        let ellipsis = flavour.cost(of: Character(DisplayText.ellipsis), escaped: DisplayText.ellipsis[...])
+        _ = runs(styled.runs, reserve: ellipsis)
+        if room >= ellipsis { put(DisplayText.ellipsis, cost: ellipsis) }
+        cut()
+    }
+
+    /// Writes something that is already markup, such as a mention, whole or not at all.
+    mutating func raw(_ markup: String) {
+        guard !isFull else { return }
+        if !mark(markup) { cut() }
+    }
+
+    /// Writes the lines of a list, whole ones only, and a line that counts those left out.
+    /// - Parameters:
+    ///   - more: how many there are besides.
+    ///   - longest: the room of one line.
+    mutating func list(_ items: [StyledText], ordered: Bool, more: Int, longest: Int) {
+        guard !isFull else { return }
+        let note = flavour.lineSeparator + PlainRenderer.more(more + items.count)
+        let marks = flavour.marks(.note)
+        let reserve = flavour.cost(ofMark: note + marks.open + marks.close)
+        var shown = 0
+        element(.list(ordered: ordered)) { writer in
+            for (place, item) in items.enumerated() {
+                let before = writer
+                writer.separated(by: place > 0 ? writer.flavour.lineSeparator : "") { writer in
+                    writer.within(longest) { writer in
+                        writer.element(.item(number: ordered ? place + 1 : nil)) {
+                            $0.write(item.isBlank ? StyledText("–") : item)
+                        }
+                    }
+                }
+                let isLast = place == items.count - 1 && more == 0
+                if writer.text.utf8.count == before.text.utf8.count || writer.room < (isLast ? 0 : reserve) {
+                    writer = before
+                    break
+                }
+                shown += 1
+            }
+        }
+        let left = more + items.count - shown
+        if shown < items.count { wasCut = true }
+        guard left > 0 else { return }
+        separated(by: shown > 0 ? flavour.lineSeparator : "") { writer in
+            writer.element(.note) { $0.write(StyledText(PlainRenderer.more(left))) }
+        }
+    }
+
+    // MARK: Runs
+
+    /// Writes runs; false if they did not fit, leaving as much of the room as `reserve`.
+    private mutating func runs(_ runs: [StyledText.Run], reserve: Int) -> Bool {
+        for (place, run) in runs.enumerated() {
+            let next = place + 1 < runs.count ? runs[place + 1] : nil
+            let isWhole =
+                switch run {
+                case .lineBreak: fits(flavour.lineBreak, reserve) && mark(flavour.lineBreak)
+                case .link(let address, let label): link(address, label, reserve: reserve)
+                case .text(let words, .plain): characters(words, at: .text, reserve: reserve)
+                case .text(let words, .code) where flavour.canBeCode(words): styled(words, .code, before: next, reserve: reserve)
+                case .text(let words, .code): characters(words, at: .text, reserve: reserve)
+                case .text(let words, let style): styled(words, style, before: next, reserve: reserve)
+                }
+            guard isWhole else { return false }
+        }
+        return true
+    }
+
+    private enum Place { case text, code }
+
+    private mutating func styled(_ words: String, _ style: StyledText.Style, before next: StyledText.Run?, reserve: Int) -> Bool {
+        let marks = flavour.marks(style.element)
+        let isGuarded = flavour.guardsEmphasis && style != .code
+        // A mark after another mark or after a word's punctuation would be read as part of it.
+        let opening = (isGuarded && text.utf8.last == UInt8(ascii: "*") ? Self.guardText : "") + marks.open
+        let inner = isGuarded && words.unicodeScalars.first?.isPunctuation == true ? Self.guardText : ""
+        let closing =
+            (isGuarded && words.unicodeScalars.last?.isPunctuation == true && next.hasWord ? Self.guardText : "") + marks.close
+        let cost = flavour.cost(ofMark: closing)
+        let before = self
+        guard fits(opening + inner, cost + reserve), mark(opening), mark(inner) else {
+            self = before
+            return false
+        }
+        let begin = text.utf8.count
+        let isWhole = characters(words, at: style == .code ? .code : .text, reserve: cost + reserve)
+        if text.utf8.count == begin {
+            self = before
+        } else {
+            put(closing, cost: cost)
+        }
+        return isWhole
+    }
+
+    private mutating func link(_ address: LinkAddress, _ label: String, reserve: Int) -> Bool {
+        let marks = flavour.marks(.link(address, isBare: label == address.text))
+        let cost = flavour.cost(ofMark: marks.close)
+        let before = self
+        guard fits(marks.open, cost + reserve), mark(marks.open) else { return false }
+        let begin = text.utf8.count
+        let isWhole = characters(label, at: .text, reserve: cost + reserve)
+        if text.utf8.count == begin {
+            self = before
+        } else {
+            put(marks.close, cost: cost)
+        }
+        return isWhole
+    }
+
+    /// Writes the characters that fit; false if some did not.
+    private mutating func characters(_ words: String, at place: Place, reserve: Int) -> Bool {
+        var escaped = ""
+        for character in words {
+            escaped.removeAll(keepingCapacity: true)
+            let (wasStart, last) = (isLineStart, previous)
+            for scalar in character.unicodeScalars {
+                let at: TextPlace = place == .code ? .code : .text(lineStart: isLineStart, previous: previous)
+                flavour.escape(scalar, at: at, into: &escaped)
+                isLineStart = isLineStart && (scalar.isBlank || scalar.properties.numericType == .decimal)
+                previous = scalar
+            }
+            let cost = flavour.cost(of: character, escaped: escaped[...])
+            guard cost <= room - reserve else {
+                (isLineStart, previous) = (wasStart, last)
+                return false
+            }
+            text += escaped
+            room -= cost
+        }
+        return true
+    }
+
+    private func fits(_ mark: String, _ reserve: Int) -> Bool { flavour.cost(ofMark: mark) + reserve <= room }
+
+    private mutating func mark(_ mark: String) -> Bool {
+        let cost = flavour.cost(ofMark: mark)
+        guard cost <= room else { return false }
+        put(mark, cost: cost)
+        return true
+    }
+
+    private mutating func put(_ mark: String, cost: Int) {
+        guard !mark.isEmpty else { return }
+        text += mark
+        room -= cost
+        (isLineStart, previous) = mark.hasSuffix("\n") ? (true, nil) : (isLineStart, previous)
+    }
+
+    private mutating func cut() { (wasCut, isFull) = (true, true) }
+
+    static var guardText: String { "\u{200B}" }
+}
+
+extension StyledText.Style {
+    fileprivate var element: MarkupElement {
+        switch self {
+        case .plain: .paragraph
+        case .strong: .strong
+        case .emphasis: .emphasis
+        case .strongEmphasis: .strongEmphasis
+        case .code: .code
+        }
+    }
+}
+
+extension StyledText.Run? {
+    /// Whether something other than whitespace follows on the line.
+    fileprivate var hasWord: Bool {
+        switch self {
+        case nil, .lineBreak?: false
+        case .link?: true
+        case .text(let words, let style)?: style != .plain || words.unicodeScalars.first?.isBlank == false
+        }
+    }
+}
