@@ -1,0 +1,144 @@
+import BellhopCore
+
+/// How large a message to Discord may be, in code points, from its reference of embeds and of webhooks.
+enum DiscordLimits {
+    static let content = 2000
+    static let title = 256
+    static let description = 4096
+    static let fields = 25
+    static let fieldName = 256
+    static let fieldValue = 1024
+    /// The reference allows 2,048.
+    static let footer = 500
+    /// All texts of an embed together.
+    static let total = 6000
+    /// Of the total, for the fields.
+    static let allFields = 2500
+    /// The ids in `allowed_mentions`.
+    static let mentions = 100
+}
+
+/// Renders a message as one embed.
+///
+/// Titles, descriptions and fields are Markdown, the footer is plain text. Only `content` can notify, and it holds nothing but the
+/// rule's mentions, which `allowed_mentions` lists one by one.
+struct DiscordRenderer: Sendable {
+    private let markup = DiscordMarkup()
+
+    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        var embed: JSON.Object = ["color": .int(Int64(message.severity.colour))]
+        var left = DiscordLimits.total
+        func take(_ text: String) -> JSON {
+            left -= text.unicodeScalars.count
+            return .string(text)
+        }
+        let title = write(StyledText(MessageTitle.text(message, origin)), DiscordLimits.title)
+        if !title.isEmpty { embed["title"] = take(title) }
+        let footer = take(DisplayText.cut(MessageTitle.context(message, origin), to: DiscordLimits.footer))
+        let fields = fields(message.fields)
+        left -= fields.cost
+        let text = MessageText(flavour: markup, limit: min(DiscordLimits.description, left), parts: .link)
+        let description = text.render(message, from: origin)
+        if !description.isEmpty { embed["description"] = .string(description) }
+        if let link = message.link, let address = LinkAddress(link.address, limit: StyledText.longestAddress), !title.isEmpty {
+            embed["url"] = .string(address.text)
+        }
+        if !fields.all.isEmpty { embed["fields"] = .array(fields.all) }
+        embed["footer"] = .object(["text": footer])
+        let mentions = DiscordMentions(message.mentions)
+        return .object([
+            "content": .string(mentions.content), "embeds": .array([.object(embed)]), "allowed_mentions": mentions.allowed,
+        ])
+    }
+
+    /// The fields that fit; the last counts those left out.
+    private func fields(_ fields: [Message.Field]) -> (all: [JSON], cost: Int) {
+        var all: [JSON] = []
+        var left = DiscordLimits.allFields
+        for (place, field) in fields.enumerated() {
+            let rest = fields.count - place
+            let name = write(StyledText(field.name.plainText), DiscordLimits.fieldName)
+            let value = write(StyledText(field.value, oneLine: true), DiscordLimits.fieldValue)
+            let cost = max(name.unicodeScalars.count, 1) + max(value.unicodeScalars.count, 1)
+            let isLast = rest == 1 || (all.count < DiscordLimits.fields - 1 && left - cost >= 2 * DiscordLimits.title)
+            guard isLast, cost <= left else {
+                all.append(Self.field("…", PlainRenderer.more(rest), isShort: false))
+                return (all, DiscordLimits.allFields)
+            }
+            left -= cost
+            all.append(Self.field(name, value, isShort: value.unicodeScalars.count <= 40))
+        }
+        return (all, DiscordLimits.allFields - left)
+    }
+
+    private func write(_ text: StyledText, _ limit: Int) -> String {
+        var writer = MarkupWriter(markup, room: limit)
+        if !text.isBlank { writer.write(text) }
+        return writer.text
+    }
+
+    /// Discord refuses an empty name or value.
+    private static func field(_ name: String, _ value: String, isShort: Bool) -> JSON {
+        [
+            "name": .string(name.isEmpty ? "–" : name), "value": .string(value.isEmpty ? "–" : value),
+            "inline": .bool(isShort),
+        ]
+    }
+}
+
+/// Discord's Markdown: only what it gives a meaning has a backslash.
+///
+/// It takes a backslash before any character but letters, digits and blanks. A backslash before the colon keeps an address in a
+/// value from becoming a link.
+struct DiscordMarkup: Markup {
+    func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) {
+        guard case .text(let isLineStart, let previous) = place else {
+            text.unicodeScalars.append(scalar)
+            return
+        }
+        MarkdownText.indent(scalar, isLineStart: isLineStart && previous == nil, into: &text) {
+            switch scalar {
+            case "\\", "`", "*", "_", "~", "|", "[", "]", "<", "@", ":": $0 += "\\"
+            case "#", ">", "-", "+", ".", ")": if isLineStart { $0 += "\\" }
+            default: break
+            }
+            $0.unicodeScalars.append(scalar)
+            if scalar == "@" { $0 += "\u{200B}" }
+        }
+    }
+
+    func marks(_ element: MarkupElement) -> MarkupMarks { MarkdownText.marks(element) }
+    var guardsEmphasis: Bool { true }
+    func canBeCode(_ text: String) -> Bool { MarkdownText.canBeCode(text) }
+}
+
+/// A message's mentions in Discord's form; other ids than Discord's numbers are left out.
+private struct DiscordMentions {
+    private(set) var content = ""
+    private(set) var allowed: JSON
+
+    init(_ mentions: [Message.Mention]) {
+        var (users, roles, parse): ([JSON], [JSON], [JSON]) = ([], [], [])
+        var words: [String] = []
+        for mention in mentions.prefix(DiscordLimits.mentions) {
+            switch mention {
+            case .user(let id) where Self.isID(id):
+                words.append("<@\(id)>")
+                users.append(.string(id))
+            case .group("everyone"), .group("here"):
+                if case .group(let name) = mention { words.append("@\(name)") }
+                parse = ["everyone"]
+            case .group(let id) where Self.isID(id):
+                words.append("<@&\(id)>")
+                roles.append(.string(id))
+            case .user, .group: break
+            }
+        }
+        while words.joined(separator: " ").utf8.count > DiscordLimits.content { words.removeLast() }
+        content = words.joined(separator: " ")
+        allowed = ["parse": .array(parse), "users": .array(users), "roles": .array(roles)]
+    }
+
+    /// A snowflake.
+    private static func isID(_ text: String) -> Bool { 15...20 ~= text.utf8.count && text.utf8.allSatisfy(ASCII.isDigit) }
+}

@@ -1,0 +1,233 @@
+import BellhopCore
+
+/// How large a card to Teams may be.
+enum TeamsLimits {
+    /// In bytes: Teams refuses messages of more than about 28 KB.
+    static let card = 26_000
+    /// All text together, in code points.
+    static let text = 8000
+    static let title = 300
+    static let fields = 50
+    static let fieldValue = 1000
+    static let item = 500
+    static let mentions = 50
+}
+
+/// Renders a message as an Adaptive Card 1.4 for the workflow "When a Teams webhook request is received".
+///
+/// A `TextBlock` reads Markdown, and a fact does too, so whatever may hold values is a `RichTextBlock`, whose runs are plain text
+/// with their style beside them. The one `TextBlock` holds the rule's mentions, which `msteams.entities` lists; `<at>` in a value
+/// is text without an entity, and in a run not even that.
+struct TeamsRenderer: Sendable {
+    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        var limit = TeamsLimits.text
+        while true {
+            let card = TeamsCard(message, origin, room: limit).json
+            if card.encoded().count <= TeamsLimits.card || limit < 200 { return Self.envelope(card) }
+            limit = limit * 2 / 3
+        }
+    }
+
+    private static func envelope(_ card: JSON) -> JSON {
+        [
+            "type": "message",
+            "attachments": [
+                ["contentType": "application/vnd.microsoft.card.adaptive", "contentUrl": nil, "content": card]
+            ],
+        ]
+    }
+}
+
+private struct TeamsCard {
+    private(set) var body: [JSON] = []
+    private var actions: [JSON] = []
+    private var entities: [JSON] = []
+    private var room: Int
+    private var wasCut = false
+
+    init(_ message: Message, _ origin: MessageOrigin, room: Int) {
+        self.room = room
+        let context = DisplayText.cut(MessageTitle.context(message, origin), to: 500)
+        self.room -= context.unicodeScalars.count
+        mention(message.mentions)
+        let title = DisplayText.cut(MessageTitle.text(message, origin), to: TeamsLimits.title)
+        if !title.isEmpty {
+            body.append(Self.rich([Self.run(title, .strong, Self.look(message.severity))]))
+            self.room -= title.unicodeScalars.count
+        }
+        let content = MessageContent(message)
+        var shares = content.groups.count
+        for group in content.groups {
+            // What a group leaves is for those after it; each has at least half of an equal share.
+            let least = self.room / (2 * max(shares, 1))
+            write(group, room: self.room - least * (shares - 1))
+            shares -= 1
+        }
+        if let link = message.link ?? (wasCut ? origin.taskLink : nil) { open(link) }
+        body.append(Self.rich([Self.run(context, .emphasis, ["size": "Small", "isSubtle": true])], spacing: "Medium"))
+    }
+
+    var json: JSON {
+        var card: JSON.Object = [
+            "$schema": "http://adaptivecards.io/schemas/adaptive-card.json", "type": "AdaptiveCard", "version": "1.4",
+            "body": .array(body),
+        ]
+        if !actions.isEmpty { card["actions"] = .array(actions) }
+        card["msteams"] = entities.isEmpty ? ["width": "full"] : ["width": "full", "entities": .array(entities)]
+        return .object(card)
+    }
+
+    private mutating func write(_ group: MessageContent.Group, room limit: Int) {
+        var left = limit
+        func lines(_ text: StyledText, upTo most: Int = .max) -> [[JSON]] {
+            var runs = TeamsRuns(room: min(left, most))
+            runs.write(text)
+            left -= runs.cost
+            if runs.wasCut { wasCut = true }
+            return runs.lines
+        }
+        func runs(_ text: StyledText, upTo most: Int) -> [JSON] { lines(text, upTo: most).flatMap { $0 } }
+        for part in group where left > 0 {
+            let before = left
+            switch part {
+            case .heading(let title):
+                let all = runs(title, upTo: TeamsLimits.title)
+                if !all.isEmpty { body.append(Self.rich(all.map { $0.with("weight", "Bolder") }, spacing: "Medium")) }
+            case .paragraph(let text):
+                for (place, line) in lines(text).enumerated() {
+                    let line = line.isEmpty ? [Self.run(" ", .plain)] : line
+                    body.append(Self.rich(line, spacing: place == 0 ? "Default" : "None"))
+                }
+            case .fields(let fields):
+                for field in fields.prefix(TeamsLimits.fields) where left > 0 {
+                    let name = runs(field.name, upTo: TeamsLimits.title).map { $0.with("weight", "Bolder") }
+                    let value = [Self.run(" ", .plain)] + runs(field.value, upTo: TeamsLimits.fieldValue)
+                    body.append(Self.rich(name + value, spacing: "Small"))
+                }
+                more(fields.count - TeamsLimits.fields)
+            case .list(let items, let isOrdered, let count):
+                var shown = 0
+                for (place, item) in items.enumerated() {
+                    let all = runs(item, upTo: TeamsLimits.item)
+                    guard left > 40 || place == items.count - 1 else { break }
+                    body.append(Self.rich([Self.run(isOrdered ? "\(place + 1). " : "• ", .plain)] + all, spacing: "Small"))
+                    shown += 1
+                }
+                if shown < items.count { wasCut = true }
+                more(count + items.count - shown)
+            }
+            room -= before - left
+        }
+    }
+
+    private mutating func more(_ count: Int) {
+        if count > 0 { body.append(Self.rich([Self.run(PlainRenderer.more(count), .emphasis)], spacing: "Small")) }
+    }
+
+    /// A user by the id or the address that Teams knows, with that as the name shown. Teams has no groups here.
+    private mutating func mention(_ mentions: [Message.Mention]) {
+        var words: [String] = []
+        for case .user(let id) in mentions.prefix(TeamsLimits.mentions) where Self.isUser(id) {
+            let text = "<at>\(id)</at>"
+            words.append(text)
+            entities.append(["type": "mention", "text": .string(text), "mentioned": ["id": .string(id), "name": .string(id)]])
+        }
+        guard !words.isEmpty else { return }
+        body.append(["type": "TextBlock", "text": .string(words.joined(separator: " ")), "wrap": true])
+    }
+
+    private mutating func open(_ link: Message.Link) {
+        let label = DisplayText.line(link.label)
+        guard let address = LinkAddress(link.address, limit: StyledText.longestAddress) else {
+            var runs = TeamsRuns(room: StyledText.longestAddress)
+            runs.write(StyledText(link))
+            return body.append(Self.rich(runs.lines.flatMap { $0 }))
+        }
+        let title = DisplayText.cut(label.isEmpty ? "Open" : label, to: 75)
+        actions.append(["type": "Action.OpenUrl", "title": .string(title), "url": .string(address.text)])
+    }
+
+    /// A Microsoft Entra id or a user principal name.
+    private static func isUser(_ id: String) -> Bool {
+        3...128 ~= id.utf8.count && id.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "@.-".utf8.contains($0) }
+    }
+
+    private static func look(_ severity: Message.Severity) -> JSON.Object {
+        switch severity {
+        case .info: ["size": "Large"]
+        case .warning: ["size": "Large", "color": "Warning"]
+        case .error, .critical: ["size": "Large", "color": "Attention"]
+        }
+    }
+
+    private static func rich(_ inlines: [JSON], spacing: String = "Default") -> JSON {
+        ["type": "RichTextBlock", "spacing": .string(spacing), "inlines": .array(inlines)]
+    }
+
+    fileprivate static func run(_ text: String, _ style: StyledText.Style, _ more: JSON.Object = [:]) -> JSON {
+        var run: JSON.Object = ["type": "TextRun", "text": .string(text)]
+        switch style {
+        case .plain: break
+        case .strong: run["weight"] = "Bolder"
+        case .emphasis: run["italic"] = true
+        case .strongEmphasis: (run["weight"], run["italic"]) = ("Bolder", true)
+        case .code: run["fontType"] = "Monospace"
+        }
+        return .object(run.merging(more))
+    }
+}
+
+/// Styled text as lines of runs, each line for a `RichTextBlock`.
+private struct TeamsRuns {
+    private(set) var lines: [[JSON]] = []
+    private(set) var cost = 0
+    private(set) var wasCut = false
+    private var room: Int
+
+    init(room: Int) { self.room = room }
+
+    mutating func write(_ text: StyledText) {
+        if !text.isBlank { lines.append([]) }
+        for run in text.runs where !wasCut && !lines.isEmpty {
+            switch run {
+            case .lineBreak: lines.append([])
+            case .text(let words, let style): add(words, style)
+            case .link(let address, let label):
+                let action: JSON = ["type": "Action.OpenUrl", "url": .string(address.text)]
+                guard address.text.utf8.count < room else { return wasCut = true }
+                take(address.text.utf8.count)
+                add(label, .plain, ["selectAction": action])
+            }
+        }
+    }
+
+    private mutating func add(_ words: String, _ style: StyledText.Style, _ more: JSON.Object = [:]) {
+        let fitting = DisplayText.cut(words, to: room)
+        wasCut = wasCut || fitting.utf8.count != words.utf8.count
+        guard !fitting.isEmpty else { return }
+        take(fitting.unicodeScalars.count)
+        lines[lines.count - 1].append(TeamsCard.run(fitting, style, more))
+    }
+
+    private mutating func take(_ amount: Int) {
+        cost += amount
+        room -= amount
+    }
+}
+
+extension JSON.Object {
+    /// These members, and those of another, which win.
+    fileprivate func merging(_ other: JSON.Object) -> JSON.Object {
+        var all = self
+        for (name, value) in other { all[name] = value }
+        return all
+    }
+}
+
+extension JSON {
+    fileprivate func with(_ name: String, _ value: JSON) -> JSON {
+        var copy = self
+        copy[name] = value
+        return copy
+    }
+}

@@ -1,0 +1,194 @@
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@testable import BellhopConnectors
+
+/// Every renderer, read by an independent reader of its format.
+@Suite(.timeLimit(.minutes(5))) struct RenderingPropertyTests {
+    @Test func `the table of hostile texts has at least 200 different ones`() {
+        #expect(Set(HostileTexts.all.map { Array($0.unicodeScalars) }).count >= 200)
+    }
+
+    @Test(arguments: RenderedKind.all)
+    func `a hostile text is shown character by character in every part of a message`(_ kind: RenderedKind) {
+        for text in HostileTexts.all { check(MessageMaker.everywhere(text), kind) }
+    }
+
+    @Test(arguments: RenderedKind.all)
+    func `a random message shows exactly its texts with the rule's own markup`(_ kind: RenderedKind) {
+        for run in 0..<UInt64(Storm.count(250)) {
+            var maker = MessageMaker(seed: Storm.seed(run))
+            check(maker.message(), kind)
+        }
+    }
+
+    @Test(arguments: RenderedKind.all)
+    func `a text of any length is cut within the limit, without a broken mark, and keeps its link`(_ kind: RenderedKind) {
+        var texts = HostileTexts.all.filter { !$0.isEmpty }.enumerated().filter { $0.offset % 8 == 0 }.map {
+            String(repeating: $0.element, count: 9000 / $0.element.utf8.count)
+        }
+        texts.append(String(repeating: "<&*é 👩‍👩‍👧 ", count: 40_000))
+        texts.append("e" + String(repeating: "\u{301}", count: 20_000))
+        for text in texts {
+            var message = MessageMaker.everywhere(text)
+            message.link = .init(label: "Open", address: "https://x.example/ticket")
+            let body = kind.render(message, SampleMessage.origin)
+            let size = kind.size(body)
+            #expect(size.0 <= size.limit, "\(text.prefix(20))")
+            let read = kind.reader.read(body)
+            #expect(read.surprises.isEmpty && read.mentions.isEmpty, "\(text.prefix(20)): \(read.surprises) \(read.mentions)")
+            #expect(read.text.contains("…"))
+            #expect(read.marks.contains { $0.style.link == "https://x.example/ticket" })
+            #expect(read.text.contains("deliveryrule".prefix(8)), "the origin is missing")
+        }
+    }
+
+    @Test(arguments: RenderedKind.all)
+    func `a cut message without a link of its own links to its task`(_ kind: RenderedKind) {
+        let message = Message(title: [.text("t")], text: [.paragraph([.value(String(repeating: "word ", count: 20_000))])])
+        let read = kind.read(message)
+        #expect(read.marks.contains { $0.style.link == SampleDelivery.task.url })
+    }
+
+    @Test(arguments: RenderedKind.all)
+    func `each part of a message keeps a share of the room`(_ kind: RenderedKind) {
+        let long = String(repeating: "long text ", count: 10_000)
+        var message = Message(title: [.text("Title")], text: [.paragraph([.value(long)])])
+        message.fields = [.init(name: [.text("State")], value: [.text("InProgress")])]
+        message.list = .init(items: (0..<100).map { [.value("item\($0) " + String(repeating: "x", count: 90))] }, more: 7)
+        message.sections = [.init(title: [.text("Chapter")], text: [.paragraph([.value(long)])])]
+        let text = kind.read(message).text
+        for word in ["Title", "longtext", "State", "InProgress", "item0", "more", "Chapter"] {
+            #expect(text.contains(word), "\(word)")
+        }
+        #expect(!text.contains("item99"))
+    }
+
+    private func check(_ message: Message, _ kind: RenderedKind) {
+        let read = kind.read(message)
+        let expected = ExpectedText(message, from: SampleMessage.origin, kind.look).read
+        if read.surprises.isEmpty, read.mentions.isEmpty, read.marks == expected.marks { return }
+        let place = zip(read.marks, expected.marks).prefix { $0 == $1 }.count
+        Issue.record(
+            """
+            \(read.surprises) \(read.mentions) differs at \(place): \(read.marks.dropFirst(place).prefix(3)) instead of \
+            \(expected.marks.dropFirst(place).prefix(3))
+            \(kind.render(message, SampleMessage.origin).text)
+            """)
+    }
+}
+
+/// Makes messages for tests.
+struct MessageMaker {
+    private var random: SeededRandom
+
+    init(seed: UInt64) { random = SeededRandom(seed: seed) }
+
+    /// A text in every part, with styles around and words right beside it.
+    static func everywhere(_ text: String) -> Message {
+        let value = Message.Inline.value(text)
+        return Message(
+            title: [value],
+            text: [
+                .paragraph([value]), .paragraph([.text("a"), .strong([value]), .text("b"), .emphasis([value]), .text("c")]),
+                .paragraph([
+                    .strong([value]), .emphasis([value]), .strong([.emphasis([value])]), .text("."), .code([value]), .text("x"),
+                ]),
+                .paragraph([.text("x"), .lineBreak, value, .lineBreak, .text("*"), value]),
+                .list(ordered: true, items: [[value], [.strong([value]), .text("!")]]),
+            ],
+            list: .init(items: [[value], [.text("- "), value]], more: 2),
+            fields: [.init(name: [value], value: [value]), .init(name: [.text("n")], value: [.code([value])])],
+            sections: [
+                .init(
+                    title: [.text("s"), value], text: [.paragraph([value])], list: .init(items: [[value]]),
+                    fields: [.init(name: [.text("f")], value: [value])])
+            ])
+    }
+
+    mutating func message() -> Message {
+        Message(
+            title: inlines(depth: 0), text: (0..<Int.random(in: 0...3, using: &random)).map { _ in block() },
+            list: random.oneIn(2) ? nil : list(), fields: fields(),
+            severity: Message.Severity.allCases.randomElement(using: &random) ?? .info,
+            link: random.oneIn(2) ? nil : .init(label: "Open", address: address()),
+            sections: (0..<Int.random(in: 0...2, using: &random)).map { _ in
+                .init(
+                    title: [.text("Part "), .value(word())], text: [block()], list: random.oneIn(2) ? nil : list(),
+                    fields: fields())
+            })
+    }
+
+    private mutating func block() -> Message.Block {
+        random.oneIn(3)
+            ? .list(ordered: random.oneIn(2), items: (0..<Int.random(in: 1...3, using: &random)).map { _ in inlines(depth: 1) })
+            : .paragraph(inlines(depth: 2))
+    }
+
+    private mutating func list() -> Message.List {
+        .init(
+            items: (0..<Int.random(in: 0...3, using: &random)).map { _ in inlines(depth: 1) },
+            more: random.oneIn(3) ? Int.random(in: 1...9, using: &random) : 0, empty: [.text("Nothing.")])
+    }
+
+    private mutating func fields() -> [Message.Field] {
+        (0..<Int.random(in: 0...3, using: &random)).map { _ in .init(name: [.value(word())], value: inlines(depth: 1)) }
+    }
+
+    private mutating func inlines(depth: Int) -> [Message.Inline] {
+        (0..<Int.random(in: 1...4, using: &random)).flatMap { _ in
+            // Codes that touch would be one.
+            let inline = inline(depth: depth)
+            if case .code = inline { return [.text("x"), inline, .text(random.oneIn(2) ? " x" : "x")] }
+            return [inline]
+        }
+    }
+
+    private mutating func inline(depth: Int) -> Message.Inline {
+        let inner = depth > 0 ? Int.random(in: 0..<8, using: &random) : Int.random(in: 0..<2, using: &random)
+        switch inner {
+        case 0: return .value(word())
+        case 1: return .text(["plain", " ", "a b", ". ", "*", "(x)", "\"q\"", "end"].randomElement(using: &random) ?? "")
+        case 2: return .strong(styled(depth))
+        case 3: return .emphasis(styled(depth))
+        case 4: return .code([.value(word())])
+        case 5: return .lineBreak
+        case 6: return .link(label: [.text("l"), .value(word())], address: [.value(address())])
+        default: return .value(word())
+        }
+    }
+
+    private mutating func styled(_ depth: Int) -> [Message.Inline] {
+        depth > 1 && random.oneIn(3)
+            ? [.value(word()), random.oneIn(2) ? .strong([.value(word())]) : .emphasis([.value(word())])] : [.value(word())]
+    }
+
+    private mutating func address() -> String {
+        [
+            "https://x.example/", "https://x.example/a(b)c*d_e~f?g=1&h=2#i", "https://x.example/;a='b'|c\"d<e>f[g]h é",
+            "https://x.example/\\*)",
+            "javascript:alert(1)", "https://good.example@evil.example/", "nonsense",
+        ].randomElement(using: &random) ?? ""
+    }
+
+    /// A hostile text, a mix of them, or any characters.
+    private mutating func word() -> String {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0: return HostileTexts.all.randomElement(using: &random) ?? ""
+        case 1:
+            return (HostileTexts.all.randomElement(using: &random) ?? "") + (HostileTexts.all.randomElement(using: &random) ?? "")
+        case 2:
+            let signs = Array("*_~`|[]()<>!#-+.:@&\\\"'$= \na1é".unicodeScalars)
+            return String(
+                String.UnicodeScalarView(
+                    (0..<Int.random(in: 1...12, using: &random)).map { _ in signs.randomElement(using: &random) ?? "x" }))
+        default:
+            return String(
+                String.UnicodeScalarView(
+                    (0..<Int.random(in: 1...8, using: &random)).compactMap { _ in
+                        Unicode.Scalar(UInt32.random(in: 0...0x10ffff, using: &random))
+                    }))
+        }
+    }
+}
