@@ -9,6 +9,11 @@ public enum Catalogue {
         ETOConnection.kind,
         MobileFoundationConnection.kind,
         HookConnection<SlackReceiver>.kind,
+        HookConnection<TeamsReceiver>.kind,
+        HookConnection<DiscordReceiver>.kind,
+        HookConnection<MattermostReceiver>.kind,
+        HookConnection<GoogleChatReceiver>.kind,
+        HookConnection<TelegramReceiver>.kind,
         HookConnection<WebhookReceiver>.kind,
         WebConnection.kind,
     ]

@@ -67,6 +67,6 @@ public enum ConfigurationManifest {
 
     /// Kinds that are specified but not built yet.
     public static let laterConnections = [
-        "teams", "discord", "mattermost", "googlechat", "telegram", "pagerduty", "opsgenie", "email",
+        "pagerduty", "opsgenie", "email",
     ]
 }

@@ -83,6 +83,15 @@ public struct HTTPAddress: Sendable, Hashable {
     /// The whole address as it is sent, without the user information.
     public var text: String { origin + target }
 
+    /// The address with more at the end of its query.
+    func adding(query: String) -> HTTPAddress { with(target: target + (target.contains("?") ? "&" : "?") + query) }
+
+    /// The address with more at the end of its path, before its query.
+    func adding(path: String) -> HTTPAddress {
+        let base = self.path.last == "/" ? self.path.dropLast() : self.path
+        return with(target: base + path + target[self.path.endIndex...])
+    }
+
     /// The address of another target on the same host.
     public func with(target: String) -> HTTPAddress {
         var copy = self

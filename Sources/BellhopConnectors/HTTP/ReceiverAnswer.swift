@@ -58,4 +58,25 @@ struct ReceiverAnswer: Sendable {
         response.headers["Content-Type"].map { ASCII.lowercased($0).hasPrefix("text/html") } ?? false
             || response.body.first { !" \t\r\n\u{FEFF}".utf8.contains($0) } == UInt8(ascii: "<")
     }
+
+    /// A failure unless a success says plain `ok`, as the incoming webhooks of some chats do: any other answer comes from something
+    /// else.
+    static func unlessOK(_ response: HTTPResponse, _ service: String, from hook: Hook) -> Failure? {
+        guard StatusSet.success.contains(response.status), response.body.filter({ $0 > 0x20 }) != Array("ok".utf8) else {
+            return nil
+        }
+        if isPage(response) {
+            return Failure(
+                .unexpectedPage, .retry(after: nil),
+                "\(hook.label) answered with a web page instead of `ok`: an intermediary answered.")
+        }
+        return Failure(
+            .badAnswer, .giveUp,
+            "\(hook.label) answered \(response.status) but not `ok`, as \(service) does\(hook.words(of: response))")
+    }
+}
+
+extension HTTPResponse {
+    /// The body as JSON; nil if it is something else.
+    var json: JSON? { try? JSON.parse(body) }
 }

@@ -112,7 +112,7 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
                 writer.separated(by: place > 0 ? writer.flavour.lineSeparator : "") { writer in
                     writer.within(longest) { writer in
                         writer.element(.item(number: ordered ? place + 1 : nil)) {
-                            $0.write(item.isBlank ? StyledText("–") : item)
+                            $0.write(item)
                         }
                     }
                 }
@@ -170,6 +170,7 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         }
         let begin = text.utf8.count
         let isWhole = characters(words, at: style == .code ? .code : .text, reserve: cost + reserve)
+        if !isWhole { dropBlanks(after: begin) }
         if text.utf8.count == begin {
             self = before
         } else {
@@ -191,6 +192,11 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
             put(marks.close, cost: cost)
         }
         return isWhole
+    }
+
+    /// Removes blanks at the end of a cut text, which no mark may follow.
+    private mutating func dropBlanks(after begin: Int) {
+        while text.utf8.count > begin, text.unicodeScalars.last?.isBlank == true { text.unicodeScalars.removeLast() }
     }
 
     /// Writes the characters that fit; false if some did not.

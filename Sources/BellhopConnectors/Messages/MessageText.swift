@@ -132,7 +132,7 @@ struct MessageContent: Sendable {
         if fields { add(Self.parts(message.fields)) }
         add(Self.parts(message.list))
         for section in message.sections {
-            let heading = section.title.isEmpty ? [] : [Part.heading(StyledText(section.title, oneLine: true))]
+            let heading = section.title.isEmpty ? [] : [Part.heading(StyledText(section.title.plainText))]
             add(heading + section.text.map(Self.part) + Self.parts(section.fields) + Self.parts(section.list))
         }
     }
@@ -143,8 +143,14 @@ struct MessageContent: Sendable {
         switch block {
         case .paragraph(let inlines): .paragraph(StyledText(inlines))
         case .list(let isOrdered, let items):
-            .list(items.map { StyledText($0, oneLine: true) }, ordered: isOrdered, more: 0)
+            .list(items.map(Self.item), ordered: isOrdered, more: 0)
         }
+    }
+
+    /// One line; a dash if there is nothing to show.
+    private static func item(_ inlines: [Message.Inline]) -> StyledText {
+        let item = StyledText(inlines, oneLine: true)
+        return item.isBlank ? StyledText("–") : item
     }
 
     private static func parts(_ fields: [Message.Field]) -> Group {
@@ -162,17 +168,17 @@ struct MessageContent: Sendable {
         if list.items.isEmpty, list.more == 0 {
             return list.empty.isEmpty ? [] : [.paragraph(StyledText(list.empty))]
         }
-        return [.list(list.items.map { StyledText($0, oneLine: true) }, ordered: false, more: list.more)]
+        return [.list(list.items.map(Self.item), ordered: false, more: list.more)]
     }
 }
 
 /// The lines about a message that are the same at every receiver.
 enum MessageTitle {
-    /// The title on one line, after a sign for a severity above `info`. Without a title it is the rule's name, or nothing if there
+    /// The title on one line, after a sign for the end of an alert or for a severity above `info`. Without a title it is the rule's name, or nothing if there
     /// is no sign to show and the text suffices.
     static func text(_ message: Message, _ origin: MessageOrigin) -> String {
         let words = DisplayText.line(message.title.plainText)
-        let sign = message.severity.sign
+        let sign = message.resolve ? "✅" : message.severity.sign
         let isBlank = words.unicodeScalars.allSatisfy(\.isBlank)
         let hasContent = !message.text.isEmpty || message.list != nil || !message.sections.isEmpty
         if isBlank, sign.isEmpty, hasContent { return "" }

@@ -26,7 +26,14 @@ struct StyledText: Sendable, Hashable {
         for run in joined { add(run) }
     }
 
-    init(_ text: String) { self.init([.value(text)], oneLine: true) }
+    /// A text on one line, without blanks around it.
+    init(_ text: String) {
+        let line = DisplayText.line(text).unicodeScalars
+        guard let start = line.firstIndex(where: { !$0.isBlank }), let end = line.lastIndex(where: { !$0.isBlank }) else {
+            return
+        }
+        runs = [.text(String(line[start...end]), .plain)]
+    }
 
     var isBlank: Bool {
         runs.allSatisfy { run in

@@ -1,5 +1,38 @@
 import BellhopCore
 
+/// A space of Google Chat. Messages of one `thread` go to one thread of the space by a key that needs no first message; a webhook
+/// can replace none.
+struct GoogleChatReceiver: HookReceiver {
+    static let kind = "googlechat"
+    static let summary = "A space of Google Chat, through a webhook."
+    static let settings = [
+        Setting(
+            "url", .secret, required: true,
+            "The address of the webhook (the space's Apps & integrations > Webhooks), with its key and token.")
+    ]
+    static let messages = MessageAbilities(threads: .yes, mentions: .yes)
+
+    init(_ settings: Settings, connection: String) {}
+
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        GoogleChatRenderer().render(message, from: origin)
+    }
+
+    /// A thread that is gone does not lose the message: it begins a new one.
+    func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
+        let option = "messageReplyOption=REPLY_MESSAGE_FALLBACK_TO_NEW_THREAD"
+        guard call.message.thread != nil, !call.address.target.contains("messageReplyOption=") else { return call.post(rendered) }
+        return call.post(rendered, to: call.address.adding(query: option))
+    }
+
+    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+        guard StatusSet.success.contains(response.status), response.json?["name"] == nil else { return nil }
+        return Failure(
+            ReceiverAnswer.isPage(response) ? .unexpectedPage : .badAnswer, .giveUp,
+            "\(hook.label) answered \(response.status) without a message's name, as Google Chat does\(hook.words(of: response))")
+    }
+}
+
 /// How large a message to Google Chat may be.
 enum GoogleChatLimits {
     /// In code points: what a message shows. The whole message may have 32,000 bytes.

@@ -1,4 +1,5 @@
 import BellhopCore
+import Synchronization
 
 /// A service that takes each message as one POST, and how it differs from others. ``HookConnection`` does the rest.
 protocol HookReceiver: Sendable {
@@ -36,8 +37,14 @@ protocol HookReceiver: Sendable {
     /// How long the service asks to wait, if it says so in a form of its own.
     func wait(in response: HTTPResponse) -> Duration?
 
+    /// How long nothing more may be sent after an answer, even one that accepts the message.
+    func rest(after response: HTTPResponse) -> Duration?
+
     /// Whether the answer says that the first message of the conversation no longer exists.
     func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool
+
+    /// Whether a refusal says that the message is there already, such as an edit that changes nothing.
+    func isDone(_ response: HTTPResponse, _ call: MessageCall) -> Bool
 
     /// What is needed later to answer or replace the message that this answer accepted; nil if that is impossible.
     func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON?
@@ -62,7 +69,9 @@ extension HookReceiver {
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest { call.post(rendered) }
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? { nil }
     func wait(in response: HTTPResponse) -> Duration? { nil }
+    func rest(after response: HTTPResponse) -> Duration? { nil }
     func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool { false }
+    func isDone(_ response: HTTPResponse, _ call: MessageCall) -> Bool { false }
     func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? { nil }
     var secrets: [String] { [] }
     func action(_ kind: String, over hook: Hook) -> (any Action)? { nil }
@@ -111,6 +120,26 @@ struct MessageCall: Sendable {
     }
 }
 
+/// Until when a service wants no more messages, after it has accepted one.
+///
+/// A class over a lock, because deliveries of one connection share it.
+final class UsedUpBucket: Sendable {
+    private let until = Mutex(Timestamp?.none)
+
+    /// How long to rest; nil if not at all.
+    func wait(at now: Timestamp) -> Duration? {
+        until.withLock { until in
+            guard let moment = until, moment > now, moment - now <= RetryAfter.longest else {
+                until = nil
+                return nil
+            }
+            return moment - now
+        }
+    }
+
+    func rest(_ duration: Duration, from now: Timestamp) { until.withLock { $0 = max($0 ?? now, now + duration) } }
+}
+
 /// A connection whose kind is a ``HookReceiver``.
 struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
     static var kind: ConnectionKind {
@@ -128,6 +157,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
     private let hook: Hook
     private let http: HTTPConnection
     private let abilities: MessageAbilities
+    private let bucket = UsedUpBucket()
 
     /// - Parameter settings: checked against the manifest.
     init(name: String, settings: Settings, in environment: ConnectorEnvironment) throws(ConnectorError) {
@@ -150,6 +180,9 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
     }
 
     func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        if let wait = bucket.wait(at: http.clock.now) {
+            throw Failure(.throttled, .rest(wait), "\(hook.label) takes no more messages for now: its limit is used up.")
+        }
         let body = Receiver.render(message, from: MessageOrigin(delivery))
         let place = MessagePlace(message, firstMessage: attempt.firstMessage, abilities)
         var call = MessageCall(message: message, delivery: delivery, place: place, address: hook.address, now: attempt.now)
@@ -158,10 +191,11 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             call.place = .new
             response = try await hook.answer(to: try receiver.request(body, call))
         }
+        if let rest = receiver.rest(after: response), rest > .zero { bucket.rest(rest, from: http.clock.now) }
         let failure =
             receiver.failure(of: response, call, from: hook)
             ?? hook.failure(of: response, expecting: .success, wait: receiver.wait(in: response), at: attempt.now)
-        if let failure { throw failure }
+        if let failure, !receiver.isDone(response, call) { throw failure }
         return Receipt("\(response.status) from \(hook.label)", conversation: change(call, response))
     }
 

@@ -1,5 +1,27 @@
 import BellhopCore
 
+/// A channel of Mattermost. An incoming webhook does not return a message's id, so nothing can answer or replace one.
+struct MattermostReceiver: HookReceiver {
+    static let kind = "mattermost"
+    static let summary = "A channel of Mattermost, through an incoming webhook."
+    static let settings = [
+        Setting(
+            "url", .secret, required: true,
+            "The address of the incoming webhook (Integrations > Incoming Webhooks); anyone who has it can post.")
+    ]
+    static let messages = MessageAbilities(mentions: .yes)
+
+    init(_ settings: Settings, connection: String) {}
+
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        MattermostRenderer().render(message, from: origin)
+    }
+
+    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+        ReceiverAnswer.unlessOK(response, "an incoming webhook of Mattermost", from: hook)
+    }
+}
+
 /// How large a message to Mattermost may be, in code points (Alertmanager's Mattermost receiver).
 enum MattermostLimits {
     static let text = 16_383

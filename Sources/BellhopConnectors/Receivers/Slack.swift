@@ -1,252 +1,127 @@
 import BellhopCore
 
-/// An incoming webhook of Slack. It does not return a message's id, so nothing can answer it. Also works with compatible services, such as Mattermost.
+/// A channel of Slack: through an incoming webhook, which does not return a message's id, so that nothing can answer or replace it;
+/// or through a bot, which can do both. The webhook also works with compatible services.
 struct SlackReceiver: HookReceiver {
     static let kind = "slack"
-    static let summary = "A channel of Slack, through an incoming webhook."
+    static let summary = "A channel of Slack, through an incoming webhook or a bot."
     static let settings = [
-        Setting("url", .secret, required: true, "The address of the incoming webhook; anyone who has it can post.")
+        Setting(
+            "url", .secret,
+            "The address of the incoming webhook; anyone who has it can post. With a `token`, the address of Slack's Web API."),
+        Setting(
+            "token", .secret, "A bot's token (xoxb-…) with the scope chat:write, instead of a webhook: for threads and updates."),
+        Setting("channel", .text, "The id of the channel that the bot posts to, such as C0123456789; the bot must be a member."),
     ]
+    static let messages = MessageAbilities(
+        threads: .setting("token", values: nil, line: "token: xoxb-…"),
+        updates: .setting("token", values: nil, line: "token: xoxb-…"),
+        mentions: .yes)
 
-    init(_ settings: Settings, connection: String) {}
+    /// What a bot posts with; nil for a webhook.
+    private struct Bot {
+        var token: String
+        var channel: String
+    }
+
+    private let bot: Bot?
+
+    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+        let channel = settings.text("channel").map { String(ASCII.trimmed($0)) } ?? ""
+        guard let token = settings.text("token").map({ String(ASCII.trimmed($0)) }) else {
+            guard channel.isEmpty else {
+                throw ConnectorError(
+                    connection: connection, setting: "channel", "A webhook has its own channel; `channel` belongs to a `token`.")
+            }
+            bot = nil
+            return
+        }
+        guard token.hasPrefix("xox"), HeaderFields.isValue(token), !token.contains(" ") else {
+            throw ConnectorError(
+                connection: connection, setting: "token",
+                "A bot's token begins with xoxb-; it is on the app's page OAuth & Permissions.")
+        }
+        guard !channel.isEmpty else {
+            throw ConnectorError(
+                connection: connection, setting: "token", "A bot needs the `channel` it posts to, by its id, such as C0123456789."
+            )
+        }
+        bot = Bot(token: token, channel: channel)
+    }
+
+    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+        if let url = settings.text("url") { return try HTTPAddress(ASCII.trimmed(url)) }
+        guard settings.text("token") != nil else {
+            throw HTTPAddress.Problem(
+                message: "Slack needs either the `url` of an incoming webhook, or a bot's `token` and the `channel` it posts to.")
+        }
+        return try HTTPAddress("https://slack.com/api")
+    }
 
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON { SlackRenderer().render(message, from: origin) }
 
+    var secrets: [String] { bot.map { [$0.token] } ?? [] }
+
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
-        call.post(rendered, ["Content-Type": "application/json; charset=utf-8"])
+        let type: HeaderFields = ["Content-Type": "application/json; charset=utf-8"]
+        guard let bot else { return call.post(rendered, type) }
+        var body = rendered
+        var channel = bot.channel
+        var method = "/chat.postMessage"
+        switch call.place {
+        case .new, .resolve: break
+        case .reply(let first): body["thread_ts"] = first["ts"]
+        case .update(let first):
+            method = "/chat.update"
+            body["ts"] = first["ts"]
+            // Slack names the channel by its id in each answer, and wants nothing else here.
+            channel = first["channel"]?.asString ?? channel
+        }
+        body["channel"] = .string(channel)
+        return call.post(
+            body, type.with(["Authorization": "Bearer \(bot.token)"]), to: call.address.adding(path: method))
     }
 
-    /// Slack says plain `ok` when it has taken a message; any other answer with status 200 comes from something else.
+    func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? {
+        guard bot != nil, let json = response.json, let ts = json["ts"], let channel = json["channel"] else { return nil }
+        return ["ts": ts, "channel": channel]
+    }
+
+    func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
+        guard bot != nil, let error = response.json?["error"]?.asString else { return false }
+        return ["message_not_found", "thread_not_found", "cant_update_message", "edit_window_closed"].contains(error)
+    }
+
+    /// A webhook says plain `ok`. The Web API says `ok` in every answer, also in one of 200 that refuses.
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
-        guard StatusSet.success.contains(response.status), response.body.filter({ $0 > 0x20 }) != Array("ok".utf8) else {
-            return nil
-        }
-        if ReceiverAnswer.isPage(response) {
+        guard bot != nil else { return ReceiverAnswer.unlessOK(response, "an incoming webhook of Slack", from: hook) }
+        guard StatusSet.success.contains(response.status) else { return nil }
+        guard let json = response.json, let isOK = json["ok"]?.asBool else {
             return Failure(
-                .unexpectedPage, .retry(after: nil),
-                "\(hook.label) answered with a web page instead of `ok`: an intermediary answered.")
+                ReceiverAnswer.isPage(response) ? .unexpectedPage : .badAnswer, .retry(after: nil),
+                "\(hook.label) answered \(response.status), but not as Slack does: an intermediary may have answered.")
         }
-        return Failure(
-            .badAnswer, .giveUp,
-            "\(hook.label) answered \(response.status) but not `ok`, as an incoming webhook of Slack does\(hook.words(of: response))"
-        )
-    }
-}
-
-/// How large a message to Slack may be, in code points unless it says otherwise.
-///
-/// From the Block Kit reference, where it states any. The limit on all blocks together is undocumented: Slack refuses with
-/// `msg_blocks_too_long` from about 13,200 on, counting more than the text, and has refused rich text messages with 11,300
-/// characters of text. So the text stays well below, and each element has an overhead.
-enum SlackLimits {
-    static let blocks = 50
-    static let header = 150
-    /// For a title too long for the header, the text, and the fields together. A section's limit, although none is documented for
-    /// rich text.
-    static let section = 3000
-    static let fieldName = 150
-    static let fieldValue = 2000
-    static let item = 1000
-    static let context = 500
-    static let buttonLabel = 75
-    /// In bytes.
-    static let address = 3000
-    /// The `text` beside the blocks; up to 40,000 are allowed, fewer than 4,000 recommended.
-    static let fallback = 3500
-    /// All text in blocks.
-    static let total = 10_000
-    /// The overhead of an element.
-    static let element = 20
-}
-
-/// Renders a message for a Slack incoming webhook (Block Kit).
-///
-/// Inserted values cannot become markup, links or mentions. Titles, labels and the last line are `plain_text`, which has no
-/// markup. Texts, fields and lists are `rich_text`, whose elements keep their style separate from their text. The alternative,
-/// `mrkdwn`, has no escape for asterisks, underscores, tildes and backticks; breaking them with invisible characters would end up
-/// in every number and path copied from a message. Slack parses only the `text` for notifications: there `&`, `<` and `>`, which
-/// mentions and links need, are escaped, and markup and names are turned off.
-struct SlackRenderer: Sendable {
-    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
-        .object([
-            "text": .string(Self.escape(fallback(message, origin))), "mrkdwn": false, "parse": "none", "link_names": false,
-            "unfurl_links": false, "unfurl_media": false, "blocks": .array(blocks(message, origin)),
-        ])
+        if isOK { return nil }
+        return Self.failure(json["error"]?.asString ?? "", response, call, from: hook)
     }
 
-    private func blocks(_ message: Message, _ origin: MessageOrigin) -> [JSON] {
-        var left = SlackLimits.total
-        var blocks: [JSON] = []
-        func add(_ block: JSON, _ cost: Int) {
-            left -= cost + SlackLimits.element
-            blocks.append(block)
+    private static func failure(_ error: String, _ response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure {
+        let said = "\(hook.label) refused the message (\(DisplayText.line(DisplayText.cut(error, to: 60))))"
+        switch error {
+        case "ratelimited", "rate_limited", "message_limit_exceeded":
+            return Failure(
+                .throttled, .rest(RetryAfter.read(response.headers, at: call.now)), "\(said): too many messages for now.")
+        case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired":
+            return Failure(.unauthenticated, .giveUp, "\(said): the bot's token is not valid (any more). Install the app again.")
+        case "missing_scope", "no_permission", "ekm_access_denied", "access_denied", "org_login_required",
+            "restricted_action", "not_allowed_token_type":
+            return Failure(.forbidden, .giveUp, "\(said): the bot may not do this. It needs the scope chat:write.")
+        case "channel_not_found", "not_in_channel", "is_archived":
+            return Failure(
+                .goneOrHidden, .giveUp, "\(said): the channel is gone, or the bot is not in it. Invite the bot to the channel.")
+        case "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org":
+            return Failure(.serverError, .retry(after: RetryAfter.read(response.headers, at: call.now)), "\(said).")
+        default: return Failure(.refused, .giveUp, "\(said)\(hook.words(of: response))")
         }
-        let title = title(message, origin)
-        let head = DisplayText.cut(title, to: SlackLimits.header)
-        if !head.isEmpty { add(Self.block("header", ["text": Self.plain(head)]), head.unicodeScalars.count) }
-        let last = DisplayText.cut(context(message, origin), to: SlackLimits.context)
-        left -= last.unicodeScalars.count + SlackLimits.element
-        let button = button(message.link)
-        if let button { left -= button.cost }
-
-        if head != title {
-            var whole = SlackRichText(room: min(SlackLimits.section, left))
-            whole.add(title, .init(bold: true))
-            add(Self.richText([whole.section]), whole.cost)
-        }
-        if let text = text(message.text, room: min(SlackLimits.section, left)) { add(text.block, text.cost) }
-        if !message.fields.isEmpty {
-            let fields = fields(message.fields, room: min(SlackLimits.section, left))
-            add(Self.richText([fields.section]), fields.cost)
-        }
-        if let list = message.list, let block = self.list(list, room: left) { add(block, 0) }
-        if let button { blocks.append(button.block) }
-        blocks.append(Self.block("context", ["elements": .array([Self.plain(last)])]))
-        return Array(blocks.prefix(SlackLimits.blocks))
-    }
-
-    /// The title on one line, after an emoji for a severity above `info`. Without a title it is the rule's name, or nothing if
-    /// there is no emoji to show and the text suffices.
-    private func title(_ message: Message, _ origin: MessageOrigin) -> String {
-        let words = DisplayText.line(message.title.plainText)
-        let sign =
-            switch message.severity {
-            case .info: ""
-            case .warning: "⚠️ "
-            case .error: "❌ "
-            case .critical: "🚨 "
-            }
-        let isBlank = words.unicodeScalars.allSatisfy(\.properties.isWhitespace)
-        if isBlank, sign.isEmpty, !message.text.isEmpty || message.list != nil { return "" }
-        return sign + (isBlank ? DisplayText.line(origin.rule) : words)
-    }
-
-    private func text(_ parts: [Message.Block], room: Int) -> (block: JSON, cost: Int)? {
-        var elements: [JSON] = []
-        var room = room
-        var cost = 0
-        var prose: SlackRichText?
-        func endProse() {
-            guard let ended = prose else { return }
-            if !ended.runs.isEmpty { elements.append(ended.section) }
-            room = ended.room
-            cost += ended.cost
-            prose = nil
-        }
-        for part in parts where room > 0 {
-            switch part {
-            case .paragraph(let inlines):
-                var section = prose ?? SlackRichText(room: room)
-                if prose != nil { section.add("\n\n") }
-                section.add(inlines)
-                prose = section
-            case .list(let isOrdered, let items):
-                endProse()
-                var sections: [JSON] = []
-                for item in items where room > 0 {
-                    var section = SlackRichText(room: room, oneLine: true)
-                    section.add(item)
-                    sections.append(section.section)
-                    room = section.room - SlackLimits.element
-                    cost += section.cost + SlackLimits.element
-                }
-                if !sections.isEmpty { elements.append(Self.richList(sections, ordered: isOrdered)) }
-            }
-        }
-        endProse()
-        return elements.isEmpty ? nil : (Self.richText(elements), cost)
-    }
-
-    /// One line per field, its name in bold.
-    private func fields(_ fields: [Message.Field], room: Int) -> SlackRichText {
-        var section = SlackRichText(room: room)
-        for (place, field) in fields.enumerated() where section.room > 0 {
-            if place > 0 { section.add("\n") }
-            let name = DisplayText.cut(DisplayText.line(field.name.plainText), to: SlackLimits.fieldName)
-            section.add(name + ": ", .init(bold: true))
-            var value = SlackRichText(room: min(section.room, SlackLimits.fieldValue), oneLine: true)
-            value.add(field.value)
-            section.append(value)
-        }
-        return section
-    }
-
-    /// One line per item; the following line counts those that do not fit.
-    private func list(_ list: Message.List, room: Int) -> JSON? {
-        if list.items.isEmpty, list.more == 0 {
-            var section = SlackRichText(room: SlackLimits.item)
-            section.add(list.empty)
-            return section.runs.isEmpty ? nil : Self.richText([section.section])
-        }
-        var left = room - 4 * SlackLimits.element
-        var sections: [JSON] = []
-        for item in list.items {
-            var section = SlackRichText(room: SlackLimits.item, oneLine: true)
-            section.add(item)
-            left -= section.cost + SlackLimits.element
-            guard left >= 0 else { break }
-            sections.append(section.section)
-        }
-        var elements = sections.isEmpty ? [] : [Self.richList(sections, ordered: false)]
-        let more = list.more + list.items.count - sections.count
-        if more > 0 {
-            var section = SlackRichText(room: SlackLimits.item)
-            section.add(PlainRenderer.more(more), .init(italic: true))
-            elements.append(section.section)
-        }
-        return Self.richText(elements)
-    }
-
-    private func button(_ link: Message.Link?) -> (block: JSON, cost: Int)? {
-        guard let link, let address = LinkAddress(link.address, limit: SlackLimits.address) else { return nil }
-        let words = DisplayText.line(link.label)
-        let label = DisplayText.cut(words.isEmpty ? "Open" : words, to: SlackLimits.buttonLabel)
-        let button: JSON = .object(["type": "button", "text": Self.plain(label), "url": .string(address.text)])
-        let cost = label.unicodeScalars.count + address.text.utf8.count + 2 * SlackLimits.element
-        return (Self.block("actions", ["elements": .array([button])]), cost)
-    }
-
-    private func context(_ message: Message, _ origin: MessageOrigin) -> String {
-        var parts = message.isFallback ? [PlainRenderer.fallbackNote] : []
-        if message.severity != .info { parts.append(message.severity.rawValue) }
-        parts.append("rule \(DisplayText.line(origin.rule))")
-        parts.append("delivery \(origin.delivery)")
-        return parts.joined(separator: " · ")
-    }
-
-    private func fallback(_ message: Message, _ origin: MessageOrigin) -> String {
-        let text = DisplayText.cut(PlainRenderer().text(message), to: SlackLimits.fallback)
-        return text.isEmpty ? origin.rule : text
-    }
-
-    /// Escapes what Slack requires in texts that it parses, and nothing else.
-    static func escape(_ text: String) -> String {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.utf8.count + 32)
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "&"): bytes += Array("&amp;".utf8)
-            case UInt8(ascii: "<"): bytes += Array("&lt;".utf8)
-            case UInt8(ascii: ">"): bytes += Array("&gt;".utf8)
-            default: bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func block(_ type: JSON, _ members: JSON.Object) -> JSON {
-        var block: JSON.Object = ["type": type]
-        for (key, value) in members { block[key] = value }
-        return .object(block)
-    }
-
-    private static func plain(_ text: String) -> JSON {
-        .object(["type": "plain_text", "text": .string(text), "emoji": false])
-    }
-
-    private static func richText(_ elements: [JSON]) -> JSON { block("rich_text", ["elements": .array(elements)]) }
-
-    private static func richList(_ sections: [JSON], ordered: Bool) -> JSON {
-        block("rich_text_list", ["style": ordered ? "ordered" : "bullet", "elements": .array(sections)])
     }
 }

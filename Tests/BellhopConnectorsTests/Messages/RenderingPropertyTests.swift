@@ -40,7 +40,7 @@ import Testing
             #expect(read.surprises.isEmpty && read.mentions.isEmpty, "\(text.prefix(20)): \(read.surprises) \(read.mentions)")
             #expect(read.text.contains("…"))
             #expect(read.marks.contains { $0.style.link == "https://x.example/ticket" })
-            #expect(read.text.contains("deliveryrule".prefix(8)), "the origin is missing")
+            #expect(read.text.contains("ruletell-ops"), "the origin is missing")
         }
     }
 

@@ -149,6 +149,7 @@ struct ChatMarkdownReader {
                 // `***` at the end: the third closes the emphasis.
                 continue
             }
+            if dialect == .discord, scalar == "*", at == rest.startIndex + 1 || Self.isBlank(rest[at - 1]) { return nil }
             if scalar == "*", at > rest.startIndex + 1, !Self.isBlank(rest[at - 1]) {
                 if dialect == .discord { return at }
                 let next = rest.dropFirst(at + 1 - rest.startIndex).first

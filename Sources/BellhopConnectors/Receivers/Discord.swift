@@ -1,0 +1,89 @@
+import BellhopCore
+
+/// A channel of Discord.
+///
+/// A webhook can replace its own messages, but not answer one: only in a forum do the messages of a `thread` stand together, as a
+/// post of their own.
+struct DiscordReceiver: HookReceiver {
+    static let kind = "discord"
+    static let summary = "A channel of Discord, through a webhook."
+    static let settings = [
+        Setting(
+            "url", .secret, required: true,
+            "The address of the webhook (Edit Channel > Integrations > Webhooks); anyone who has it can post."),
+        Setting(
+            "channel", .oneOf(["text", "forum"]), default: "text",
+            "The kind of the channel. In a forum each message begins a post, and those of one `thread` answer in it."),
+    ]
+    static let messages = MessageAbilities(
+        threads: .setting("channel", values: ["forum"], line: "channel: forum"), updates: .yes, mentions: .yes)
+
+    private let isForum: Bool
+
+    init(_ settings: Settings, connection: String) { isForum = settings.text("channel") == "forum" }
+
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        DiscordRenderer().render(message, from: origin)
+    }
+
+    func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
+        let address = call.address
+        switch call.place {
+        case .new, .resolve:
+            guard isForum else { return call.post(rendered, to: address.adding(query: "wait=true")) }
+            var body = rendered
+            let name = DisplayText.cut(DisplayText.line(MessageTitle.text(call.message, MessageOrigin(call.delivery))), to: 100)
+            body["thread_name"] = .string(name.isEmpty ? call.delivery.id.rule : name)
+            return call.post(body, to: address.adding(query: "wait=true"))
+        case .reply(let first):
+            return call.post(rendered, to: address.adding(query: "wait=true" + thread(of: first)))
+        case .update(let first):
+            let message = address.adding(path: "/messages/" + PercentEncoding.encode(first["message"]?.asString ?? "0"))
+            let query = String(thread(of: first).dropFirst())
+            return call.post(rendered, method: "PATCH", to: query.isEmpty ? message : message.adding(query: query))
+        }
+    }
+
+    private func thread(of first: JSON) -> String {
+        guard isForum, let id = first["channel"]?.asString else { return "" }
+        return "&thread_id=" + PercentEncoding.encode(id)
+    }
+
+    func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? {
+        guard let json = response.json, let id = json["id"], let channel = json["channel_id"] else { return nil }
+        return ["message": id, "channel": channel]
+    }
+
+    /// Unknown Message, and Unknown Channel for a post that was deleted.
+    func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
+        [10008, 10003].contains(response.json?["code"]?.asInt) && [400, 404].contains(response.status)
+    }
+
+    /// Seconds, with a fraction.
+    func wait(in response: HTTPResponse) -> Duration? {
+        guard response.status == 429 else { return nil }
+        return response.json?["retry_after"]?.asDouble.flatMap(Self.duration)
+            ?? response.headers["X-RateLimit-Reset-After"].flatMap { Double(ASCII.trimmed($0)) }.flatMap(Self.duration)
+    }
+
+    /// With nothing remaining in the bucket, the next message before its reset would be refused; refusals add up to a ban.
+    func rest(after response: HTTPResponse) -> Duration? {
+        guard StatusSet.success.contains(response.status),
+            response.headers["X-RateLimit-Remaining"].map({ ASCII.trimmed($0) }) == "0"
+        else { return nil }
+        return response.headers["X-RateLimit-Reset-After"].flatMap { Double(ASCII.trimmed($0)) }.flatMap(Self.duration)
+    }
+
+    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+        guard [401, 404].contains(response.status), [10015, 50027].contains(response.json?["code"]?.asInt) else { return nil }
+        return Failure(
+            .goneOrHidden, .giveUp,
+            "\(hook.label) answered \(response.status): the webhook was deleted. Create a new one and put its address into `url`."
+        )
+    }
+
+    private static func duration(_ seconds: Double) -> Duration? {
+        guard seconds.isFinite, seconds >= 0 else { return nil }
+        return .milliseconds(Int64((min(seconds, 86_400) * 1000).rounded(.up)))
+    }
+}

@@ -1,0 +1,249 @@
+import BellhopCore
+
+/// How large a message to Slack may be, in code points unless it says otherwise.
+///
+/// From the Block Kit reference, where it states any. The limit on all blocks together is undocumented: Slack refuses with
+/// `msg_blocks_too_long` from about 13,200 on, counting more than the text, and has refused rich text messages with 11,300
+/// characters of text. So the text stays well below, and each element has an overhead.
+enum SlackLimits {
+    static let blocks = 50
+    static let header = 150
+    /// For a title too long for the header, the text, and the fields together. A section's limit, although none is documented for
+    /// rich text.
+    static let section = 3000
+    static let fieldName = 150
+    static let fieldValue = 2000
+    static let item = 1000
+    static let context = 500
+    static let buttonLabel = 75
+    /// In bytes.
+    static let address = 3000
+    static let mentions = 50
+    /// The `text` beside the blocks; up to 40,000 are allowed, fewer than 4,000 recommended.
+    static let fallback = 3500
+    /// All text in blocks.
+    static let total = 10_000
+    /// The overhead of an element.
+    static let element = 20
+}
+
+/// Renders a message for Slack (Block Kit).
+///
+/// Inserted values cannot become markup, links or mentions. Titles, labels and the last line are `plain_text`, which has no
+/// markup. Texts, fields and lists are `rich_text`, whose elements keep their style separate from their text. The alternative,
+/// `mrkdwn`, has no escape for asterisks, underscores, tildes and backticks; breaking them with invisible characters would end up
+/// in every number and path copied from a message. Slack parses only the `text` for notifications: there `&`, `<` and `>`, which
+/// mentions and links need, are escaped, and markup and names are turned off.
+struct SlackRenderer: Sendable {
+    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        .object([
+            "text": .string(Self.escape(fallback(message, origin))), "mrkdwn": false, "parse": "none", "link_names": false,
+            "unfurl_links": false, "unfurl_media": false, "blocks": .array(blocks(message, origin)),
+        ])
+    }
+
+    private func blocks(_ message: Message, _ origin: MessageOrigin) -> [JSON] {
+        var left = SlackLimits.total
+        var blocks: [JSON] = []
+        func add(_ block: JSON?) {
+            guard let block, blocks.count < SlackLimits.blocks - 3 else { return }
+            left -= Self.cost(block)
+            blocks.append(block)
+        }
+        let title = MessageTitle.text(message, origin)
+        let head = DisplayText.cut(title, to: SlackLimits.header)
+        add(mentions(message.mentions))
+        if !head.isEmpty { add(Self.block("header", ["text": Self.plain(head)])) }
+        let last = DisplayText.cut(MessageTitle.context(message, origin), to: SlackLimits.context)
+        left -= last.unicodeScalars.count + 2 * SlackLimits.element
+        let button = button(message.link ?? (mayBeCut(message) ? origin.taskLink : nil))
+        if let button { left -= Self.cost(button) }
+
+        if head != title {
+            var whole = SlackRichText(room: min(SlackLimits.section, left))
+            whole.add(title, .init(bold: true))
+            add(Self.richText([whole.section]))
+        }
+        let parts = message.parts
+        for (place, part) in parts.enumerated() {
+            // What a part leaves is for those after it; each has at least half of an equal share.
+            let later = (parts.count - place - 1) * (left / (2 * (parts.count - place)))
+            let room = left - later
+            let before = left
+            if !part.title.isEmpty {
+                var heading = SlackRichText(room: SlackLimits.header, oneLine: true)
+                heading.add(part.title.plainText, .init(bold: true))
+                add(Self.richText([heading.section]))
+            }
+            if let text = text(part.text, room: min(SlackLimits.section, room - (before - left))) { add(text.block) }
+            if !part.fields.isEmpty {
+                add(Self.richText([fields(part.fields, room: min(SlackLimits.section, room - (before - left))).section]))
+            }
+            if let list = part.list { add(self.list(list, room: room - (before - left))) }
+        }
+        if let button { blocks.append(button) }
+        blocks.append(Self.block("context", ["elements": .array([Self.plain(last)])]))
+        return blocks
+    }
+
+    /// Whether a limit may apply to one of its parts.
+    private func mayBeCut(_ message: Message) -> Bool {
+        PlainRenderer().text(message).unicodeScalars.count > SlackLimits.section * 2 / 3 || message.sections.count > 8
+    }
+
+    /// Rich text has an element for a mention; ids of another form are left out.
+    private func mentions(_ mentions: [Message.Mention]) -> JSON? {
+        let elements = mentions.prefix(SlackLimits.mentions).compactMap { mention -> JSON? in
+            switch mention {
+            case .user(let id) where Self.isID(id): ["type": "user", "user_id": .string(id)]
+            case .group(let name) where ["here", "channel", "everyone"].contains(name):
+                ["type": "broadcast", "range": .string(name)]
+            case .group(let id) where Self.isID(id): ["type": "usergroup", "usergroup_id": .string(id)]
+            case .user, .group: nil
+            }
+        }
+        guard !elements.isEmpty else { return nil }
+        let space: JSON = ["type": "text", "text": " "]
+        let spaced = Array(elements.flatMap { [$0, space] }.dropLast())
+        return Self.richText([["type": "rich_text_section", "elements": .array(spaced)]])
+    }
+
+    /// Capital letters and digits, beginning with U, W or S.
+    private static func isID(_ id: String) -> Bool {
+        6...16 ~= id.utf8.count && "UWS".contains(id.first ?? " ")
+            && id.utf8.allSatisfy { ASCII.isDigit($0) || (0x41...0x5a).contains($0) }
+    }
+
+    /// The code points that a block takes of the total: its texts and addresses, and the overhead of its elements.
+    private static func cost(_ block: JSON) -> Int {
+        switch block {
+        case .array(let elements): elements.reduce(0) { $0 + cost($1) }
+        case .object(let members):
+            members.reduce(members["type"] == nil ? 0 : SlackLimits.element) { sum, member in
+                let isText = member.key == "text" || member.key == "url"
+                return sum + (isText ? member.value.asString?.unicodeScalars.count ?? cost(member.value) : cost(member.value))
+            }
+        case .null, .bool, .int, .double, .string: 0
+        }
+    }
+
+    private func text(_ parts: [Message.Block], room: Int) -> (block: JSON, cost: Int)? {
+        var elements: [JSON] = []
+        var room = room
+        var cost = 0
+        var prose: SlackRichText?
+        func endProse() {
+            guard let ended = prose else { return }
+            if !ended.runs.isEmpty { elements.append(ended.section) }
+            room = ended.room
+            cost += ended.cost
+            prose = nil
+        }
+        for part in parts where room > 0 {
+            switch part {
+            case .paragraph(let inlines):
+                var section = prose ?? SlackRichText(room: room)
+                if prose != nil { section.add("\n\n") }
+                section.add(inlines)
+                prose = section
+            case .list(let isOrdered, let items):
+                endProse()
+                var sections: [JSON] = []
+                for item in items where room > 0 {
+                    var section = SlackRichText(room: room, oneLine: true)
+                    section.add(item)
+                    sections.append(section.section)
+                    room = section.room - SlackLimits.element
+                    cost += section.cost + SlackLimits.element
+                }
+                if !sections.isEmpty { elements.append(Self.richList(sections, ordered: isOrdered)) }
+            }
+        }
+        endProse()
+        return elements.isEmpty ? nil : (Self.richText(elements), cost)
+    }
+
+    /// One line per field, its name in bold.
+    private func fields(_ fields: [Message.Field], room: Int) -> SlackRichText {
+        var section = SlackRichText(room: room)
+        for (place, field) in fields.enumerated() where section.room > 0 {
+            if place > 0 { section.add("\n") }
+            let name = DisplayText.cut(DisplayText.line(field.name.plainText), to: SlackLimits.fieldName)
+            section.add(name + ": ", .init(bold: true))
+            var value = SlackRichText(room: min(section.room, SlackLimits.fieldValue), oneLine: true)
+            value.add(field.value)
+            section.append(value)
+        }
+        return section
+    }
+
+    /// One line per item; the following line counts those that do not fit.
+    private func list(_ list: Message.List, room: Int) -> JSON? {
+        if list.items.isEmpty, list.more == 0 {
+            var section = SlackRichText(room: SlackLimits.item)
+            section.add(list.empty)
+            return section.runs.isEmpty ? nil : Self.richText([section.section])
+        }
+        var left = room - 4 * SlackLimits.element
+        var sections: [JSON] = []
+        for item in list.items {
+            var section = SlackRichText(room: SlackLimits.item, oneLine: true)
+            section.add(item)
+            left -= section.cost + SlackLimits.element
+            guard left >= 0 else { break }
+            sections.append(section.section)
+        }
+        var elements = sections.isEmpty ? [] : [Self.richList(sections, ordered: false)]
+        let more = list.more + list.items.count - sections.count
+        if more > 0 {
+            var section = SlackRichText(room: SlackLimits.item)
+            section.add(PlainRenderer.more(more), .init(italic: true))
+            elements.append(section.section)
+        }
+        return Self.richText(elements)
+    }
+
+    private func button(_ link: Message.Link?) -> JSON? {
+        guard let link, let address = LinkAddress(link.address, limit: SlackLimits.address) else { return nil }
+        let words = DisplayText.line(link.label)
+        let label = DisplayText.cut(words.isEmpty ? "Open" : words, to: SlackLimits.buttonLabel)
+        let button: JSON = .object(["type": "button", "text": Self.plain(label), "url": .string(address.text)])
+        return Self.block("actions", ["elements": .array([button])])
+    }
+
+    private func fallback(_ message: Message, _ origin: MessageOrigin) -> String {
+        let text = DisplayText.cut(PlainRenderer().text(message), to: SlackLimits.fallback)
+        return text.isEmpty ? origin.rule : text
+    }
+
+    /// Escapes what Slack requires in texts that it parses, and nothing else.
+    static func escape(_ text: String) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.utf8.count + 32)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "&"): bytes += Array("&amp;".utf8)
+            case UInt8(ascii: "<"): bytes += Array("&lt;".utf8)
+            case UInt8(ascii: ">"): bytes += Array("&gt;".utf8)
+            default: bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func block(_ type: JSON, _ members: JSON.Object) -> JSON {
+        var block: JSON.Object = ["type": type]
+        for (key, value) in members { block[key] = value }
+        return .object(block)
+    }
+
+    private static func plain(_ text: String) -> JSON {
+        .object(["type": "plain_text", "text": .string(text), "emoji": false])
+    }
+
+    private static func richText(_ elements: [JSON]) -> JSON { block("rich_text", ["elements": .array(elements)]) }
+
+    private static func richList(_ sections: [JSON], ordered: Bool) -> JSON {
+        block("rich_text_list", ["style": ordered ? "ordered" : "bullet", "elements": .array(sections)])
+    }
+}

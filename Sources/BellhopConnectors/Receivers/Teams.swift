@@ -1,0 +1,56 @@
+import BellhopCore
+
+/// A chat or channel of Microsoft Teams, through a workflow. A workflow does not return a message's id, so nothing can answer or
+/// replace one.
+struct TeamsReceiver: HookReceiver {
+    static let kind = "teams"
+    static let summary = "A chat or channel of Microsoft Teams, through a workflow."
+    static let settings = [
+        Setting(
+            "url", .secret, required: true,
+            "The address of a workflow that begins when a Teams webhook request is received; anyone who has it can post.")
+    ]
+    static let messages = MessageAbilities(mentions: .yes)
+
+    init(_ settings: Settings, connection: String) {}
+
+    /// Microsoft turned off the connectors of Office 365, whose addresses ended so.
+    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+        let address = try HTTPAddress(ASCII.trimmed(settings.text("url") ?? ""))
+        let isOffice = address.host == "outlook.office.com" || address.host == "outlook.office365.com"
+        guard !address.host.hasSuffix(".webhook.office.com"), !(isOffice && address.path.hasPrefix("/webhook")) else {
+            throw HTTPAddress.Problem(
+                message: """
+                    This is the address of an Office 365 connector, which Microsoft has retired. In Teams, open the channel's \
+                    Workflows, choose "Send webhook alerts to a channel", and put the address of that workflow into `url`.
+                    """)
+        }
+        return address
+    }
+
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON { TeamsRenderer().render(message, from: origin) }
+
+    /// A success can hold the error of what stands behind the address.
+    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+        let said = "\(hook.label) answered \(response.status)"
+        let text = ReceiverAnswer.text(response, hiding: [])
+        if StatusSet.success.contains(response.status) {
+            if ReceiverAnswer.isPage(response) {
+                return Failure(.unexpectedPage, .retry(after: nil), "\(said) with a web page: an intermediary answered.")
+            }
+            guard let range = text.firstRange(of: "HTTP error ") else { return nil }
+            let status = Int(text[range.upperBound...].prefix { $0.isNumber }) ?? 0
+            switch status {
+            case 429: return Failure(.throttled, .rest(nil), "\(said), but with the error 429: too many requests for now.")
+            case 500...: return Failure(.serverError, .retry(after: nil), "\(said), but with an error\(hook.words(of: response))")
+            default: return Failure(.refused, .giveUp, "\(said), but with an error\(hook.words(of: response))")
+            }
+        }
+        let code = response.json?["error"]?["code"]?.asString ?? ""
+        guard code == "WorkflowTriggerIsNotEnabled" || code == "WorkflowNotFound" else { return nil }
+        return Failure(
+            .goneOrHidden, .giveUp,
+            "\(said): the workflow is turned off or deleted. Its owner can turn it on, or create one and put its address into `url`."
+        )
+    }
+}

@@ -1,0 +1,126 @@
+import BellhopCore
+
+/// A chat of Telegram, through a bot.
+struct TelegramReceiver: HookReceiver {
+    static let kind = "telegram"
+    static let summary = "A chat of Telegram, through a bot."
+    static let settings = [
+        Setting("token", .secret, required: true, "The bot's token, from @BotFather."),
+        Setting("chat", .text, required: true, "The chat's number (-1001234567890), or a public channel's name (@channel)."),
+        Setting("topic", .integer(1...Int.max), "The number of a topic in a group with topics."),
+        Setting("url", .address, default: "https://api.telegram.org", "The address of another Bot API server."),
+    ]
+    static let messages = MessageAbilities(threads: .yes, updates: .yes, mentions: .yes)
+    static let noLogin = "it needs only its token and its chat"
+
+    let secrets: [String]
+    private let token: String
+    private let chat: JSON
+    private let topic: Int?
+
+    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+        token = String(ASCII.trimmed(settings.text("token") ?? ""))
+        let halves = token.split(separator: ":", omittingEmptySubsequences: false)
+        guard halves.count == 2, !halves[0].isEmpty, halves[0].utf8.allSatisfy(ASCII.isDigit), halves[1].utf8.count >= 20,
+            halves[1].utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "_-".utf8.contains($0) })
+        else {
+            throw ConnectorError(
+                connection: connection, setting: "token", "A bot's token is a number, a colon and letters, as @BotFather gave it."
+            )
+        }
+        secrets = [token, String(halves[1])]
+        let text = ASCII.trimmed(settings.text("chat") ?? "")
+        let name = text.dropFirst()
+        if let number = Int64(text), number != 0 {
+            chat = .int(number)
+        } else if text.first == "@", 4...32 ~= name.utf8.count,
+            name.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") })
+        {
+            chat = .string(String(text))
+        } else {
+            throw ConnectorError(
+                connection: connection, setting: "chat",
+                "A chat is a number such as -1001234567890, or a public channel's name such as @channel.")
+        }
+        topic = settings.integer("topic")
+    }
+
+    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+        try HTTPAddress(ASCII.trimmed(settings.text("url") ?? "https://api.telegram.org"))
+    }
+
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        TelegramRenderer().render(message, from: origin)
+    }
+
+    func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
+        var body = rendered
+        body["chat_id"] = chat
+        var method = "sendMessage"
+        switch call.place {
+        case .new, .resolve: break
+        case .reply(let first): body["reply_parameters"] = ["message_id": first["message"] ?? 0]
+        case .update(let first):
+            method = "editMessageText"
+            body["message_id"] = first["message"] ?? 0
+        }
+        if method == "sendMessage", let topic { body["message_thread_id"] = .int(Int64(topic)) }
+        return call.post(body, to: call.address.adding(path: "/bot\(token)/\(method)"))
+    }
+
+    func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? {
+        response.json?["result"]?["message_id"].map { ["message": $0] }
+    }
+
+    func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
+        let words = Self.words(response)
+        return [
+            "message to be replied not found", "replied message not found", "message to edit not found",
+            "message can't be edited",
+        ]
+        .contains { words.contains($0) } || words.contains("message_id_invalid")
+    }
+
+    func wait(in response: HTTPResponse) -> Duration? {
+        response.json?["parameters"]?["retry_after"]?.asInt.map { .seconds(min(max($0, 0), 86_400)) }
+    }
+
+    /// Every answer says `ok`; a refusal says in words what is wrong.
+    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+        guard let json = response.json, let isOK = json["ok"]?.asBool else {
+            guard StatusSet.success.contains(response.status) else { return nil }
+            return Failure(
+                ReceiverAnswer.isPage(response) ? .unexpectedPage : .badAnswer, .retry(after: nil),
+                "\(hook.label) answered \(response.status) but not as Telegram does: an intermediary may have answered.")
+        }
+        let words = Self.words(response)
+        let said = "\(hook.label) answered \(response.status)"
+        if isOK { return nil }
+        if let chat = json["parameters"]?["migrate_to_chat_id"]?.asInt {
+            return Failure(.goneOrHidden, .giveUp, "\(said): the group became a supergroup. Set `chat: \(chat)`.")
+        }
+        switch json["error_code"]?.asInt ?? Int64(response.status) {
+        case 401, 404:
+            return Failure(
+                .unauthenticated, .giveUp, "\(said): the bot's token is not valid (any more). Get one from @BotFather.")
+        case 403:
+            return Failure(.forbidden, .giveUp, "\(said): the bot may not write to this chat\(hook.words(of: response))")
+        case 400 where words.contains("chat not found"):
+            return Failure(
+                .goneOrHidden, .giveUp, "\(said): there is no such chat, or the bot is not in it. Add the bot to the chat first.")
+        case 429: return Failure(.throttled, .rest(wait(in: response)), "\(said): too many requests for now.")
+        case 200..<300:
+            return Failure(.badAnswer, .giveUp, "\(said), but not that it took the message\(hook.words(of: response))")
+        default: return nil
+        }
+    }
+
+    /// An edit that changes nothing was done by an earlier attempt whose answer was lost, or needs no doing.
+    func isDone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
+        Self.words(response).contains("message is not modified")
+    }
+
+    private static func words(_ response: HTTPResponse) -> String {
+        ASCII.lowercased(response.json?["description"]?.asString ?? "")
+    }
+}
