@@ -95,7 +95,7 @@ public struct ConnectionKind: Sendable {
         make: @escaping @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorError) -> any Connection,
         render: (@Sendable (Message, MessageOrigin) -> JSON)? = nil
     ) {
-        self.manifest = manifest
+        self.manifest = manifest.withDeliverySettings
         self.login = login
         self.make = make
         self.logins = logins

@@ -38,6 +38,19 @@ public struct Engine: Service {
     /// Polls a source at once, because something it was waiting for has changed.
     public func pollNow(_ source: String) { pollBells[source]?.ring() }
 
+    /// Gives a receiver no deliveries until it is resumed. The pause is stored already.
+    public func pause(_ stop: ReceiverStop) {
+        surroundings.receivers.pause(stop)
+        surroundings.signals.emit(.receiverPaused(stop))
+    }
+
+    /// Ends the pause of a receiver, as it is stored already.
+    public func resume(_ receiver: String) {
+        surroundings.receivers.resume(receiver)
+        surroundings.signals.emit(.receiverResumed(receiver: receiver))
+        surroundings.bells.dispatcher.ring()
+    }
+
     /// How many attempts are in flight.
     public var inFlight: Int { dispatcher.inFlight }
 
@@ -93,8 +106,8 @@ public struct Engine: Service {
     private func prepare(_ source: any Source) async {
         let known = source.schema
         // A resting connection gets no request for fields either. A failure of the store is reported by the loops.
-        try? await surroundings.rests.restore(from: surroundings.store)
-        while let until = surroundings.rests.until(source.receiver, at: surroundings.clock.now) {
+        try? await surroundings.receivers.restore(from: surroundings.store, at: surroundings.clock.now)
+        while let until = surroundings.receivers.rest(of: source.receiver, at: surroundings.clock.now)?.until {
             do { try await surroundings.clock.sleep(for: until - surroundings.clock.now) } catch { return }
         }
         surroundings.underway.begin(.preparing, source.name, at: surroundings.clock.now)

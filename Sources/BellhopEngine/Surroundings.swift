@@ -15,8 +15,8 @@ public struct Surroundings: Sendable {
     let unstored = UnstoredEvents()
     /// The sources' current activity.
     let underway = Underway()
-    /// Which connections asked for a rest.
-    let rests = Rests()
+    /// Which receivers can be called now.
+    let receivers = Receivers()
 
     public init(
         store: any Store, node: NodeID = .only, clock: any AgentClock, bells: Bells = Bells(), signals: Signals,

@@ -34,7 +34,7 @@ extension SQLiteStore: Store {
     }
 
     func setHealth(
-        _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverRest?
+        _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverStop?
     ) async throws(StoreError) {
         try await write { try $0.setHealth(health, of: scope, events: events, rest: rest) }
     }
@@ -101,8 +101,16 @@ extension SQLiteStore: Store {
         try await write { try $0.claim(limit: limit, room: room, others: others, by: node, until: until, at: now) }
     }
 
-    func rests() async throws(StoreError) -> [ReceiverRest] {
-        try await read { try $0.rests() }
+    func stops() async throws(StoreError) -> [ReceiverStop] {
+        try await read { try $0.stops() }
+    }
+
+    func pause(_ pause: ReceiverPause) async throws(StoreError) -> Bool {
+        try await write { try $0.pause(pause) }
+    }
+
+    func resume(receiver: String, at now: Timestamp) async throws(StoreError) -> Bool {
+        try await write { try $0.resume(receiver, at: now) }
     }
 
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool] {

@@ -17,7 +17,7 @@ struct Bellhop: AsyncParsableCommand {
         version: BellhopVersion.text,
         subcommands: [
             Initialise.self, LogIn.self, LogOut.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Events.self,
-            Deliveries.self,
+            Deliveries.self, Pause.self, Resume.self,
             Eval.self, Query.self, Doctor.self, SecretCommand.self, SchemaCommand.self, Simulate.self,
         ])
 

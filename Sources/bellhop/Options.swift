@@ -100,7 +100,7 @@ extension Inquiry {
     /// Whether it writes to the store.
     var changes: Bool {
         switch self {
-        case .apply, .keepRefusal: true
+        case .apply, .pause, .resume, .keepRefusal: true
         case .status, .events, .deliveries, .tasks, .keychainChanged: false
         }
     }

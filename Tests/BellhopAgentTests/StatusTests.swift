@@ -52,7 +52,7 @@ import Testing
         #expect(failing["state"] == "failing" && failing["since"] == .string(clock.now.rfc3339))
     }
 
-    @Test func `resting receivers are shown with their reason and waiting deliveries until the rest ends`() async throws {
+    @Test func `stopped receivers are shown with their reason and waiting deliveries until the rest ends`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         let occasion = Occasion.event(Event.ID("1"))
         let deliveries = ["0", "1", "2"].map { step in
@@ -65,22 +65,24 @@ import Testing
         let claimed = try await store.claim(
             limit: 1, room: ["chat": Room(attempts: 1)], others: 0, by: .only, until: clock.now + .seconds(60), at: clock.now)
         let claim = try #require(claimed.claims.first)
-        let rest = ReceiverRest(
-            receiver: "chat", since: clock.now, until: clock.now + .seconds(90), interval: .seconds(1), why: "chat answers 429.")
+        let rest = ReceiverStop(
+            receiver: "chat", cause: .rest, since: clock.now, until: clock.now + .seconds(90), interval: .seconds(1),
+            why: "chat answers 429.")
         let failure = Failure(.throttled, .rest(.seconds(90)), "chat answers 429.")
         _ = try await store.finish([
-            Finish(id: claim.delivery.id, lease: claim.lease, at: clock.now, next: .postponed(failure), rest: rest)
+            Finish(id: claim.delivery.id, lease: claim.lease, at: clock.now, next: .postponed(failure), stops: [rest])
         ])
         let inquirer = Inquirer(store: store, clock: clock)
         #expect(
-            try await inquirer.status()["resting"] == [
+            try await inquirer.status()["stopped"] == [
                 [
-                    "receiver": "chat", "since": .string(rest.since.rfc3339), "until": .string(rest.until.rfc3339), "waiting": 2,
+                    "receiver": "chat", "cause": "rest", "since": .string(rest.since.rfc3339),
+                    "until": .string((rest.since + .seconds(90)).rfc3339), "waiting": 2,
                     "why": "chat answers 429.",
                 ]
             ])
         await clock.advance(by: .seconds(90))
-        #expect(try await inquirer.status()["resting"] == [])
+        #expect(try await inquirer.status()["stopped"] == [])
     }
 
     private static func rule(_ status: JSON) -> JSON? { status["rules"]?.asArray?.first }

@@ -131,12 +131,13 @@ import Testing
         #expect(!lines.contains { $0.hasPrefix("source-0") || $0.hasPrefix("rule-") })
     }
 
-    @Test func `resting receivers are shown in every form of the status, with details if there is room`() {
+    @Test func `stopped receivers are shown in every form of the status, with details if there is room`() {
         var status = Self.status(sources: 30, failing: 1, rules: 30).asObject ?? [:]
-        status["resting"] = .array(
+        status["stopped"] = .array(
             (1...4).map { number in
                 .object([
-                    "receiver": .string("chat-\(number)"), "until": "2026-01-05T08:30:05Z", "waiting": .int(Int64(number)),
+                    "receiver": .string("chat-\(number)"), "cause": "rest", "until": "2026-01-05T08:30:05Z",
+                    "waiting": .int(Int64(number)),
                     "why": "chat answers 429 Too Many Requests: slow down, and come back when a minute is over.",
                 ])
             })
@@ -144,7 +145,7 @@ import Testing
         let short = page.short(lines: 23)
         #expect(short.count <= 23 && short.allSatisfy { $0.shownWidth <= 80 }, "\(short.joined(separator: "\n"))")
         #expect(short.contains { $0.hasPrefix("chat-1 rests until 2026-01-05 08:30:05, and 1 delivery waits for it:") })
-        #expect(short.contains("and 3 more rest: `bellhop status --all`"))
+        #expect(short.contains("and 3 more wait: `bellhop status --all`"))
         for lines in [page.whole, page.failing] {
             #expect(lines.contains { $0.hasPrefix("chat-4 rests until 2026-01-05 08:30:05, and 4 deliveries wait for it:") })
             #expect(lines.contains { $0.hasSuffix("a minute is over.") })

@@ -54,7 +54,7 @@ import Testing
 
     @Test func `a dead delivery can be retried in the running agent`() async throws {
         try await Stage.set(rules: StoppingTests.rules) { stage in
-            stage.simulation.receivers.setAnswer(of: "hook", status: 404, body: "gone")
+            stage.simulation.receivers.setAnswer(of: "hook", status: 400, body: "gone")
             try await withAgent(stage) { agent in
                 stage.instance.addTask(title: "One", assignedTo: Stage.user)
                 try await eventually("the delivery is dead") { try await stage.deliveries("dead").count == 1 }

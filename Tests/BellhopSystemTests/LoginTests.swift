@@ -24,7 +24,7 @@ import Testing
         version: 1
         connections:
           snow: {kind: servicenow, instance: "\(address)", auth: {keychain: true}}
-          ops: {kind: slack, url: "${{ env.CHAT_URL }}"}
+          ops: {kind: slack, url: "${{ env.CHAT_URL }}", rate: 1000/s}
         sources:
           my-work: {kind: tracker, connection: snow, initial: emit}
 

@@ -42,14 +42,18 @@ import Testing
         return login
     }
 
-    @Test func `a retried delivery uses the address that was stored meanwhile, without a restart`() async throws {
+    @Test func `a resumed receiver gets its deliveries at the address that was stored meanwhile, without a restart`() async throws
+    {
         try await withAgent(hook: "old") { stage, _ in
             stage.simulation.receivers.setAnswer(of: "old", status: 404, body: "gone")
             stage.instance.addTask(title: "One", assignedTo: Stage.user)
-            try await eventually("the delivery is dead") { try await stage.deliveries("dead").count == 1 }
+            try await eventually("the receiver is paused") {
+                try await stage.bellhop("status").output.contains("hook is paused since")
+            }
             let set = try await stage.bellhop("secret", "set", "hook_url", input: "\(stage.address)/webhook/new\n")
             #expect(set.errors.contains("The running agent uses it from now on (connection `hook`)."), "\(set.errors)")
-            try await stage.bellhop("deliveries", "retry", "--all")
+            let resumed = try await stage.bellhop("resume", "hook")
+            #expect(resumed.output == "hook is resumed.\n", "\(resumed.errors)")
             try await eventually("it arrives at the new address") {
                 stage.simulation.receivers.received(by: "new").contains { $0.isTaken }
             }

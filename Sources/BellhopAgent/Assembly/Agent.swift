@@ -72,7 +72,8 @@ public struct Agent: Sendable {
                     return facts
                 },
                 sources: { assembly.connectors.sources.map { ($0.name, $0.scope) } }, underway: { assembly.engine.underway },
-                wake: { assembly.surroundings.bells.dispatcher.ring() }, events: assembly.surroundings.bells.router,
+                wake: { assembly.surroundings.bells.dispatcher.ring() }, pause: { assembly.engine.pause($0) },
+                resume: { assembly.engine.resume($0) }, events: assembly.surroundings.bells.router,
                 takeOver: { change, project in
                     .array(await TakingOver(assembly, environment: environment).take(change, project: project).map(\.json))
                 }))

@@ -149,7 +149,8 @@ struct ConfigurationReading {
     private mutating func connections(_ node: Node?) -> [Configuration.ConnectionEntry] {
         let manifests = Catalogue.connections
         let every = ConfigurationManifest.connection + manifests.flatMap(\.settings)
-        return entries(node, key: "connections", settings: every).compactMap { name, node in
+        let found = entries(node, key: "connections", settings: every).compactMap {
+            name, node -> (entry: Configuration.ConnectionEntry, node: Node)? in
             guard
                 let manifest = manifest(
                     of: node, subject: "connection `\(name)`", kinds: manifests.map(\.kind),
@@ -158,7 +159,34 @@ struct ConfigurationReading {
             let declared = ConfigurationManifest.connection + manifests[manifest].settings
             var settings = reader.settings(node, as: declared, of: "connection `\(name)`")
             settings.secrets = secrets
-            return Configuration.ConnectionEntry(name: name, kind: manifests[manifest].kind, settings: settings)
+            return (Configuration.ConnectionEntry(name: name, kind: manifests[manifest].kind, settings: settings), node)
+        }
+        // A connection that exists but has mistakes is reported for those instead.
+        let names = node?.mapping?.names ?? []
+        for (entry, node) in found { checkOnPaused(entry, node, among: found.map(\.entry), named: names) }
+        return found.map(\.entry)
+    }
+
+    /// Checks that the connection which is told of a pause exists, takes messages, and is another one.
+    private mutating func checkOnPaused(
+        _ entry: Configuration.ConnectionEntry, _ node: Node, among all: [Configuration.ConnectionEntry], named names: [String]
+    ) {
+        guard let other = entry.settings.text("on_paused"), let place = node["on_paused"] else { return }
+        let takers = all.filter { other in
+            Catalogue.connections.contains { $0.kind == other.kind && $0.messages != nil } && other.name != entry.name
+        }
+        let help = takers.isEmpty ? nil : "there is \(takers.map(\.name).listed)"
+        if other == entry.name {
+            reader.report(
+                code: "wrong-connection", "connection `\(other)` cannot tell of its own pause", at: place, help: help)
+        } else if let found = all.first(where: { $0.name == other }) {
+            if takers.contains(where: { $0.name == other }) { return }
+            reader.report(
+                code: "wrong-connection", "a connection of kind `\(found.kind)` takes no messages", at: place, help: help)
+        } else if !names.contains(other) {
+            reader.report(
+                code: "unknown-connection", "there is no connection \(Self.shown(other, of: place))", at: place,
+                help: Suggestion.didYouMean(other, among: takers.map(\.name)) ?? help)
         }
     }
 

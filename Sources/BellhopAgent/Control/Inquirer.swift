@@ -19,6 +19,9 @@ public struct Inquirer: Sendable {
         public var underway: @Sendable () -> [String: SourceActivity]
         /// Called when deliveries became available.
         public var wake: @Sendable () -> Void
+        /// Called when a person paused or resumed a receiver, after that is stored.
+        public var pause: @Sendable (ReceiverStop) -> Void
+        public var resume: @Sendable (_ receiver: String) -> Void
         /// Rings when there may be new events.
         public var events: Bell
         /// Takes over a change in a project's keychain, and reports the outcome for each connection concerned.
@@ -28,12 +31,16 @@ public struct Inquirer: Sendable {
             facts: @escaping @Sendable () -> JSON.Object,
             sources: @escaping @Sendable () -> [(name: String, scope: Scope)] = { [] },
             underway: @escaping @Sendable () -> [String: SourceActivity] = { [:] }, wake: @escaping @Sendable () -> Void,
+            pause: @escaping @Sendable (ReceiverStop) -> Void = { _ in },
+            resume: @escaping @Sendable (_ receiver: String) -> Void = { _ in },
             events: Bell = Bell(), takeOver: @escaping @Sendable (KeychainChange, _ project: String?) async -> JSON
         ) {
             self.facts = facts
             self.sources = sources
             self.underway = underway
             self.wake = wake
+            self.pause = pause
+            self.resume = resume
             self.events = events
             self.takeOver = takeOver
         }
@@ -82,9 +89,28 @@ public struct Inquirer: Sendable {
             known.sources.sorted { $0.source < $1.source }.map { source in
                 source.json(underway: underway[source.source], polled: polled?[source.source]?.asString, at: now)
             })
-        status["resting"] = .array(known.rests.filter { $0.rest.until > now }.map(\.json))
+        status["stopped"] = .array(known.stopped(at: now).map(\.json))
         status["agent"] = facts.map(JSON.object) ?? .null
         return status
+    }
+
+    /// Pauses a receiver; does nothing if a person paused it before.
+    func pause(_ receiver: String, why: String) async throws(StoreError) -> JSON {
+        let stop = ReceiverStop(receiver: receiver, cause: .person, since: clock.now, until: nil, why: why)
+        let isNew = try await store.pause(ReceiverPause(stop))
+        if isNew { agent?.pause(stop) }
+        return ["changed": .bool(isNew)]
+    }
+
+    /// The stops that last, by receiver: of each the longest.
+    func stops() async throws(StoreError) -> [String: ReceiverStop] {
+        ReceiverStop.lasting(try await store.stops(), at: clock.now)
+    }
+
+    func resume(_ receiver: String) async throws(StoreError) -> JSON {
+        let wasPaused = try await store.resume(receiver: receiver, at: clock.now)
+        if wasPaused { agent?.resume(receiver) }
+        return ["changed": .bool(wasPaused)]
     }
 
     /// Nothing is changed unless every id matches exactly one delivery.

@@ -9,6 +9,8 @@ extension Inquiry {
         case .tasks(let task): ["inquiry": "tasks", "task": task.map(JSON.string) ?? .null]
         case .apply(let command, let ids):
             ["inquiry": "apply", "command": .string(command.rawValue), "deliveries": .array(ids.map(JSON.string))]
+        case .pause(let receiver, let why): ["inquiry": "pause", "receiver": .string(receiver), "why": .string(why)]
+        case .resume(let receiver): ["inquiry": "resume", "receiver": .string(receiver)]
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
         case .keychainChanged(let change, let project):
             ["inquiry": "keychain_changed", change.kind: .string(change.name), "project": project.map(JSON.string) ?? .null]
@@ -39,6 +41,12 @@ extension Inquiry {
         case "apply":
             guard let command = json["command"]?.asString.flatMap(DeliveryCommand.init(rawValue:)) else { return nil }
             self = .apply(command, deliveries: texts("deliveries"))
+        case "pause":
+            guard let receiver = json["receiver"]?.asString else { return nil }
+            self = .pause(receiver: receiver, why: json["why"]?.asString ?? "")
+        case "resume":
+            guard let receiver = json["receiver"]?.asString else { return nil }
+            self = .resume(receiver: receiver)
         case "refusal":
             guard let key = json["key"]?.asString, RefusedLogins.isKey(key) else { return nil }
             self = .keepRefusal(key, json["value"].flatMap { $0.isNull ? nil : $0 })

@@ -10,6 +10,9 @@ public enum Inquiry: Sendable, Hashable {
     case tasks(String?)
     /// A person's decision on deliveries, by id or the start of one; empty for all that are dead or held.
     case apply(DeliveryCommand, deliveries: [String])
+    /// A person pauses a connection: it gets no deliveries until a person resumes it.
+    case pause(receiver: String, why: String)
+    case resume(receiver: String)
     /// Stores that a command's login was refused; a nil value deletes that. See ``CommandNotes``.
     case keepRefusal(String, JSON?)
     /// A command's change to the keychain of a project, which is named by its id: a running agent applies it.

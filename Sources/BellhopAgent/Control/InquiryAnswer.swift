@@ -17,6 +17,8 @@ public struct InquiryAnswer: Sendable {
     /// When to stop waiting for the first event.
     private var deadline: Timestamp?
     private var sources: [StoreStatus.SourceStatus]?
+    /// The stops that last, by receiver.
+    private var stops: [String: ReceiverStop]?
 
     /// How many rows are read from the store at once.
     private static let page = 500
@@ -34,6 +36,8 @@ public struct InquiryAnswer: Sendable {
             switch inquiry {
             case .status: return .end(try await inquirer.status())
             case .apply(let command, let ids): return .end(try await inquirer.apply(command, to: ids))
+            case .pause(let receiver, let why): return .end(try await inquirer.pause(receiver, why: why))
+            case .resume(let receiver): return .end(try await inquirer.resume(receiver))
             case .keychainChanged(let change, let project):
                 return .end(await inquirer.agent?.takeOver(change, project) ?? .null)
             case .keepRefusal(let key, let value): return .end(try await inquirer.keepRefusal(key, value))
@@ -87,8 +91,14 @@ public struct InquiryAnswer: Sendable {
         query.after = last.place
         query.limit = asked.limit - records.count
         inquiry = .deliveries(query)
-        guard asked.id != nil else { return .rows(records.map(\.json)) }
-        return .rows(records.map { $0.json(sentTo: inquirer.kind($0.delivery.id.receiver)) })
+        if stops == nil { stops = try await inquirer.stops() }
+        return .rows(
+            records.map { record in
+                let receiver = record.delivery.id.receiver
+                var json = asked.id == nil ? record.json : record.json(sentTo: inquirer.kind(receiver))
+                if record.state == .available, let stop = stops?[receiver] { json["stopped"] = stop.json }
+                return json
+            })
     }
 
     /// The tasks of one source after the other, in the form used in events, each with its scope.

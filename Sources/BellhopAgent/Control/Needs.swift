@@ -15,6 +15,10 @@ public enum Needs {
         for source in status.sources where source.health.announced {
             sentences.append("The source \(source.source) is failing: " + ended(source.health.lastError))
         }
+        for stop in status.stopped(at: now).map(\.stop) where stop.cause == .refusal {
+            sentences.append(
+                "The receiver \(stop.receiver) is paused: \(stop.sentence) Repair it, then `bellhop resume \(stop.receiver)`.")
+        }
         for rule in status.rules where rule.lastError != nil {
             sentences.append("The rule \(rule.rule) failed when it last ran: " + ended(rule.lastError))
         }

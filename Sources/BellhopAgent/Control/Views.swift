@@ -125,12 +125,34 @@ extension StoreStatus.RuleStatus {
     }
 }
 
-extension StoreStatus.RestStatus {
+extension StoreStatus {
+    /// The stops that last, of each receiver the longest.
+    func stopped(at now: Timestamp) -> [StopStatus] {
+        let lasting = ReceiverStop.lasting(stops.map(\.stop), at: now)
+        return stops.filter { lasting[$0.stop.receiver] == $0.stop }.sorted { $0.stop.receiver < $1.stop.receiver }
+    }
+}
+
+extension StoreStatus.StopStatus {
     var json: JSON {
-        [
-            "receiver": .string(rest.receiver), "since": .string(rest.since.rfc3339), "until": .string(rest.until.rfc3339),
-            "waiting": .int(Int64(waiting)), "why": .string(rest.why),
-        ]
+        var json = stop.json
+        json["receiver"] = .string(stop.receiver)
+        json["waiting"] = .int(Int64(waiting))
+        return json
+    }
+}
+
+extension ReceiverStop {
+    /// The stops that last, by receiver: of each the longest.
+    static func lasting(_ stops: [ReceiverStop], at now: Timestamp) -> [String: ReceiverStop] {
+        Dictionary(stops.filter { $0.lasts(at: now) }.map { ($0.receiver, $0) }) { one, other in
+            one.until ?? .distantFuture < other.until ?? .distantFuture ? other : one
+        }
+    }
+
+    /// The stop without its receiver.
+    var json: JSON {
+        ["cause": .string(cause.rawValue), "since": .string(since.rfc3339), "until": until.json, "why": .string(why)]
     }
 }
 

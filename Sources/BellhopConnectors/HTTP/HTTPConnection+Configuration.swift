@@ -34,6 +34,7 @@ extension HTTPConnection {
         public var maxBody: Int
         /// Whether addresses of this machine and its networks are refused: for hosts computed from values.
         public var refusesPrivate = false
+        var delivery = DeliverySettings()
 
         public init(
             name: String, ca: String? = nil, timeout: Duration = .seconds(30), proxy: HTTPAddress? = nil, rate: Rate? = nil,
@@ -57,6 +58,7 @@ extension HTTPConnection {
             self.init(name: name)
             ca = settings.text("ca")
             timeout = settings.duration("timeout") ?? timeout
+            delivery = DeliverySettings(settings)
             plainHTTP = settings.boolean("plain_http") ?? false
             maxBody = settings.integer("max_body") ?? maxBody
             if let text = settings.text("proxy") {

@@ -76,10 +76,10 @@ public final class HTTPConnection: HTTPExchange {
     deinit { client.shutdown { _ in } }  // required by the library; has no effect after `shutdown()`
 
     /// How many deliveries it accepts, given what its kind declares.
-    func limits(_ declared: DeliveryLimits, concurrency: Int? = nil) -> ReceiverLimits {
-        ReceiverLimits(
-            lanes: concurrency ?? declared.concurrency, upcoming: declared.upcoming,
-            rate: limiter?.attempts(of: declared.requests), patience: configuration.rate?.wait(for: declared.requests) ?? .zero)
+    ///
+    /// - Parameter lanes: the most attempts that the connection can make at once.
+    func limits(_ declared: DeliveryLimits, lanes: Int? = nil) -> ReceiverLimits {
+        configuration.delivery.limits(declared, lanes: lanes, rate: limiter)
     }
 
     /// Closes all sockets. Requests in progress fail.

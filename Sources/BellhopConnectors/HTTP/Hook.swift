@@ -17,7 +17,7 @@ struct Hook: Sendable {
         self.exchange = exchange
         self.name = name
         label = name.map { "\($0) (\(address.place))" } ?? address.place
-        answer = ReceiverAnswer(receiver: label, secrets: Self.secrets(of: address) + secrets)
+        answer = ReceiverAnswer(receiver: label, secrets: Self.secrets(of: address) + secrets, isConnection: name != nil)
     }
 
     /// Sends, and returns the answer if its status is expected.

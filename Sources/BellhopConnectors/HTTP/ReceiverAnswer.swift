@@ -9,6 +9,12 @@ struct ReceiverAnswer: Sendable {
     var receiver: String
     /// Secrets that the other side might echo.
     var secrets: [String] = []
+    /// Whether its address and credentials are a connection's: if it does not accept them, no delivery will succeed until a person
+    /// repairs the connection.
+    var isConnection = false
+
+    /// How services call a token that they do not accept any more, with 403.
+    private static let revoked = ["invalid_token", "token_revoked", "token_expired", "account_inactive", "revoked"]
 
     /// Nil if the status is expected.
     /// - Parameter wait: how long the service asks to wait, if it says so in a form of its own.
@@ -28,8 +34,10 @@ struct ReceiverAnswer: Sendable {
         case 408, 425: return Failure(.dropped, .retry(after: after), "\(answered)\(words)")
         case 500...: return Failure(.serverError, .retry(after: after), "\(answered)\(words)")
         case 404, 410:
-            return Failure(.goneOrHidden, .giveUp, "\(answered): there is nothing at this address (any more)\(words)")
-        case 401: return Failure(.unauthenticated, .giveUp, "\(answered): it does not accept the credentials\(words)")
+            return Failure(.goneOrHidden, lost, "\(answered): there is nothing at this address (any more)\(words)")
+        case 401: return Failure(.unauthenticated, lost, "\(answered): it does not accept the credentials\(words)")
+        case 403 where Self.revoked.contains(where: { words.contains($0) }):
+            return Failure(.unauthenticated, lost, "\(answered): it does not accept the token any more\(words)")
         case 403: return Failure(.forbidden, .giveUp, "\(answered)\(words)")
         case 300..<400:
             let target = response.headers["Location"].flatMap { try? HTTPAddress($0) }
@@ -40,6 +48,9 @@ struct ReceiverAnswer: Sendable {
         default: return Failure(.badAnswer, .giveUp, "\(answered), not an expected status\(words)")
         }
     }
+
+    /// What helps when the address or the credentials are not accepted.
+    private var lost: Failure.Remedy { isConnection ? .pauseReceiver : .giveUp }
 
     /// The answer's own text, as the end of a sentence; nothing for a page.
     func words(of response: HTTPResponse) -> String {

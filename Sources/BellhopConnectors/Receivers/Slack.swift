@@ -18,6 +18,9 @@ struct SlackReceiver: HookReceiver {
         updates: .setting("token", values: nil, line: "token: xoxb-…"),
         mentions: .yes)
 
+    /// Slack takes one message a second for a channel, and short bursts.
+    static let limits = DeliveryLimits(rate: Rate(count: 5, per: .seconds(5)))
+
     /// What a bot posts with; nil for a webhook.
     private struct Bot {
         var token: String

@@ -116,7 +116,7 @@ public struct ServiceNowConnection: Connection {
 
     /// One write per session.
     public var limits: ReceiverLimits {
-        http.limits(Self.manifest.limits, concurrency: writers.all.count)
+        http.limits(Self.manifest.limits, lanes: writers.all.count)
     }
 
     public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {

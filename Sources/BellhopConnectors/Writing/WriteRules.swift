@@ -101,7 +101,7 @@ struct WriteRules: Sendable {
         switch failure.remedy {
         case .unknownOutcome: true
         case .giveUp: failure.reason != .notWritten && failure.reason != .badArguments
-        case .retry, .rest, .hold, .pauseConnection: false
+        case .retry, .rest, .hold, .pauseConnection, .pauseReceiver: false
         }
     }
 
@@ -158,7 +158,7 @@ extension Attempt {
             switch error.remedy {
             case .retry: isEnd = number >= delivery.retry.attempts
             case .giveUp: isEnd = error.reason == .badArguments
-            case .rest, .pauseConnection, .hold, .unknownOutcome: isEnd = false
+            case .rest, .pauseConnection, .pauseReceiver, .hold, .unknownOutcome: isEnd = false
             }
             guard isEnd, lastUncertain != nil else { throw error }
             throw Failure(

@@ -58,13 +58,16 @@ public struct MessageAbilities: Sendable, Hashable {
 public struct DeliveryLimits: Sendable, Hashable {
     /// Concurrent attempts; nil for the dispatcher's limit.
     public var concurrency: Int?
+    /// The largest number of requests per time that the service accepts; nil if it names none.
+    public var rate: Rate?
     /// The most requests of an attempt, all of which the connection's rate must have room for.
     public var requests: Int
     /// For how many of the next deliveries an attempt wants to know the tasks.
     public var upcoming: Int
 
-    public init(concurrency: Int? = nil, requests: Int = 1, upcoming: Int = 0) {
+    public init(concurrency: Int? = nil, rate: Rate? = nil, requests: Int = 1, upcoming: Int = 0) {
         self.concurrency = concurrency
+        self.rate = rate
         self.requests = requests
         self.upcoming = upcoming
     }

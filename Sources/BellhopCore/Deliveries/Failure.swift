@@ -25,6 +25,9 @@ public struct Failure: Error, Sendable, Hashable {
         case hold
         /// Nothing on this connection will work until a person or its configuration changes something.
         case pauseConnection
+        /// The receiver accepts nothing, and has done nothing, until a person repairs it: its address is gone, or its token is not
+        /// accepted. All its deliveries wait until a person resumes it.
+        case pauseReceiver
     }
 
     /// The kind of failure, by the name used in metrics, `--json` and the documentation.

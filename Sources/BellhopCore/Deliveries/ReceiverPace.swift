@@ -1,13 +1,13 @@
-/// Adapts the pace of deliveries to a receiver: a few at a time, and more while all succeed; after a refusal (429) none until the
-/// rest is over, then one at a time at the last accepted pace, with occasional trials of a faster one.
+/// Adapts the pace of deliveries to a receiver: a few at a time, and more while all succeed; after a refusal (429) one at a time at
+/// the last accepted pace, with occasional trials of a faster one. The rest before that is decided by ``ReceiverGate``.
 public struct ReceiverPace: Sendable, Hashable {
     /// The most attempts in flight, while it has refused nothing.
     public private(set) var window: Int
     /// The least time between attempts; zero while it has refused nothing.
     public private(set) var interval = Duration.zero
-    public private(set) var restsUntil: Timestamp?
 
-    private let most: Int
+    /// The most attempts in flight.
+    var most: Int { didSet { window = min(window, most) } }
     /// When the latest rest was requested: refusals of earlier attempts belong to the same burst.
     private var refusedAt: Timestamp?
     /// Since the latest rest: when the first attempt began, how many were accepted, and how many refusals came with none
@@ -48,10 +48,6 @@ public struct ReceiverPace: Sendable, Hashable {
 
     /// How many attempts may begin now, or when the next may; nil if that depends on those in flight.
     public mutating func room(inFlight: Int, at now: Timestamp) -> (attempts: Int, next: Timestamp?) {
-        if let until = restsUntil {
-            if until > now { return (0, until) }
-            restsUntil = nil
-        }
         if let refusedAt, inFlight == 0, refusedAt + Self.memory < now, now - (latest ?? refusedAt) > Self.longest {
             self = ReceiverPace(most: most)
         }
@@ -67,7 +63,7 @@ public struct ReceiverPace: Sendable, Hashable {
     }
 
     /// Whether it remembers nothing that matters.
-    public var isFresh: Bool { interval == .zero && restsUntil == nil }
+    public var isFresh: Bool { interval == .zero }
 
     public mutating func began(at now: Timestamp) {
         if runStart == nil { runStart = now }
@@ -89,36 +85,33 @@ public struct ReceiverPace: Sendable, Hashable {
         }
     }
 
-    /// Records a refused attempt; false if an earlier refusal of the same burst was already recorded.
+    /// Records a refused attempt. Returns how long the receiver rests, and whether this is new: another refusal of the same burst may
+    /// have been recorded before.
     /// - Parameter wait: the rest that the other side requested.
     @discardableResult
-    public mutating func refused(began: Timestamp, wait: Duration?, at now: Timestamp) -> Bool {
+    public mutating func refused(began: Timestamp, wait: Duration?, at now: Timestamp) -> (rest: Duration, isNew: Bool) {
         let unsaid = Backoff(base: .seconds(5), factor: 2, cap: .seconds(300))
         let wait = max(wait ?? unsaid.ceiling(attempt: vain + 1), .milliseconds(100))
-        restsUntil = max(restsUntil ?? now, now + wait)
-        if let refusedAt, began <= refusedAt { return false }
+        if let refusedAt, began <= refusedAt { return (wait, false) }
         slowDown(after: wait, at: now)
         refusedAt = now
         (runStart, taken, streak, streakStart, hasSpedUp) = (nil, 0, 0, nil, false)
         vain += 1
         window = 1
-        return true
+        return (wait, true)
     }
 
-    /// Restores a saved rest.
-    public mutating func restore(_ rest: ReceiverRest, at now: Timestamp) {
-        guard rest.since <= now, rest.since + Self.memory > now || rest.until > now else { return }
-        (restsUntil, interval, refusedAt, window) = (rest.until, rest.interval, rest.since, 1)
+    /// Restores the pace after a saved rest.
+    public mutating func restore(_ rest: ReceiverStop, at now: Timestamp) {
+        guard rest.since <= now, rest.since + Self.memory > now || rest.lasts(at: now) else { return }
+        (interval, refusedAt, window) = (rest.interval, rest.since, 1)
         // When the previous run sent its last attempt is unknown: it may have been just now.
         latest = now
     }
 
     /// Corrects times that lie in the future after the clock was set back.
     public mutating func bringForward(to now: Timestamp) {
-        if let refusedAt, refusedAt > now {
-            restsUntil = restsUntil.map { now + ($0 - refusedAt) }
-            self.refusedAt = now
-        }
+        if let refusedAt, refusedAt > now { self.refusedAt = now }
         if let latest, latest > now { self.latest = now }
         if let active, active > now { self.active = now }
         (runStart, streakStart) = (nil, nil)
@@ -159,24 +152,5 @@ public struct ReceiverPace: Sendable, Hashable {
         interval = interval * 2 / 3
         (streak, streakStart) = (0, nil)
         if interval < Self.shortest { (interval, proven, window) = (.zero, nil, 1) }
-    }
-}
-
-/// A receiver's rest, and its pace afterwards. Saved, so that it survives a restart.
-public struct ReceiverRest: Sendable, Hashable {
-    public var receiver: String
-    public var since: Timestamp
-    public var until: Timestamp
-    /// The least time between attempts.
-    public var interval: Duration
-    /// What the receiver answered, in one sentence.
-    public var why: String
-
-    public init(receiver: String, since: Timestamp, until: Timestamp, interval: Duration, why: String) {
-        self.receiver = receiver
-        self.since = since
-        self.until = until
-        self.interval = interval
-        self.why = why
     }
 }

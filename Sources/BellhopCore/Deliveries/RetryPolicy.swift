@@ -20,7 +20,7 @@ public struct RetryPolicy: Sendable, Hashable {
     public enum Next: Sendable, Hashable {
         case done(Receipt)
         case retry(at: Timestamp, Failure)
-        /// Its receiver rests: it keeps its place and its attempts.
+        /// Its receiver rests or is paused: it keeps its place and its attempts.
         case postponed(Failure)
         case dead(Failure)
         /// Nothing can be proved: it waits for a person.
@@ -42,7 +42,7 @@ public struct RetryPolicy: Sendable, Hashable {
             switch failure.remedy {
             case .giveUp: return .dead(failure)
             case .hold: return .held(failure)
-            case .rest: return .postponed(failure)
+            case .rest, .pauseReceiver: return .postponed(failure)
             case .pauseConnection: return .paused(failure, until: now + Self.pause)
             case .retry(let least):
                 guard attempt < attempts else { return .dead(failure) }

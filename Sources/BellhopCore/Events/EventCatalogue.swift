@@ -75,6 +75,16 @@ public struct EventCatalogue: Sendable {
                 member(.error, .record([member(.reason, failure), member(.message, .text)])),
                 member(.task, task, "if it has one", isOptional: true),
             ]),
+        EventDefinition(
+            .receiverPaused, "a receiver gets no deliveries until a person resumes it", from: .delivery,
+            [
+                member(.receiver, .text), member(.reason, .text, "a sentence"),
+                member(
+                    .by, .oneOf(ReceiverStop.Cause.allCases.filter(\.isPause).map(\.rawValue)), "its own refusal, or a person"),
+                member(.since, .text),
+            ]),
+        EventDefinition(
+            .receiverResumed, "a person resumed a paused receiver", from: .delivery, [member(.receiver, .text)]),
     ])
 
     /// The members of `comment`.

@@ -133,4 +133,17 @@ extension EventContent {
         }
         return Self(.deliveryDead, [.delivery: .object(facts), .error: .object(error), .task: task])
     }
+
+    public static func receiverPaused(_ stop: ReceiverStop) -> Self {
+        Self(
+            .receiverPaused,
+            [
+                .receiver: .string(stop.receiver), .reason: .string(stop.why), .by: .string(stop.cause.rawValue),
+                .since: .string(stop.since.rfc3339),
+            ])
+    }
+
+    public static func receiverResumed(_ receiver: String) -> Self {
+        Self(.receiverResumed, [.receiver: .string(receiver)])
+    }
 }

@@ -7,7 +7,7 @@ public enum EventKey: String, Sendable {
     // Of a change and a comment.
     case from, to, text, author, kind, time, own, proved
     // Of a page, a result and a delivery.
-    case url, title, known, new, gone, changed, id, rule, action, receiver, occasion, message
+    case url, title, known, new, gone, changed, id, rule, action, receiver, occasion, message, by
 }
 
 extension JSON.Object {

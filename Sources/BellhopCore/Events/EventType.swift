@@ -17,6 +17,8 @@ public struct EventType: Sendable, Hashable {
     public static let sourceRecovered = EventType("source_recovered")
     public static let sourceHeld = EventType("source_held")
     public static let deliveryDead = EventType("delivery_dead")
+    public static let receiverPaused = EventType("receiver_paused")
+    public static let receiverResumed = EventType("receiver_resumed")
 
     /// The type that reports a connection's logins.
     public static func login(usesKeychain: Bool) -> EventType { usesKeychain ? .keychainLoginEvent : .loginEvent }

@@ -18,9 +18,12 @@ public struct Room: Sendable, Hashable {
     public var upcoming: Int
     /// How much longer than usual an attempt may take and its lease lasts, because its requests wait for a rate limit.
     public var patience: Duration
+    /// The rule of the delivery that was claimed last: the rules after it have their turn first.
+    public var lastRule: String
 
-    public init(attempts: Int, upcoming: Int = 0, patience: Duration = .zero) {
+    public init(attempts: Int, upcoming: Int = 0, patience: Duration = .zero, lastRule: String = "") {
         self.attempts = attempts
+        self.lastRule = lastRule
         self.upcoming = upcoming
         self.patience = patience
     }
@@ -31,10 +34,13 @@ public struct Claimed: Sendable, Hashable {
     public var claims: [Claim]
     /// The receivers that had less room than due deliveries.
     public var waiting: Set<String>
+    /// Of each receiver that got some, the rule whose turn was last.
+    public var lastRules: [String: String]
 
-    public init(claims: [Claim] = [], waiting: Set<String> = []) {
+    public init(claims: [Claim] = [], waiting: Set<String> = [], lastRules: [String: String] = [:]) {
         self.claims = claims
         self.waiting = waiting
+        self.lastRules = lastRules
     }
 }
 
@@ -69,21 +75,24 @@ public struct Finish: Sendable {
     public var next: RetryPolicy.Next
     /// True if the attempt may have reached the other side, and nothing proves that it did or did not.
     public var uncertain: Bool
-    /// The rest that the receiver asked for; nil unless the delivery was postponed.
-    public var rest: ReceiverRest?
+    /// The receiver's stops that began or ended with this attempt.
+    public var stops: [ReceiverStop]
+    /// The pause that the receiver's answer calls for. Stored even if the lease is lost.
+    public var pause: ReceiverPause?
     /// The event `delivery_dead`, if the delivery is dead now.
     public var events: [Event]
 
     public init(
-        id: Delivery.ID, lease: Lease, at: Timestamp, next: RetryPolicy.Next, uncertain: Bool = false, rest: ReceiverRest? = nil,
-        events: [Event] = []
+        id: Delivery.ID, lease: Lease, at: Timestamp, next: RetryPolicy.Next, uncertain: Bool = false, stops: [ReceiverStop] = [],
+        pause: ReceiverPause? = nil, events: [Event] = []
     ) {
         self.id = id
         self.lease = lease
         self.at = at
         self.next = next
         self.uncertain = uncertain
-        self.rest = rest
+        self.stops = stops
+        self.pause = pause
         self.events = events
     }
 }

@@ -1,16 +1,25 @@
 /// A receiver's limits from the configuration.
 public struct ReceiverLimits: Sendable {
     /// Concurrent attempts; nil for the dispatcher's limit.
-    public var lanes: Int?
+    public var concurrency: Int?
     /// For how many of the next deliveries an attempt wants to know the tasks.
     public var upcoming: Int
     /// Nil for no limit.
     public var rate: (any AttemptRate)?
     /// How long the requests of an attempt may wait for the rate, beyond the time that an attempt has.
     public var patience: Duration
+    /// The receiver of a message if this one is paused by its own answer.
+    public var onPaused: String?
+    /// If more messages than this wait, they become one; nil for never.
+    public var coalescesAbove: Int?
 
-    public init(lanes: Int? = nil, upcoming: Int = 0, rate: (any AttemptRate)? = nil, patience: Duration = .zero) {
-        self.lanes = lanes
+    public init(
+        concurrency: Int? = nil, upcoming: Int = 0, rate: (any AttemptRate)? = nil, patience: Duration = .zero,
+        onPaused: String? = nil, coalescesAbove: Int? = nil
+    ) {
+        self.concurrency = concurrency
+        self.onPaused = onPaused
+        self.coalescesAbove = coalescesAbove
         self.upcoming = upcoming
         self.rate = rate
         self.patience = patience

@@ -18,7 +18,7 @@ public protocol Store: Notebook {
     func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult
     /// Stores the health of a source without a poll, its events, and the rest that it asked for, if any.
     func setHealth(
-        _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverRest?
+        _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverStop?
     ) async throws(StoreError)
 
     // The bus.
@@ -56,10 +56,17 @@ public protocol Store: Notebook {
         limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp
     ) async throws(StoreError) -> Claimed
     /// T4: returns for each whether its lease still held. Deliveries waiting only for it become available if it is done, and are
-    /// dropped if it died. A receiver's rest is stored with the outcome that requested it.
+    /// dropped if it died. The stops of its receiver are stored with it. A pause is stored, with its event and message, unless the
+    /// receiver is paused for the same cause already.
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool]
-    /// The latest rest of each receiver that requested one.
-    func rests() async throws(StoreError) -> [ReceiverRest]
+    /// The stops of all receivers, including those that are over.
+    func stops() async throws(StoreError) -> [ReceiverStop]
+    /// Pauses a receiver, and stores the event and the message about it; false if it was paused for the same cause before.
+    @discardableResult
+    func pause(_ pause: ReceiverPause) async throws(StoreError) -> Bool
+    /// Ends the pauses of a receiver, with an event; false if it was not paused.
+    @discardableResult
+    func resume(receiver: String, at now: Timestamp) async throws(StoreError) -> Bool
     /// Begins a run of a node: makes what an earlier run of it left running available again, like what has an expired lease;
     /// returns how many deliveries. What other nodes hold stays theirs.
     @discardableResult

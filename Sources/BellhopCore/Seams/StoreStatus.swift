@@ -43,22 +43,22 @@ public struct StoreStatus: Sendable, Hashable {
         }
     }
 
-    /// A receiver that asked for no requests for a while.
-    public struct RestStatus: Sendable, Hashable {
-        public var rest: ReceiverRest
+    /// A receiver that gets no deliveries, or got none for a while.
+    public struct StopStatus: Sendable, Hashable {
+        public var stop: ReceiverStop
         /// How many deliveries wait for it.
         public var waiting: Int
 
-        public init(rest: ReceiverRest, waiting: Int) {
-            self.rest = rest
+        public init(stop: ReceiverStop, waiting: Int) {
+            self.stop = stop
             self.waiting = waiting
         }
     }
 
     public var sources: [SourceStatus]
     public var rules: [RuleStatus]
-    /// The latest rest of each receiver that asked for one, including rests that are over.
-    public var rests: [RestStatus]
+    /// The stops of the receivers, including those that are over.
+    public var stops: [StopStatus]
     public var deliveries: [DeliveryState: Int]
     public var events: Int
     public var unrouted: Int
@@ -66,13 +66,13 @@ public struct StoreStatus: Sendable, Hashable {
     public var damaged: Int
 
     public init(
-        sources: [SourceStatus], rules: [RuleStatus], rests: [RestStatus], deliveries: [DeliveryState: Int], events: Int,
+        sources: [SourceStatus], rules: [RuleStatus], stops: [StopStatus], deliveries: [DeliveryState: Int], events: Int,
         unrouted: Int,
         damaged: Int = 0
     ) {
         self.sources = sources
         self.rules = rules
-        self.rests = rests
+        self.stops = stops
         self.deliveries = deliveries
         self.events = events
         self.unrouted = unrouted

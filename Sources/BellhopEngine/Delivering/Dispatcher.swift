@@ -42,7 +42,7 @@ public struct Dispatcher: Sendable {
         self.surroundings = surroundings
         self.limits = limits
         self.actions = actions
-        lanes = Lanes(most: limits.perReceiver, rests: surroundings.rests, limits: receivers)
+        lanes = Lanes(most: limits.perReceiver, receivers: surroundings.receivers, limits: receivers)
     }
 
     /// How many attempts are in flight.
@@ -59,7 +59,7 @@ public struct Dispatcher: Sendable {
                 do throws(StoreError) {
                     if surroundings.clock.now < latest {
                         try await surroundings.store.bringForward(at: surroundings.clock.now)
-                        lanes.bringForward(to: surroundings.clock.now)
+                        surroundings.receivers.bringForward(to: surroundings.clock.now)
                     }
                     latest = surroundings.clock.now
                     let claims = try await claim()
@@ -118,7 +118,7 @@ public struct Dispatcher: Sendable {
     private var most: Int { max(limits.perReceiver / 4, 1) }
 
     private func claim() async throws(StoreError) -> [Claim] {
-        try await surroundings.rests.restore(from: surroundings.store)
+        try await surroundings.receivers.restore(from: surroundings.store, at: surroundings.clock.now)
         while true {
             let limit = min(limits.inFlight - lanes.total, most)
             guard limit > 0 else { return [] }
@@ -134,8 +134,9 @@ public struct Dispatcher: Sendable {
                 throw error
             }
             if !claimed.claims.isEmpty { surroundings.checkpoint(.afterClaim) }
-            let hasMet = lanes.took(claimed, at: now)
-            if !claimed.claims.isEmpty || !hasMet { return claimed.claims }
+            let taking = lanes.took(claimed, at: now)
+            for receiver in taking.trials { surroundings.signals.emit(.breakerTrial(receiver: receiver)) }
+            if !claimed.claims.isEmpty || !taking.hasMet { return claimed.claims }
         }
     }
 
@@ -195,11 +196,11 @@ public struct Dispatcher: Sendable {
     private func conclude(_ ended: Ended) async {
         let claim = ended.claim
         surroundings.checkpoint(.afterPerform)
-        let rest = lanes.ended(claim, ended.outcome, at: surroundings.clock.now)
-        let finish = finish(claim, ended.outcome, rest?.rest)
+        let change = lanes.ended(claim, ended.outcome, at: surroundings.clock.now)
+        let finish = finish(claim, ended.outcome, change)
         // If this fails, nothing is lost: the lease runs out, and the attempt counts as one of unknown outcome. But the attempt
         // would then be repeated, so retry until the lease ends.
-        while await !uncancelled({ await self.keep(finish, of: claim, took: ended.took, isNewRest: rest?.isNew ?? false) }) {
+        while await !uncancelled({ await self.keep(finish, of: claim, took: ended.took, change) }) {
             guard surroundings.clock.now < claim.lease.until, await surroundings.pauseAfterStoreError() else { break }
         }
         lanes.leave(claim)
@@ -208,7 +209,7 @@ public struct Dispatcher: Sendable {
 
     /// Performs with the requests reserved for it.
     private func admitted(_ claim: Claim) async -> Outcome {
-        guard let rate = lanes.rate(of: claim.delivery.id.receiver) else { return await perform(claim) }
+        guard let rate = lanes.limits(of: claim.delivery.id.receiver)?.rate else { return await perform(claim) }
         return await rate.spend { await perform(claim) }
     }
 
@@ -235,29 +236,35 @@ public struct Dispatcher: Sendable {
             return .delivered(try await action.perform(delivery, attempt: claim.attempt))
         } catch {
             // A refusal is certain, even if the task was cancelled since.
-            if case .rest = error.remedy { return .failed(error) }
-            return Task.isCancelled ? .interrupted : .failed(error)
+            switch error.remedy {
+            case .rest, .pauseReceiver: return .failed(error)
+            case .retry, .giveUp, .unknownOutcome, .hold, .pauseConnection:
+                return Task.isCancelled ? .interrupted : .failed(error)
+            }
         }
     }
 
     /// How many attempts beyond the policy's may be interrupted by the end of the process before the delivery is held.
     private static let mostUnended = 2
 
-    private func finish(_ claim: Claim, _ outcome: Outcome, _ rest: ReceiverRest?) -> Finish {
+    private func finish(_ claim: Claim, _ outcome: Outcome, _ change: ReceiverGate.Change) -> Finish {
         let delivery = claim.delivery
         let now = surroundings.clock.now
         let next = delivery.retry.next(after: outcome, attempt: claim.attempt.number, now: now, jitter: surroundings.random())
         var events: [Event] = []
         if case .dead(let failure) = next, let notice = delivery.deathNotice(failure, at: now) { events.append(notice) }
         return Finish(
-            id: delivery.id, lease: claim.lease, at: now, next: next, uncertain: outcome.isUncertain, rest: rest, events: events)
+            id: delivery.id, lease: claim.lease, at: now, next: next, uncertain: outcome.isUncertain, stops: change.stops,
+            pause: change.pause.map { ReceiverPause($0, telling: lanes.limits(of: delivery.id.receiver)?.onPaused) },
+            events: events)
     }
 
     /// Records how an attempt ended (T4); false if the store failed.
-    private func keep(_ finish: Finish, of claim: Claim, took: Duration, isNewRest: Bool) async -> Bool {
+    private func keep(_ finish: Finish, of claim: Claim, took: Duration, _ change: ReceiverGate.Change) async -> Bool {
         do throws(StoreError) {
             let kept = try await surroundings.store.finish([finish])
             surroundings.checkpoint(.afterFinish)
+            signal(change, pause: finish.pause)
             guard kept == [true] else {
                 surroundings.signals.emit(.leaseLost(claim.delivery))
                 return true
@@ -266,7 +273,7 @@ public struct Dispatcher: Sendable {
             surroundings.signals.emit(.storeFailed(doing: "keeping an outcome", error))
             return false
         }
-        signal(claim, finish, took: took, isNewRest: isNewRest)
+        signal(claim, finish, took: took, isNewRest: change.isNew)
         if !finish.events.isEmpty { surroundings.bells.router.ring() }
         return true
     }
@@ -278,12 +285,23 @@ public struct Dispatcher: Sendable {
             case .done(let receipt): .delivered(delivery, receipt, attempt: claim.attempt.number, took: took)
             case .retry(let at, let failure): .retrying(delivery, failure, attempt: claim.attempt.number, at: at)
             case .postponed(let failure):
-                .postponed(delivery, failure, until: finish.rest?.until ?? finish.at, isNewRest: isNewRest)
+                .postponed(
+                    delivery, failure, until: finish.pause == nil ? finish.stops.last?.until ?? finish.at : nil,
+                    isNewRest: finish.pause == nil && isNewRest)
             case .dead(let failure): .dead(delivery, failure)
             case .held(let failure): .held(delivery, failure)
             case .paused(let failure, let until): .paused(delivery, failure, until: until)
             }
         surroundings.signals.emit(signal)
+    }
+
+    /// Reports what an attempt changed about its receiver.
+    private func signal(_ change: ReceiverGate.Change, pause: ReceiverPause?) {
+        if let stop = change.opened { surroundings.signals.emit(.breakerOpened(stop)) }
+        if let stop = change.closed { surroundings.signals.emit(.breakerClosed(stop)) }
+        guard let pause else { return }
+        if change.isNew { surroundings.signals.emit(.receiverPaused(pause.stop)) }
+        surroundings.bells.router.ring()
     }
 }
 

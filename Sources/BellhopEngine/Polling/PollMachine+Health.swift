@@ -32,7 +32,7 @@ extension PollMachine {
         switch failure.remedy {
         case .retry(let least?), .rest(let least?): wait = max(wait, least)
         case .pauseConnection: wait = max(wait, min(.seconds(300), plan.failureCap))
-        case .retry(nil), .rest(nil), .giveUp, .unknownOutcome, .hold: break
+        case .retry(nil), .rest(nil), .giveUp, .unknownOutcome, .hold, .pauseReceiver: break
         }
         return max(regular, moment.now + wait)
     }

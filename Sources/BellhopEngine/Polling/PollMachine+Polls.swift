@@ -48,9 +48,9 @@ extension PollMachine {
     }
 
     mutating func start(at moment: Moment) -> Step {
-        if let rest = moment.rest {
-            retryAt = rest.until
-            return .end(.failed(Failure(.throttled, .rest(rest.until - moment.now), rest.why)))
+        if let rest = moment.rest, let until = rest.until {
+            retryAt = until
+            return .end(.failed(Failure(.throttled, .rest(until - moment.now), rest.why)))
         }
         // If the clock was set back, the age of the details is unknown.
         if let latest = memory.health.lastSuccess, latest > moment.now { memory.known.age(readAfter: moment.now) }

@@ -39,7 +39,7 @@ struct PollMachine: Sendable {
         /// From 0 up to 1; spreads the waits after failures.
         var jitter = 0.5
         /// The rest during which nothing may be requested; nil if the source's connection does not rest.
-        var rest: ReceiverRest?
+        var rest: ReceiverStop?
     }
 
     /// What to read from the store about the tasks of a poll.

@@ -84,14 +84,14 @@ public struct Poller: Sendable {
         let now = surroundings.clock.now
         return PollMachine.Moment(
             now: now, took: .now - began, jitter: surroundings.random(),
-            rest: surroundings.rests.current(of: source.receiver, at: now))
+            rest: surroundings.receivers.rest(of: source.receiver, at: now))
     }
 
     private func perform(_ step: PollMachine.Step) async throws(StoreError) -> PollMachine.Result {
         let (store, scope) = (surroundings.store, source.scope)
         switch step {
         case .open:
-            try await surroundings.rests.restore(from: store)
+            try await surroundings.receivers.restore(from: store, at: surroundings.clock.now)
             return .opened(try await store.open(scope, source: source.name, at: surroundings.clock.now))
         case .list(let lastPoll):
             do throws(Failure) { return .listed(try await source.list(from: lastPoll)) } catch { return .failed(error) }
@@ -116,7 +116,7 @@ public struct Poller: Sendable {
             return .committed(result)
         case .store(let health, let events, let request):
             let rest = request.map {
-                surroundings.rests.recordPoll($0.wait, of: source.receiver, why: $0.why, at: surroundings.clock.now)
+                surroundings.receivers.recordPoll($0.wait, of: source.receiver, why: $0.why, at: surroundings.clock.now)
             }
             try await store.setHealth(health, of: scope.id, events: events, rest: rest)
             return .stored

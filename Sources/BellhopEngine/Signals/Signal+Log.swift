@@ -25,6 +25,11 @@ extension Signal {
         case .held: "delivery.held"
         case .paused: "delivery.paused"
         case .leaseLost: "delivery.lease_lost"
+        case .breakerOpened: "receiver.breaker_opened"
+        case .breakerTrial: "receiver.breaker_trial"
+        case .breakerClosed: "receiver.breaker_closed"
+        case .receiverPaused: "receiver.paused"
+        case .receiverResumed: "receiver.resumed"
         case .rescued: "delivery.rescued"
         case .rulesLoaded: "rules.loaded"
         case .rulesRefused: "rules.refused"
@@ -43,11 +48,14 @@ extension Signal {
         switch self {
         case .unchanged, .routed, .pruned: .debug
         case .postponed(_, _, _, let isNewRest): isNewRest ? .warning : .debug
-        case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .recovered: .info
+        case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .recovered, .breakerTrial,
+            .breakerClosed, .receiverResumed:
+            .info
         case .rebound(_, let problem): problem == nil ? .info : .error
-        case .notice, .pollHeld, .retrying, .paused, .ruleFailed, .leaseLost, .pollSuperseded, .rulesUnwatched,
+        case .notice, .pollHeld, .retrying, .paused, .breakerOpened, .ruleFailed, .leaseLost, .pollSuperseded, .rulesUnwatched,
             .configurationChanged, .clockJumped:
             .warning
+        case .receiverPaused(let stop): stop.cause == .person ? .info : .error
         case .pollFailed, .eventDropped, .dead, .held, .rulesRefused, .ruleRefused, .storeFailed: .error
         }
     }
@@ -74,6 +82,11 @@ extension Signal {
         case .dead: "A delivery is dead; only a person can retry it (bellhop deliveries)."
         case .held: "A delivery is held: it may have been done; a person must decide (bellhop deliveries)."
         case .paused: "A delivery waits until its connection works again."
+        case .breakerOpened: "A receiver failed several times in a row; its deliveries wait, then one is tried."
+        case .breakerTrial: "One delivery is tried at the receiver that failed."
+        case .breakerClosed: "The receiver answers again."
+        case .receiverPaused: "The receiver is paused; its deliveries wait until a person resumes it (bellhop resume)."
+        case .receiverResumed: "A person resumed the receiver."
         case .leaseLost: "An attempt took longer than its lease; its outcome was discarded."
         case .rescued: "Attempts interrupted by an earlier stop are continued."
         case .rulesLoaded: "The rules are loaded."
@@ -123,8 +136,18 @@ extension Signal {
                 .with(["attempt": "\(attempt)", "next": "\(at)"])
         case .dead(let delivery, let failure), .held(let delivery, let failure):
             delivery.metadata.with(failure.advisedMetadata)
-        case .paused(let delivery, let failure, let until), .postponed(let delivery, let failure, let until, _):
+        case .paused(let delivery, let failure, let until):
             delivery.metadata.with(failure.metadata).with(["next": "\(until)"])
+        case .postponed(let delivery, let failure, let until, _):
+            delivery.metadata.with(failure.metadata).with(until.map { ["next": "\($0)"] } ?? [:])
+        case .breakerOpened(let stop):
+            [
+                "receiver": "\(stop.receiver)", "error": "\(stop.why)",
+                "next": "\(stop.until.map(\.description) ?? "")",
+            ]
+        case .breakerTrial(let receiver), .receiverResumed(let receiver): ["receiver": "\(receiver)"]
+        case .breakerClosed(let stop): ["receiver": "\(stop.receiver)", "since": "\(stop.since)"]
+        case .receiverPaused(let stop): ["receiver": "\(stop.receiver)", "by": "\(stop.cause.rawValue)", "error": "\(stop.why)"]
         case .leaseLost(let delivery): delivery.metadata
         case .rescued(let count): ["count": "\(count)"]
         case .rulesLoaded(let count, let warnings): ["count": "\(count)", "warnings": "\(warnings)"]

@@ -19,8 +19,17 @@ public enum Signal: Sendable {
     case shadowed(Delivery)
     case delivered(Delivery, Receipt, attempt: Int, took: Duration)
     case retrying(Delivery, Failure, attempt: Int, at: Timestamp)
-    /// The receiver accepts nothing for now; `isNewRest` is true only for the first delivery that met this rest.
-    case postponed(Delivery, Failure, until: Timestamp, isNewRest: Bool)
+    /// The receiver accepts nothing for now, or until a person resumes it (`until` is nil). `isNewRest` is true only for the first
+    /// delivery that met this rest.
+    case postponed(Delivery, Failure, until: Timestamp?, isNewRest: Bool)
+    /// The circuit breaker of a receiver opened, or stays open after a failed trial.
+    case breakerOpened(ReceiverStop)
+    /// A delivery is tried at a receiver whose circuit breaker was open.
+    case breakerTrial(receiver: String)
+    case breakerClosed(ReceiverStop)
+    /// A receiver gets no deliveries until a person resumes it.
+    case receiverPaused(ReceiverStop)
+    case receiverResumed(receiver: String)
     case dead(Delivery, Failure)
     case held(Delivery, Failure)
     case paused(Delivery, Failure, until: Timestamp)

@@ -57,14 +57,26 @@ extension Signal {
         case .dead(let delivery, _): delivery.counter("dead").increment()
         case .held(let delivery, _): delivery.counter("held").increment()
         case .paused(let delivery, _, _): delivery.counter("paused").increment()
+        case .breakerOpened: Self.breaker("opened")
+        case .breakerTrial: Self.breaker("trial")
+        case .breakerClosed: Self.breaker("closed")
+        case .receiverPaused(let stop):
+            Counter(label: "bellhop_receiver_pauses_total", dimensions: [("by", stop.cause.rawValue)]).increment()
         case .eventDropped: Counter(label: "bellhop_events_dropped_total").increment()
         case .storeFailed: Counter(label: "bellhop_store_errors_total").increment()
         case .baseline, .recovered, .rebound, .pollSuperseded, .notice, .event, .shadowed, .leaseLost, .rescued, .rulesLoaded,
-            .rulesRefused,
+            .receiverResumed, .rulesRefused,
             .ruleRefused,
             .rulesUnwatched, .configurationChanged, .pruned, .clockJumped, .stopping:
             break
         }
+    }
+}
+
+extension Signal {
+    /// Without the name of the receiver, which may be an address that a rule computed.
+    private static func breaker(_ change: String) {
+        Counter(label: "bellhop_breaker_total", dimensions: [("change", change)]).increment()
     }
 }
 

@@ -15,6 +15,7 @@ extension Failure {
         case .unknownOutcome: object["remedy"] = "unknown_outcome"
         case .hold: object["remedy"] = "hold"
         case .pauseConnection: object["remedy"] = "pause_connection"
+        case .pauseReceiver: object["remedy"] = "pause_receiver"
         }
         return .object(object)
     }
@@ -30,6 +31,7 @@ extension Failure {
             case "unknown_outcome": .unknownOutcome
             case "hold": .hold
             case "pause_connection": .pauseConnection
+            case "pause_receiver": .pauseReceiver
             default: .giveUp
             }
         self.init(

@@ -13,21 +13,26 @@ extension SQL {
             ON CONFLICT (name) DO NOTHING
             """
 
-        /// The first receiver with a waiting delivery, due or not.
-        static let firstReceiver = """
-            SELECT min(receiver) FROM delivery WHERE state = 'available' AND state <> 'done' AND head = 1
-            """
-
-        /// The next such receiver. Going from one to the next makes it cheap to skip a busy one with many waiting deliveries.
+        /// The next receiver with a waiting delivery, due or not. Going from one to the next makes it cheap to skip a busy one with
+        /// many waiting deliveries. A receiver's name is never empty.
         static let nextReceiver = """
             SELECT min(receiver) FROM delivery
             WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver > :receiver
             """
 
+        /// The next rule with a delivery that waits for a receiver, due or not, and the time of its first.
+        static let nextRule = """
+            SELECT rule, run_at FROM delivery
+            WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND rule > :rule
+            ORDER BY rule, run_at
+            LIMIT 1
+            """
+
         /// Reads only the heads of lanes, and only the index. (PostgreSQL: FOR UPDATE SKIP LOCKED.)
         static let due = """
             SELECT run_at, id FROM delivery
-            WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND run_at <= :now
+            WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND rule = :rule
+                AND run_at <= :now
             ORDER BY run_at, id
             LIMIT :limit
             """
@@ -126,12 +131,22 @@ extension SQL {
             WHERE id = :id
             """
 
-        static let rest = """
-            INSERT INTO rest (receiver, since, until, interval, why) VALUES (:receiver, :since, :until, :interval, :why)
-            ON CONFLICT (receiver) DO UPDATE SET since = :since, until = :until, interval = :interval, why = :why
+        static let stop = """
+            INSERT INTO stop (receiver, cause, since, until, interval, why)
+            VALUES (:receiver, :cause, :since, :until, :interval, :why)
+            ON CONFLICT (receiver, cause) DO UPDATE SET since = :since, until = :until, interval = :interval, why = :why
             """
 
-        static let rests = "SELECT receiver, since, until, interval, why FROM rest"
+        /// A pause that lasts already is not changed.
+        static let pauseReceiver = """
+            INSERT INTO stop (receiver, cause, since, until, interval, why)
+            VALUES (:receiver, :cause, :since, :until, :interval, :why)
+            ON CONFLICT (receiver, cause) DO NOTHING
+            """
+
+        static let resumeReceiver = "DELETE FROM stop WHERE receiver = :receiver AND until IS NULL"
+
+        static let stops = "SELECT receiver, cause, since, until, interval, why FROM stop"
 
         static let subject = "SELECT subject FROM delivery WHERE id = :id"
 
@@ -173,25 +188,7 @@ extension SQL {
             UPDATE delivery SET run_at = :now, paused = 0 WHERE paused = 1 AND receiver = :receiver AND run_at > :now
             """
 
-        static let nextDue = """
-            WITH RECURSIVE waiting (receiver) AS (
-                SELECT min(receiver) FROM delivery WHERE state = 'available' AND state <> 'done' AND head = 1
-                UNION ALL
-                SELECT (
-                    SELECT min(receiver) FROM delivery
-                    WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver > waiting.receiver)
-                FROM waiting
-                WHERE receiver IS NOT NULL
-            )
-            SELECT min(moment) FROM (
-                SELECT (
-                    SELECT min(run_at) FROM delivery
-                    WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = waiting.receiver) AS moment
-                FROM waiting
-                WHERE receiver NOT IN (SELECT value FROM json_each(:receivers))
-                UNION ALL
-                SELECT min(lease_until) FROM delivery WHERE state = 'running' AND state <> 'done')
-            """
+        static let firstLeaseEnd = "SELECT min(lease_until) FROM delivery WHERE state = 'running' AND state <> 'done'"
 
         static let decidable = """
             SELECT id, lane, state FROM delivery WHERE name = :name AND state IN ('available', 'waiting', 'dead', 'held')

@@ -15,12 +15,12 @@ extension SQL {
             ORDER BY name
             """
 
-        /// How many deliveries wait for each receiver that rests or rested. From the index alone.
+        /// How many deliveries wait for each receiver that is or was stopped. From the index alone.
         static let waiting = """
             SELECT receiver, (
                 SELECT count(*) FROM delivery
-                WHERE state = 'available' AND state <> 'done' AND head IN (0, 1) AND delivery.receiver = rest.receiver)
-            FROM rest
+                WHERE state = 'available' AND state <> 'done' AND head IN (0, 1) AND delivery.receiver = stopped.receiver)
+            FROM (SELECT DISTINCT receiver FROM stop) AS stopped
             """
 
         static let openDeliveries = "SELECT state, count(*) FROM delivery WHERE state <> 'done' GROUP BY state"
@@ -93,7 +93,7 @@ extension SQL {
     enum Pruning {
         static let delivery = "SELECT 1 FROM delivery WHERE name = :name"
 
-        static let removeRests = "DELETE FROM rest WHERE until <= :now AND since <= :since"
+        static let removeStops = "DELETE FROM stop WHERE until <= :now AND since <= :since"
 
         static let removeConversations = "DELETE FROM conversation WHERE used < :before"
 

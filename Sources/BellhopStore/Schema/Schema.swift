@@ -104,7 +104,7 @@ enum Schema {
             failure TEXT
         ) STRICT;
         -- To find due and running deliveries, and to count those that are not done. Most are done, and not in this index.
-        CREATE INDEX delivery_open ON delivery (state, head, receiver, run_at) WHERE state <> 'done';
+        CREATE INDEX delivery_open ON delivery (state, head, receiver, rule, run_at) WHERE state <> 'done';
         -- Has no column that changes when a delivery is claimed, so that each claim writes one page less.
         CREATE INDEX delivery_lane ON delivery (lane) WHERE finished IS NULL;
         CREATE INDEX delivery_bars ON delivery (lane, rule) WHERE bars = 1;
@@ -132,13 +132,15 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX conversation_used ON conversation (used);
 
-        -- The latest rest of each receiver that asked for one.
-        CREATE TABLE rest (
-            receiver TEXT PRIMARY KEY,
+        -- Why receivers get no deliveries, or got none lately: one row for each cause.
+        CREATE TABLE stop (
+            receiver TEXT NOT NULL,
+            cause TEXT NOT NULL,
             since INTEGER NOT NULL,
-            until INTEGER NOT NULL,
-            interval INTEGER NOT NULL,                -- the least time between attempts, in microseconds
-            why TEXT NOT NULL                         -- what the receiver answered
+            until INTEGER,                            -- NULL until a person resumes the receiver
+            interval INTEGER NOT NULL,                -- the least time between attempts after a rest, in microseconds
+            why TEXT NOT NULL,
+            PRIMARY KEY (receiver, cause)
         ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE rule (

@@ -15,8 +15,12 @@ extension Session {
 
     /// A delivery that is due.
     private struct Due {
+        /// Its place among the due deliveries of its receiver.
+        var place: Int
         var runAt: Int64
         var id: Int64
+        var receiver: String
+        var rule: String
         /// The next deliveries in line, whose tasks the attempt should know.
         var upcoming: ArraySlice<Int64>
         var patience: Duration
@@ -30,6 +34,7 @@ extension Session {
         let all = try due(limit: limit, room: room, others: others, at: now, &claimed.waiting)
         let downtime = try all.isEmpty ? nil : self.downtime()
         for due in all {
+            claimed.lastRules[due.receiver] = due.rule
             guard let row = try claimable(due.id) else { continue }
             if let problem = row.delivery.problem {
                 let failure = DeliveryRow.failure(problem)
@@ -46,31 +51,100 @@ extension Session {
         return claimed
     }
 
-    /// The due deliveries of receivers with room, longest waiting first.
+    /// The due deliveries of receivers with room: the first of each receiver, then the second of each, …
     private func due(
         limit: Int, room: [String: Room], others: Int, at now: Timestamp, _ waiting: inout Set<String>
     ) throws -> [Due] {
         var all: [Due] = []
-        var statement = try prepare(SQL.Deliveries.due)
-        var next = try receiver(after: nil)
+        var next = try receiver(after: "")
         while let receiver = next {
             next = try self.receiver(after: receiver)
             let room = room[receiver] ?? Room(attempts: others)
-            try statement.bind(":receiver", receiver)
-            try statement.bind(":now", now)
+            let attempts = min(room.attempts, limit)
             // One more than there is room for, to see whether more wait.
-            try statement.bind(":limit", min(room.attempts, limit) + max(room.upcoming, 1))
-            var found: [(runAt: Int64, id: Int64)] = []
-            while try statement.next() { found.append((statement.int(0), statement.int(1))) }
+            let found = try line(of: receiver, after: room.lastRule, atMost: attempts + max(room.upcoming, 1), at: now)
             let ids = found.map(\.id)
-            for (place, row) in found.prefix(room.attempts).enumerated() {
-                let upcoming = room.upcoming == 0 ? [] : ids[(place + 1)...].prefix(room.upcoming)
-                all.append(Due(runAt: row.runAt, id: row.id, upcoming: upcoming, patience: room.patience))
+            for (place, due) in found.prefix(attempts).enumerated() {
+                var due = due
+                due.place = place
+                due.upcoming = room.upcoming == 0 ? [] : ids[(place + 1)...].prefix(room.upcoming)
+                due.patience = room.patience
+                all.append(due)
             }
-            if found.count > room.attempts { waiting.insert(receiver) }
+            if found.count > attempts { waiting.insert(receiver) }
         }
-        all.sort { ($0.runAt, $0.id) < ($1.runAt, $1.id) }
+        all.sort { ($0.place, $0.runAt, $0.id) < ($1.place, $1.runAt, $1.id) }
         return Array(all.prefix(limit))
+    }
+
+    /// The first due deliveries of a receiver: one of each rule in turn, beginning with the rule after `last`; of a rule, the one that
+    /// waits longest. Reads only about as many rows as these are, however many wait.
+    private func line(of receiver: String, after last: String, atMost most: Int, at now: Timestamp) throws -> [Due] {
+        let rules = try rules(of: receiver, after: last, atMost: most, at: now)
+        if rules.count == 1 { return try due(receiver, rules[0], atMost: most, at: now) }
+        let share = rules.isEmpty ? 0 : most / rules.count + 1
+        var queues: [[Due]] = []
+        for rule in rules { queues.append(try due(receiver, rule, atMost: share, at: now)) }
+        if queues.reduce(0, { $0 + $1.count }) < most {
+            for place in queues.indices where queues[place].count == share {
+                queues[place] = try due(receiver, rules[place], atMost: most, at: now)
+            }
+        }
+        var line: [Due] = []
+        var turn = 0
+        while line.count < most, queues.contains(where: { $0.count > turn }) {
+            for queue in queues where queue.count > turn && line.count < most { line.append(queue[turn]) }
+            turn += 1
+        }
+        return line
+    }
+
+    /// The rules with a due delivery for a receiver, in the order of their turns.
+    private func rules(of receiver: String, after last: String, atMost most: Int, at now: Timestamp) throws -> [String] {
+        var rules: [String] = []
+        let parts: [(start: String, end: String?)] = last.isEmpty ? [("", nil)] : [(last, nil), ("", last)]
+        for (start, end) in parts {
+            var place = start
+            while rules.count < most, let (rule, first) = try rule(of: receiver, after: place), end.map({ rule <= $0 }) ?? true {
+                place = rule
+                if first <= now.microseconds { rules.append(rule) }
+            }
+        }
+        return rules
+    }
+
+    private func due(_ receiver: String, _ rule: String, atMost most: Int, at now: Timestamp) throws -> [Due] {
+        var statement = try prepare(SQL.Deliveries.due)
+        try statement.bind(":receiver", receiver)
+        try statement.bind(":rule", rule)
+        try statement.bind(":now", now)
+        try statement.bind(":limit", most)
+        var found: [Due] = []
+        while try statement.next() {
+            found.append(
+                Due(
+                    place: 0, runAt: statement.int(0), id: statement.int(1), receiver: receiver, rule: rule, upcoming: [],
+                    patience: .zero))
+        }
+        return found
+    }
+
+    /// When the next delivery for other receivers than these is due, or the next lease ends.
+    func nextDue(excluding receivers: Set<String>) throws -> Timestamp? {
+        var statement = try prepare(SQL.Deliveries.firstLeaseEnd)
+        var next = try statement.next() ? statement.optionalTime(0) : nil
+        statement.stop()
+        var receiver = try receiver(after: "")
+        while let current = receiver {
+            receiver = try self.receiver(after: current)
+            if receivers.contains(current) { continue }
+            var rule = ""
+            while let (name, first) = try self.rule(of: current, after: rule) {
+                rule = name
+                next = min(next ?? .distantFuture, Timestamp(microseconds: first))
+            }
+        }
+        return next
     }
 
     private func subject(of id: Int64) throws -> String? {
@@ -79,10 +153,18 @@ extension Session {
         return try statement.next() ? statement.optionalText(0) : nil
     }
 
-    private func receiver(after last: String?) throws -> String? {
-        var statement = try prepare(last == nil ? SQL.Deliveries.firstReceiver : SQL.Deliveries.nextReceiver)
-        if let last { try statement.bind(":receiver", last) }
+    private func receiver(after last: String) throws -> String? {
+        var statement = try prepare(SQL.Deliveries.nextReceiver)
+        try statement.bind(":receiver", last)
         return try statement.next() ? statement.optionalText(0) : nil
+    }
+
+    /// The next rule with a delivery that waits for a receiver, and the time of its first.
+    private func rule(of receiver: String, after last: String) throws -> (rule: String, first: Int64)? {
+        var statement = try prepare(SQL.Deliveries.nextRule)
+        try statement.bind(":receiver", receiver)
+        try statement.bind(":rule", last)
+        return try statement.next() ? (statement.text(0), statement.int(1)) : nil
     }
 
     private func claimable(_ id: Int64) throws -> Row? {

@@ -97,12 +97,6 @@ extension Session {
         return comments
     }
 
-    func nextDue(excluding receivers: Set<String>) throws -> Timestamp? {
-        var statement = try prepare(SQL.Deliveries.nextDue)
-        try statement.bind(":receivers", text: JSON.array(receivers.sorted().map(JSON.string)).encoded())
-        return try statement.next() ? statement.optionalTime(0) : nil
-    }
-
     func promote(_ lane: String) throws {
         var statement = try prepare(SQL.Deliveries.promote)
         try statement.bind(":lane", lane)

@@ -8,7 +8,7 @@ extension Session {
         let done = Int(try int(SQL.Looking.deliveryCount)) - deliveries.values.reduce(0, +)
         if done > 0 { deliveries[.done] = done }
         return StoreStatus(
-            sources: try sources(), rules: try rules(), rests: try restStatus(), deliveries: deliveries,
+            sources: try sources(), rules: try rules(), stops: try stopStatus(), deliveries: deliveries,
             events: Int(try int(SQL.Looking.eventCount)),
             unrouted: Int(try int(SQL.Looking.unroutedCount)), damaged: try damagedEvents())
     }
@@ -114,13 +114,13 @@ extension Session {
         return rules
     }
 
-    private func restStatus() throws -> [StoreStatus.RestStatus] {
-        let rests = try rests()
-        if rests.isEmpty { return [] }
+    private func stopStatus() throws -> [StoreStatus.StopStatus] {
+        let stops = try stops()
+        if stops.isEmpty { return [] }
         var waiting: [String: Int] = [:]
         var statement = try prepare(SQL.Looking.waiting)
         while try statement.next() { waiting[statement.text(0)] = Int(statement.int(1)) }
-        return rests.map { StoreStatus.RestStatus(rest: $0, waiting: waiting[$0.receiver] ?? 0) }
+        return stops.map { StoreStatus.StopStatus(stop: $0, waiting: waiting[$0.receiver] ?? 0) }
     }
 
     private static func record(_ row: borrowing Prepared) throws -> DeliveryRecord {

@@ -31,6 +31,9 @@ extension Session {
     }
 
     private func finish(_ finish: Finish) throws -> Bool {
+        // What the attempt showed about its receiver holds without the lease too.
+        if let pause = finish.pause { try self.pause(pause) }
+        for stop in finish.stops { try keep(stop) }
         guard let row = try running(finish.id), row.lease == finish.lease.token else { return false }
         switch finish.next {
         case .done(let receipt):
@@ -46,7 +49,6 @@ extension Session {
             try statement.bind(":uncertain", finish.uncertain)
             try statement.bind(":id", row.id)
             try statement.run()
-            if let rest = finish.rest { try keep(rest) }
         case .paused(let failure, let time):
             try again(SQL.Deliveries.pause, row.id, failure, at: time, uncertain: finish.uncertain)
         case .dead(let failure):
@@ -72,28 +74,6 @@ extension Session {
             try statement.bind(":at", now)
         }
         try statement.run()
-    }
-
-    func keep(_ rest: ReceiverRest) throws {
-        var statement = try prepare(SQL.Deliveries.rest)
-        try statement.bind(":receiver", rest.receiver)
-        try statement.bind(":since", rest.since)
-        try statement.bind(":until", rest.until)
-        try statement.bind(":interval", rest.interval.wholeMicroseconds)
-        try statement.bind(":why", rest.why)
-        try statement.run()
-    }
-
-    func rests() throws -> [ReceiverRest] {
-        var statement = try prepare(SQL.Deliveries.rests)
-        var rests: [ReceiverRest] = []
-        while try statement.next() {
-            rests.append(
-                ReceiverRest(
-                    receiver: statement.text(0), since: statement.time(1), until: statement.time(2),
-                    interval: .microseconds(statement.int(3)), why: statement.text(4)))
-        }
-        return rests
     }
 
     private func running(_ id: Delivery.ID) throws -> (id: Int64, lease: Int64, lane: String)? {

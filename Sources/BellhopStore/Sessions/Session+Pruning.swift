@@ -37,7 +37,7 @@ extension Session {
             // A forgotten task counts its changes from the start again, so its new events must not collide with old ones.
             let limit = now - max(retention.forgotten, retention.events)
             let forgotten = try forget(before: limit, keeping: scopes) + forgetConversations(before: limit)
-            return (try forgotten + expire(at: now) + forgetNotes() + forgetRests(at: now), nil)
+            return (try forgotten + expire(at: now) + forgetNotes() + forgetStops(at: now), nil)
         }
     }
 
@@ -94,9 +94,9 @@ extension Session {
         return try statement.run()
     }
 
-    /// Deletes rests that ended so long ago that they no longer affect the receiver.
-    private func forgetRests(at now: Timestamp) throws -> Int {
-        var statement = try prepare(SQL.Pruning.removeRests)
+    /// Deletes stops that ended so long ago that they no longer affect the receiver.
+    private func forgetStops(at now: Timestamp) throws -> Int {
+        var statement = try prepare(SQL.Pruning.removeStops)
         try statement.bind(":now", now)
         try statement.bind(":since", now - ReceiverPace.memory)
         return try statement.run()

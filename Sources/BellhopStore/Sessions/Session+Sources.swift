@@ -83,7 +83,7 @@ extension Session {
         return .committed(turn: row.turn + 1, newEvents: count)
     }
 
-    func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverRest?) throws {
+    func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverStop?) throws {
         var statement = try prepare(SQL.Sources.setHealth)
         try statement.bind(":health", text: health.stored.encoded())
         try statement.bind(":name", scope.text)

@@ -105,10 +105,16 @@ struct Deliveries: AsyncParsableCommand {
                 delivery["rule"].words(in: zone),
                 (delivery["name"] ?? delivery["action"]).words(in: zone), delivery["receiver"].words(in: zone),
                 delivery["task"]?["number"].words(in: zone) ?? "-", "\(attempts)", delivery["created"].minute(in: zone),
-                state == .available && attempts > 0 ? delivery["next"].minute(in: zone) : "-",
+                state == .available ? nextTry(delivery, attempts: attempts, in: zone) : "-",
                 what(delivery).withLocalTimes(in: zone),
             ]
             return (cells, state?.paint(attempts: attempts).map { [1: $0] } ?? [:], state?.needsPerson ?? false)
+        }
+
+        /// `paused` while its receiver is.
+        private static func nextTry(_ delivery: JSON, attempts: Int64, in zone: TimeZoneTable) -> String {
+            if let stop = delivery["stopped"] { return stop["until"]?.isNull ?? true ? "paused" : stop["until"].minute(in: zone) }
+            return attempts > 0 ? delivery["next"].minute(in: zone) : "-"
         }
 
         /// The result; without an attempt, what would be sent or done.

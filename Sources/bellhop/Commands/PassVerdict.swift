@@ -29,6 +29,9 @@ struct PassVerdict {
                 .problem,
                 "\(ended) deliver\(ended == 1 ? "y is" : "ies are") dead or held, and need\(ended == 1 ? "s" : "") a decision: see `bellhop deliveries`."
             )
+        } else if let paused = after.stops.first(where: { $0.stop.cause == .refusal && $0.waiting > 0 })?.stop {
+            trouble = CommandError(
+                .problem, "\(paused.receiver) is paused: \(paused.sentence) Repair it, then `bellhop resume \(paused.receiver)`.")
         } else if let rule = failed.first {
             let others = failed.count > 1 ? " \(failed.count - 1) more failed: see `bellhop status`." : ""
             trouble = CommandError(.problem, "The rule \(rule.rule) failed: \(rule.lastError ?? "see `bellhop status`")\(others)")

@@ -20,7 +20,9 @@ struct StatusPage {
     var needs: [String] { needsNoAction ? ["Nothing needs a person."] : lines(ofNeeds: sentences, atMost: .max) }
 
     var whole: [String] {
-        parts([head, sources(limit: .max), rules(limit: .max), rests(limit: .max), totals, lines(ofNeeds: beside, atMost: .max)])
+        parts([
+            head, sources(limit: .max), rules(limit: .max), stopped(limit: .max), totals, lines(ofNeeds: beside, atMost: .max),
+        ])
     }
 
     var failing: [String] {
@@ -28,7 +30,7 @@ struct StatusPage {
         let rules = allRules.filter(Self.isFailing)
         let parts = [
             head, failing.isEmpty ? [] : table(ofSources: failing) + reasons(failing),
-            rules.isEmpty ? [] : table(ofRules: rules) + ruleErrors(rules), rests(limit: .max),
+            rules.isEmpty ? [] : table(ofRules: rules) + ruleErrors(rules), stopped(limit: .max),
             needsNoAction ? needs : lines(ofNeeds: beside, atMost: .max),
         ]
         return self.parts(parts)
@@ -38,12 +40,12 @@ struct StatusPage {
     func short(lines: Int) -> [String] {
         let (head, totals) = (self.head, self.totals)
         let needs = self.lines(ofNeeds: beside, atMost: 3)
-        let rests = self.rests(limit: 2)
+        let stopped = self.stopped(limit: 2)
         // A blank line before each part, and the headings of both tables.
-        let others = [head, totals, needs, rests].filter { !$0.isEmpty }
+        let others = [head, totals, needs, stopped].filter { !$0.isEmpty }
         let room = max(lines - others.reduce(0) { $0 + $1.count } - others.count - 1 - 2, 4)
         let ruleRoom = min(allRules.count, max(room / 2, room - allSources.count))
-        return parts([head, sources(limit: room - ruleRoom), rules(limit: ruleRoom), rests, totals, needs])
+        return parts([head, sources(limit: room - ruleRoom), rules(limit: ruleRoom), stopped, totals, needs])
     }
 
     private func parts(_ parts: [[String]]) -> [String] { Array(parts.filter { !$0.isEmpty }.joined(separator: [""])) }
@@ -119,20 +121,29 @@ struct StatusPage {
         return table(ofRules: shown) + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : []) + errors
     }
 
-    /// The resting receivers, a sentence each; in the short form a line each.
-    private func rests(limit: Int) -> [String] {
-        let (shown, more) = cut(status["resting"]?.asArray ?? [], limit: limit)
-        let lines = shown.map { rest in
-            let waiting = rest["waiting"]?.asInt ?? 0
+    /// The receivers that get nothing now, a sentence each; in the short form a line each.
+    private func stopped(limit: Int) -> [String] {
+        let (shown, more) = cut(status["stopped"]?.asArray ?? [], limit: limit)
+        let lines = shown.map { stop in
+            let waiting = stop["waiting"]?.asInt ?? 0
             let line =
-                "\(rest["receiver"].words(in: zone)) rests until \(rest["until"].words(in: zone)), and \(waiting) "
+                "\(stop["receiver"].words(in: zone)) \(stopped(stop)), and \(waiting) "
                 + "deliver\(waiting == 1 ? "y waits" : "ies wait") for it"
-            guard let why = rest["why"]?.asString, !why.isEmpty else { return line + "." }
+            guard let why = stop["why"]?.asString, !why.isEmpty else { return line + "." }
             return "\(line): \(why)"
         }
         if limit == .max { return wrapped(lines) }
         return lines.map { $0.singleLine.cutBetweenWords(to: width ?? .max) }
-            + (more > 0 ? ["and \(more) more rest: `bellhop status --all`"] : [])
+            + (more > 0 ? ["and \(more) more wait: `bellhop status --all`"] : [])
+    }
+
+    /// `rests until 08:30`, `is paused since 08:30`.
+    private func stopped(_ stop: JSON) -> String {
+        switch ReceiverStop.Cause(rawValue: stop["cause"]?.asString ?? "") {
+        case .rest, nil: "rests until \(stop["until"].words(in: zone))"
+        case .failures: "keeps failing and is tried again at \(stop["until"].words(in: zone))"
+        case .refusal, .person: "is paused since \(stop["since"].words(in: zone))"
+        }
     }
 
     /// How many lines fit; one fewer if a line must say how many are left out.

@@ -61,8 +61,20 @@ final class Story: Sendable {
         case .retrying(let delivery, let failure, let attempt, let next):
             let why = reason(failure, of: delivery.id.text, isFirst: attempt == 1)
             say("retrying", .yellow, "\(Self.words(delivery)): \(why) Next try \(time(next)).", id: delivery.shortID)
-        case .paused(let delivery, let failure, let next), .postponed(let delivery, let failure, let next, _):
+        case .paused(let delivery, let failure, let next), .postponed(let delivery, let failure, let next?, _):
             say("paused", .yellow, "\(Self.words(delivery)): \(failure.message) Until \(time(next)).", id: delivery.shortID)
+        case .postponed(let delivery, let failure, nil, _):
+            say("paused", .yellow, "\(Self.words(delivery)): \(failure.message)", id: delivery.shortID)
+        case .breakerTrial(let receiver): say("trying", .dim, "\(receiver): one delivery, to see whether it answers again")
+        case .receiverPaused(let stop):
+            say("paused", .red, "\(stop.receiver): \(stop.sentence) Its deliveries wait until `bellhop resume \(stop.receiver)`.")
+        case .receiverResumed(let receiver): say("resumed", .green, "\(receiver): its deliveries go on")
+        case .breakerOpened(let stop):
+            say(
+                "paused", .yellow,
+                "\(stop.receiver) failed several times in a row: its deliveries wait until \(stop.until.map { time($0) } ?? "then")."
+            )
+        case .breakerClosed(let stop): say("fine", .green, "\(stop.receiver): answers again")
         case .dead(let delivery, let failure):
             forget(delivery.id.text)
             say("dead", .red, "\(Self.words(delivery)): \(failure.advised)", id: delivery.shortID)

@@ -65,7 +65,12 @@ enum SignalText {
         case .postponed: .dead(delivery, failure)
         case .dead: .held(delivery, failure)
         case .held: .paused(delivery, failure, until: moment)
-        case .paused: .leaseLost(delivery)
+        case .paused: .breakerOpened(stop)
+        case .breakerOpened: .breakerTrial(receiver: "")
+        case .breakerTrial: .breakerClosed(stop)
+        case .breakerClosed: .receiverPaused(stop)
+        case .receiverPaused: .receiverResumed(receiver: "")
+        case .receiverResumed: .leaseLost(delivery)
         case .leaseLost: .rescued(count: 0)
         case .rescued: .rulesLoaded(count: 0, warnings: 0)
         case .rulesLoaded: .rulesRefused(problems: 0)
@@ -82,6 +87,7 @@ enum SignalText {
     }
 
     private static let moment = Timestamp(seconds: 0)
+    private static let stop = ReceiverStop(receiver: "", cause: .failures, since: moment, until: moment, why: "")
     private static let held = HeldResult(known: 0, listing: Listing(), comparison: Comparison(), at: moment)
     private static let failure = Failure(.unreachable, .giveUp, "")
     private static let task = Snapshot(key: "a1", number: "INC0010021")

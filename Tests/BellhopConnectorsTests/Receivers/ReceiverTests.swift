@@ -147,17 +147,17 @@ struct ReceiverTests {
     }
 
     @Test(arguments: [
-        Case(status: 400, reason: .refused, remedy: .giveUp), Case(status: 401, reason: .unauthenticated, remedy: .giveUp),
-        Case(status: 403, reason: .forbidden, remedy: .giveUp), Case(status: 404, reason: .goneOrHidden, remedy: .giveUp),
+        Case(status: 400, reason: .refused, remedy: .giveUp), Case(status: 401, reason: .unauthenticated, remedy: .pauseReceiver),
+        Case(status: 403, reason: .forbidden, remedy: .giveUp), Case(status: 404, reason: .goneOrHidden, remedy: .pauseReceiver),
         Case(status: 408, reason: .dropped, remedy: .retry(after: nil)),
-        Case(status: 410, reason: .goneOrHidden, remedy: .giveUp),
+        Case(status: 410, reason: .goneOrHidden, remedy: .pauseReceiver),
         Case(status: 429, reason: .throttled, remedy: .rest(nil)),
         Case(status: 500, reason: .serverError, remedy: .retry(after: nil)),
         Case(status: 502, reason: .gateway, remedy: .retry(after: nil)),
         Case(status: 503, reason: .gateway, remedy: .retry(after: nil)),
         Case(status: 504, reason: .gateway, remedy: .retry(after: nil)),
     ])
-    func `a refusal is final or retried, depending on its status`(_ known: Case) async throws {
+    func `a refusal is final, retried, or pauses the receiver, depending on its status`(_ known: Case) async throws {
         try await withConnectors { simulation, connectors, _ in
             // A receiver might repeat its own secret address.
             let slack = "no /hooks/ops/T0SECRETSECRET"

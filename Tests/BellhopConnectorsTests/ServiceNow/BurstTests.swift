@@ -99,7 +99,7 @@ import Testing
         let connection = try ServiceNowConnection(
             name: "snow", settings: practice.settings("http://127.0.0.1:9", ["sessions": 3]), in: practice.surroundings,
             over: InProcess(practice.simulation))
-        #expect(connection.limits.lanes == 3)
+        #expect(connection.limits.concurrency == 3)
         let inUse = InUse()
         await withTaskGroup { group in
             for _ in 0..<12 { group.addTask { await inUse.use(connection.writers) } }

@@ -46,7 +46,7 @@ extension Practice {
                     uncertain = started
                     await clock.advance(by: .seconds(7))
                 case .retry(let after), .rest(let after): await clock.advance(by: max(after ?? .zero, .seconds(5)))
-                case .giveUp, .hold, .pauseConnection: throw failure
+                case .giveUp, .hold, .pauseConnection, .pauseReceiver: throw failure
                 }
             }
         }

@@ -57,7 +57,7 @@ import Testing
             switch failure.remedy {
             case .retry(let after): result = .wait(after ?? .zero)
             case .hold: result = .hold
-            case .rest, .giveUp, .unknownOutcome, .pauseConnection:
+            case .rest, .giveUp, .unknownOutcome, .pauseConnection, .pauseReceiver:
                 Issue.record("\(failure)")
                 return
             }

@@ -6,8 +6,9 @@ struct ReceiverPaceTests {
 
     @Test func `a pace restored after a restart waits its interval before the first attempt`() {
         var pace = ReceiverPace(most: 4)
-        let rest = ReceiverRest(
-            receiver: "ops", since: start - .seconds(10), until: start - .seconds(9), interval: .seconds(1), why: "Slow down.")
+        let rest = ReceiverStop(
+            receiver: "ops", cause: .rest, since: start - .seconds(10), until: start - .seconds(9), interval: .seconds(1),
+            why: "Slow down.")
         pace.restore(rest, at: start)
         let now = pace.room(inFlight: 0, at: start)
         #expect(now.attempts == 0)
@@ -22,10 +23,8 @@ struct ReceiverPaceTests {
         pace.began(at: start)
         pace.ended(wasTaken: true, began: start, at: start + .milliseconds(10))
         pace.began(at: start + .milliseconds(10))
-        let isNew = pace.refused(began: start + .milliseconds(10), wait: .seconds(1), at: start + .milliseconds(20))
-        #expect(isNew)
-        let resting = pace.room(inFlight: 0, at: start + .milliseconds(500))
-        #expect(resting.attempts == 0)
+        let refusal = pace.refused(began: start + .milliseconds(10), wait: .seconds(1), at: start + .milliseconds(20))
+        #expect(refusal.isNew && refusal.rest == .seconds(1))
         let after = pace.room(inFlight: 0, at: start + .milliseconds(1100))
         #expect(after.attempts == 1)
         #expect(pace.interval > .seconds(1) && pace.interval < .milliseconds(1100))

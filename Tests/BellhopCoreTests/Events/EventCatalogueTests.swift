@@ -30,6 +30,8 @@ import Testing
             .pageChanged(Snapshot(key: "p", fields: ["text": "b"]), before: "a", in: "page"), .scheduleDue(now, missed: 2),
             .sourceFailing("tasks", failure, since: now), .sourceRecovered("tasks", error: "", since: now),
             .sourceHeld("tasks", held), .deliveryDead(delivery(nil), failure), .deliveryDead(delivery(reference), failure),
+            .receiverPaused(ReceiverStop(receiver: "ops", cause: .refusal, since: now, until: nil, why: "404")),
+            .receiverResumed("ops"),
         ] + RemovalReason.allCases.map { .taskRemoved(task, $0, in: "tasks") }
     }()
 

@@ -60,7 +60,7 @@ import Testing
         try await Dispatcher(surroundings, actions: { _ in action }).dispatchPending()
         let refused = action.count
         #expect(refused <= 3)
-        #expect(try await bench.store.rests().map(\.until) == [bench.now + .seconds(600)])
+        #expect(try await bench.store.stops().map(\.until) == [bench.now + .seconds(600)])
         action.script { _, _ in Receipt("done") }
         // Another run of the agent.
         let dispatcher = Dispatcher(bench.restarted, actions: { _ in action })
@@ -78,13 +78,13 @@ import Testing
     }
 
     @Test func `a shorter rest from a delivery does not end a longer rest from a poll`() {
-        let rests = Rests()
+        let receivers = Receivers()
         let now = Timestamp(seconds: 1_767_600_000)
-        _ = rests.recordPoll(.seconds(3600), of: "snow", why: "429", at: now)
-        let kept = rests.record(
-            ReceiverRest(receiver: "snow", since: now, until: now + .seconds(5), interval: .zero, why: "429"))
-        #expect(kept.until == now + .seconds(3600))
-        #expect(rests.until("snow", at: now + .seconds(10)) == now + .seconds(3600))
+        _ = receivers.recordPoll(.seconds(3600), of: "snow", why: "429", at: now)
+        let failure = Failure(.throttled, .rest(.seconds(5)), "429")
+        let kept = receivers.withGates { $0["snow"]?.ended(.failed(failure), began: now, at: now) }
+        #expect(kept?.stops.map(\.until) == [now + .seconds(3600)])
+        #expect(receivers.rest(of: "snow", at: now + .seconds(10))?.until == now + .seconds(3600))
     }
 
     @Test(arguments: [true, false]) func `deliveries wait for a rest that a poll of their connection was given`(
@@ -151,7 +151,7 @@ import Testing
         }
         try await bench.owe((0..<5).map { Owed("\($0)") })
         let dispatcher = Dispatcher(
-            bench.surroundings, receivers: { _ in ReceiverLimits(lanes: 1) }, actions: { _ in action })
+            bench.surroundings, receivers: { _ in ReceiverLimits(concurrency: 1) }, actions: { _ in action })
         let stop = StopSign()
         let surroundings = bench.surroundings
         let loop = Task { await dispatcher.run(until: stop) }

@@ -28,7 +28,7 @@ import Testing
 
     /// The steps of one poll with these results.
     private static func steps(
-        _ machine: inout PollMachine, at now: Timestamp = start, rest: ReceiverRest? = nil, _ results: PollMachine.Result...
+        _ machine: inout PollMachine, at now: Timestamp = start, rest: ReceiverStop? = nil, _ results: PollMachine.Result...
     ) -> [String] {
         let moment = PollMachine.Moment(now: now, rest: rest)
         var steps = [machine.begin(at: moment)]
@@ -106,8 +106,8 @@ import Testing
 
     @Test func `a connection that rests is not asked before its time`() {
         var machine = Self.baseline(Self.some)
-        let rest = ReceiverRest(
-            receiver: "snow", since: Self.start, until: Self.start + .seconds(500), interval: .zero, why: "429")
+        let rest = ReceiverStop(
+            receiver: "snow", cause: .rest, since: Self.start, until: Self.start + .seconds(500), interval: .zero, why: "429")
         #expect(Self.steps(&machine, rest: rest) == ["end failed"])
         #expect(machine.nextPoll(after: Self.start, jitter: 0) == rest.until)
         #expect(machine.memory.health.failures == 0)

@@ -9,7 +9,8 @@ final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, nextTimer,
             dueTimers, timers
-        case claim, finish, rests, start, rescue, wake, bringForward, nextDue, apply, status, events, deliveries, decisions,
+        case claim, finish, stops, pause, resume, start, rescue, wake, bringForward, nextDue, apply, status, events, deliveries,
+            decisions,
             prune, note
     }
 
@@ -83,7 +84,7 @@ final class FaultyStore: Store {
         try await through(.commit) { () throws(StoreError) in try await base.commit(poll) }
     }
     func setHealth(
-        _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverRest?
+        _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverStop?
     ) async throws(StoreError) {
         try await through(.setHealth) { () throws(StoreError) in
             try await base.setHealth(health, of: scope, events: events, rest: rest)
@@ -125,8 +126,16 @@ final class FaultyStore: Store {
             try await base.claim(limit: limit, room: room, others: others, by: node, until: until, at: now)
         }
     }
-    func rests() async throws(StoreError) -> [ReceiverRest] {
-        try await through(.rests) { () throws(StoreError) in try await base.rests() }
+    func stops() async throws(StoreError) -> [ReceiverStop] {
+        try await through(.stops) { () throws(StoreError) in try await base.stops() }
+    }
+
+    func pause(_ pause: ReceiverPause) async throws(StoreError) -> Bool {
+        try await through(.pause) { () throws(StoreError) in try await base.pause(pause) }
+    }
+
+    func resume(receiver: String, at now: Timestamp) async throws(StoreError) -> Bool {
+        try await through(.resume) { () throws(StoreError) in try await base.resume(receiver: receiver, at: now) }
     }
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool] {
         try await through(.finish) { () throws(StoreError) in try await base.finish(finishes) }

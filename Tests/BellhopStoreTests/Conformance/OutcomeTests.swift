@@ -81,12 +81,12 @@ import Testing
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))
         let claim = try #require(try await bench.claim(1).first)
         await bench.clock.pass(5)
-        let rest = ReceiverRest(
-            receiver: "chat", since: bench.now, until: bench.after(60), interval: .seconds(2), why: "Slow down.")
+        let rest = ReceiverStop(
+            receiver: "chat", cause: .rest, since: bench.now, until: bench.after(60), interval: .seconds(2), why: "Slow down.")
         let failure = Failure(.throttled, .rest(.seconds(60)), "429")
-        let finish = Finish(id: claim.delivery.id, lease: claim.lease, at: bench.now, next: .postponed(failure), rest: rest)
+        let finish = Finish(id: claim.delivery.id, lease: claim.lease, at: bench.now, next: .postponed(failure), stops: [rest])
         #expect(try await bench.store.finish([finish]) == [true])
-        #expect(try await bench.store.rests() == [rest])
+        #expect(try await bench.store.stops() == [rest])
         #expect(try await bench.store.deliveries(DeliveryQuery()).map(\.attempts) == [0, 0])
         #expect(try await bench.store.deliveries(DeliveryQuery())[0].failure == failure)
         let again = try await bench.claim()

@@ -6,7 +6,9 @@ import Testing
 @Suite struct `Query plans` {
     static let statements: [(name: String, sql: String, index: String)] = [
         ("insert", SQL.Deliveries.insert, "delivery_lane"), ("promote", SQL.Deliveries.promote, "delivery_bars"),
-        ("due", SQL.Deliveries.due, "delivery_open"), ("next due", SQL.Deliveries.nextDue, "delivery_open"),
+        ("due", SQL.Deliveries.due, "delivery_open"), ("next receiver", SQL.Deliveries.nextReceiver, "delivery_open"),
+        ("next rule", SQL.Deliveries.nextRule, "delivery_open"),
+        ("first lease end", SQL.Deliveries.firstLeaseEnd, "delivery_open"),
         ("followers", SQL.Waiting.followers, "PRIMARY KEY (after=?)"),
         ("readiness", SQL.Waiting.readiness, "delivery_wait_delivery"), ("forget", SQL.Waiting.forget, "delivery_wait_delivery"),
         ("due timers", SQL.Timers.due, "timer_due"), ("next timer", SQL.Timers.nextDue, "timer_due"),

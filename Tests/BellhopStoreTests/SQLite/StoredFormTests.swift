@@ -15,6 +15,7 @@ import Testing
     func `a failure is equal after storing and reading`(_ reason: Failure.Reason) throws {
         let remedies: [Failure.Remedy] = [
             .retry(after: nil), .retry(after: .milliseconds(1500)), .giveUp, .unknownOutcome, .hold, .pauseConnection,
+            .pauseReceiver,
         ]
         for remedy in remedies {
             let failure = Failure(reason, remedy, "It said \"no\".")

@@ -86,13 +86,13 @@ struct StoreContents: Hashable {
             .retry(at: later, Sample.failure), .dead(Sample.failure), .held(Sample.failure), .postponed(Sample.failure),
             .paused(Sample.failure, until: later),
         ]
-        let rest = ReceiverRest(receiver: "6", since: Sample.now, until: later, interval: .seconds(2), why: "429")
+        let rest = ReceiverStop(receiver: "6", cause: .rest, since: Sample.now, until: later, interval: .seconds(2), why: "429")
         let claims = try await store.claim(limit: nexts.count + 1, excluding: [], until: later, at: Sample.now)
         _ = try await store.finish(
             zip(claims, nexts).map { claim, next in
                 Finish(
                     id: claim.delivery.id, lease: claim.lease, at: Sample.now, next: next,
-                    uncertain: claim.delivery.id.receiver == "3", rest: claim.delivery.id.receiver == "6" ? rest : nil)
+                    uncertain: claim.delivery.id.receiver == "3", stops: claim.delivery.id.receiver == "6" ? [rest] : [])
             })
         try await store.setNote("note", to: ["refused": ["once", 2, 1.5, false, .null]])
     }

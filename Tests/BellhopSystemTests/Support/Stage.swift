@@ -24,7 +24,7 @@ struct Stage: Sendable {
         version: 1
         connections:
           snow: {kind: servicenow, instance: "\(address)", auth: {basic: {username: \(user), password: "${{ env.PASSWORD }}"}}}
-          ops: {kind: slack, url: "${{ env.CHAT_URL }}"}
+          ops: {kind: slack, url: "${{ env.CHAT_URL }}", rate: 1000/s}
           hook: {kind: webhook, url: "${{ env.HOOK_URL }}", secret: "${{ env.SIGNING }}"}
         sources:
           my-work: {kind: tracker, connection: snow, every: \(every), initial: emit}

@@ -48,7 +48,7 @@ struct CommentWrite: Write {
             } catch {
                 switch error.remedy {
                 case .retry, .rest: throw error
-                case .giveUp, .unknownOutcome, .hold, .pauseConnection: throw gone
+                case .giveUp, .unknownOutcome, .hold, .pauseConnection, .pauseReceiver: throw gone
                 }
             }
         }

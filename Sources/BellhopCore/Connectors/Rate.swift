@@ -1,5 +1,3 @@
-public import BellhopCore
-
 /// A number of requests per time, such as `rate: 60/m`.
 public struct Rate: Sendable, Hashable {
     public var count: Int
@@ -11,7 +9,7 @@ public struct Rate: Sendable, Hashable {
     }
 
     /// The longest that this many requests wait in all, if as many others and a login of two requests go first; at most a day.
-    func wait(for requests: Int) -> Duration {
+    public func wait(for requests: Int) -> Duration {
         let periods = (2 * (requests + 2) + count - 1) / count
         return min(period * periods, .days(1))
     }
@@ -22,5 +20,13 @@ public struct Rate: Sendable, Hashable {
             return nil
         }
         self.init(count: count, per: .microseconds(micros))
+    }
+
+    /// As written in a file: `5/5s`, `60/m`.
+    public var text: String {
+        let units: [(String, Int64)] = [("h", 3_600_000), ("m", 60_000), ("s", 1000), ("ms", 1)]
+        let time = period.wholeMicroseconds / 1000
+        guard let (name, length) = units.first(where: { time % $0.1 == 0 }) else { return "" }
+        return time == length ? "\(count)/\(name)" : "\(count)/\(time / length)\(name)"
     }
 }

@@ -1,0 +1,61 @@
+import BellhopCore
+
+/// The settings of every connection that takes deliveries: how much it gets at once, and what happens when it gets nothing.
+struct DeliverySettings: Sendable, Hashable {
+    var concurrency: Int?
+    var onPaused: String?
+    var coalescesAbove: Int?
+
+    init() {}
+
+    /// Reads checked settings.
+    init(_ settings: Settings) {
+        concurrency = settings.integer("concurrency")
+        onPaused = settings.text("on_paused")
+        coalescesAbove = settings.record("coalesce")?.integer("above")
+    }
+
+    /// The limits of the receiver.
+    ///
+    /// - Parameters:
+    ///   - declared: what its kind declares.
+    ///   - lanes: the most attempts that the connection can make at once; nil for no limit of its own.
+    func limits(_ declared: DeliveryLimits, lanes: Int? = nil, rate: RateLimiter?) -> ReceiverLimits {
+        let concurrency = concurrency ?? declared.concurrency
+        return ReceiverLimits(
+            concurrency: [concurrency, lanes].compactMap(\.self).min(), upcoming: declared.upcoming,
+            rate: rate?.attempts(of: declared.requests), patience: rate?.rate.wait(for: declared.requests) ?? .zero,
+            onPaused: onPaused, coalescesAbove: coalescesAbove)
+    }
+}
+
+extension ConnectionManifest {
+    /// The same with the settings of deliveries, if it takes any, and with its own defaults for them.
+    var withDeliverySettings: ConnectionManifest {
+        guard !actions.isEmpty else { return self }
+        var manifest = self
+        manifest.settings += [
+            Setting(
+                "concurrency", .integer(1...1000), default: limits.concurrency.map(String.init),
+                "The most deliveries at once."),
+            Setting(
+                "on_paused", .name,
+                "Another connection, which gets a message if this one is paused because its address is gone or its token is not accepted."
+            ),
+        ]
+        if messages != nil {
+            manifest.settings.append(
+                Setting(
+                    "coalesce",
+                    .record([
+                        Setting(
+                            "above", .integer(1...100_000), required: true,
+                            "The largest number of waiting messages that are sent one by one.")
+                    ]), "Sends waiting messages without `thread` as one message if there are more than a number."))
+        }
+        if let rate = limits.rate, let place = manifest.settings.firstIndex(where: { $0.name == "rate" }) {
+            manifest.settings[place].fallback = rate.text
+        }
+        return manifest
+    }
+}

@@ -1,0 +1,203 @@
+/// Whether a receiver can be called now, and how much: its stops (a rest, an open circuit breaker, a pause), and otherwise its pace.
+/// Decides only.
+///
+/// The circuit breaker opens after several failures in a row that are the receiver's own trouble, and stays open for a growing time.
+/// Then one delivery is tried: any answer closes it, another such failure opens it for longer.
+public struct ReceiverGate: Sendable, Hashable {
+    /// What an attempt's end changed.
+    public struct Change: Sendable, Hashable {
+        /// The stops to store. A circuit breaker that closed ends when it began.
+        public var stops: [ReceiverStop] = []
+        /// The refusal that pauses the receiver.
+        public var pause: ReceiverStop?
+        /// True for a rest or pause that began with this attempt, false for one that another attempt of the same burst met before.
+        public var isNew = false
+        /// The circuit breaker that opened, or stays open for longer.
+        public var opened: ReceiverStop?
+        /// The circuit breaker that was open until now.
+        public var closed: ReceiverStop?
+
+        public init() {}
+    }
+
+    public let receiver: String
+    private var pace: ReceiverPace
+    private var stops: [ReceiverStop.Cause: ReceiverStop] = [:]
+    /// How many failures in a row were the receiver's own trouble.
+    private var failures = 0
+
+    /// The circuit breaker opens after this many failures in a row.
+    public static let mostFailures = 5
+    /// How long it stays open.
+    private static let open = Backoff(base: .seconds(5), factor: 2, cap: .seconds(120))
+
+    /// - Parameter most: the most attempts in flight.
+    public init(_ receiver: String, most: Int = .max) {
+        self.receiver = receiver
+        pace = ReceiverPace(most: most)
+    }
+
+    // MARK: Asking
+
+    /// The stop that lasts longest; nil if the receiver may be called.
+    public func stop(at now: Timestamp) -> ReceiverStop? {
+        stops.isEmpty
+            ? nil
+            : stops.values.filter { $0.lasts(at: now) }.max {
+                ($0.until ?? .distantFuture, $0.cause.rawValue) < ($1.until ?? .distantFuture, $1.cause.rawValue)
+            }.map { Self.limited($0, at: now) }
+    }
+
+    /// The rest that it asked for, which polls of its connection obey too; nil if it does not rest.
+    public func rest(at now: Timestamp) -> ReceiverStop? {
+        stops[.rest].flatMap { $0.lasts(at: now) ? Self.limited($0, at: now) : nil }
+    }
+
+    /// Whether the next attempt is the trial after which an open circuit breaker closes.
+    public func isOnTrial(at now: Timestamp) -> Bool { stops[.failures].map { !$0.lasts(at: now) } ?? false }
+
+    /// Whether it remembers nothing that matters.
+    public var isFresh: Bool { stops.isEmpty && failures == 0 && pace.isFresh }
+
+    /// How many attempts may begin now, or when the next may; nil if that depends on those in flight, or on a person.
+    /// - Parameter most: the most attempts in flight.
+    public mutating func room(inFlight: Int, most: Int, at now: Timestamp) -> (attempts: Int, next: Timestamp?) {
+        if let stop = stop(at: now) { return (0, stop.until) }
+        if pace.most != most { pace.most = most }
+        let room = pace.room(inFlight: inFlight, at: now)
+        guard isOnTrial(at: now) else { return room }
+        return (inFlight > 0 ? 0 : min(room.attempts, 1), room.next)
+    }
+
+    // MARK: Attempts
+
+    public mutating func began(at now: Timestamp) { pace.began(at: now) }
+
+    /// Records how an attempt ended.
+    public mutating func ended(_ outcome: Outcome, began: Timestamp, at now: Timestamp) -> Change {
+        var change = Change()
+        switch outcome.evidence {
+        case .answer:
+            failures = 0
+            if var stop = stops.removeValue(forKey: .failures) {
+                change.closed = stop
+                stop.until = stop.since
+                change.stops.append(stop)
+            }
+        case .trouble(let why): trouble(why, began: began, at: now, &change)
+        case .nothing: break
+        }
+        guard case .failed(let failure) = outcome else {
+            pace.ended(wasTaken: outcome.isDelivered, began: began, at: now)
+            return change
+        }
+        switch failure.remedy {
+        case .rest(let wait):
+            let (rest, isNew) = pace.refused(began: began, wait: wait, at: now)
+            change.isNew = isNew
+            change.stops.append(rested(until: now + rest, interval: pace.interval, why: failure.message, at: now))
+        case .pauseReceiver:
+            pace.ended(wasTaken: false, began: began, at: now)
+            change.isNew = stops[.refusal] == nil
+            let stop =
+                stops[.refusal]
+                ?? ReceiverStop(receiver: receiver, cause: .refusal, since: now, until: nil, why: failure.message)
+            stops[.refusal] = stop
+            change.pause = stop
+        case .retry, .giveUp, .unknownOutcome, .hold, .pauseConnection:
+            pace.ended(wasTaken: false, began: began, at: now)
+        }
+        return change
+    }
+
+    private mutating func trouble(_ why: String, began: Timestamp, at now: Timestamp, _ change: inout Change) {
+        failures += 1
+        let before = stops[.failures]
+        // An attempt that began before the breaker opened belongs to the same burst of failures.
+        if let before, began <= before.since { return }
+        guard before != nil || failures >= Self.mostFailures else { return }
+        let latest = before.flatMap { stop in stop.until.map { $0 - stop.since } }
+        let wait = latest.map { min(max($0, Self.open.base) * Self.open.factor, Self.open.cap) } ?? Self.open.base
+        let stop = ReceiverStop(receiver: receiver, cause: .failures, since: now, until: now + wait, why: why)
+        stops[.failures] = stop
+        change.stops.append(stop)
+        change.opened = stop
+    }
+
+    // MARK: Stops
+
+    /// Records the rest that a poll met. The pace of deliveries afterwards is not decided here.
+    public mutating func restedByPoll(_ wait: Duration, why: String, at now: Timestamp) -> ReceiverStop {
+        rested(until: now + max(wait, .zero), interval: stops[.rest]?.interval ?? .zero, why: why, at: now)
+    }
+
+    /// A shorter rest does not end a longer one.
+    private mutating func rested(until: Timestamp, interval: Duration, why: String, at now: Timestamp) -> ReceiverStop {
+        let stop = ReceiverStop(
+            receiver: receiver, cause: .rest, since: now, until: max(until, stops[.rest]?.until ?? until), interval: interval,
+            why: why)
+        stops[.rest] = stop
+        return stop
+    }
+
+    /// Records a pause.
+    public mutating func pause(_ stop: ReceiverStop) { stops[stop.cause] = stop }
+
+    /// Ends the pauses; false if there was none.
+    @discardableResult
+    public mutating func resume() -> Bool {
+        let count = stops.count
+        stops = stops.filter { !$0.key.isPause }
+        return stops.count < count
+    }
+
+    /// Restores a stop of an earlier run, unless this run knows a later one.
+    public mutating func restore(_ stop: ReceiverStop, at now: Timestamp) {
+        if stops[stop.cause] != nil { return }
+        if stop.cause == .rest { pace.restore(stop, at: now) }
+        // A breaker that an earlier run closed.
+        if stop.cause == .failures, stop.until == stop.since { return }
+        stops[stop.cause] = stop
+    }
+
+    /// Corrects times that are in the future because the clock was set back.
+    public mutating func bringForward(to now: Timestamp) {
+        pace.bringForward(to: now)
+        for (cause, stop) in stops { stops[cause] = stop.broughtForward(to: now) }
+    }
+
+    private static func limited(_ stop: ReceiverStop, at now: Timestamp) -> ReceiverStop {
+        var stop = stop
+        stop.until = stop.until.map { min($0, now + ReceiverStop.longest) }
+        return stop
+    }
+}
+
+extension Outcome {
+    fileprivate enum Evidence {
+        /// The receiver answered.
+        case answer
+        /// The receiver could not be reached, or could not answer properly.
+        case trouble(String)
+        case nothing
+    }
+
+    fileprivate var isDelivered: Bool { if case .delivered = self { true } else { false } }
+
+    /// What the attempt shows about the receiver.
+    fileprivate var evidence: Evidence {
+        switch self {
+        case .delivered: .answer
+        case .interrupted: .nothing
+        case .failed(let failure):
+            switch failure.reason {
+            case .unreachable, .timeout, .tls, .cut, .hibernating, .gateway, .dropped, .serverError: .trouble(failure.message)
+            case .unauthenticated, .forbidden, .sessionExpired, .loginRequired, .csrf, .mfaRequired, .quota, .throttled,
+                .unexpectedPage, .apiMissing, .goneOrHidden, .badAnswer, .tooLarge, .refused, .notWritten, .movedOn:
+                .answer
+            // Nothing was sent.
+            case .unrenderable, .expired, .budget, .stopped, .badArguments, .missingReceiver, .fileSystem, .interrupted: .nothing
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+/// Why a receiver gets no deliveries. Stored, so that it survives a restart. A receiver may have one stop of each cause.
+public struct ReceiverStop: Sendable, Hashable {
+    public enum Cause: String, Sendable, Hashable, CaseIterable {
+        /// It asked for a rest (429, or 503 with a time). Polls of its connection wait too.
+        case rest
+        /// Its latest attempts failed one after another: the circuit breaker is open.
+        case failures
+        /// It answered what only a person can repair: its address is gone, or its token is not accepted.
+        case refusal
+        /// A person paused it.
+        case person
+
+        /// Whether it lasts until a person resumes the receiver.
+        public var isPause: Bool { self == .refusal || self == .person }
+    }
+
+    public var receiver: String
+    public var cause: Cause
+    public var since: Timestamp
+    /// Nil for a pause, which lasts until a person resumes the receiver.
+    public var until: Timestamp?
+    /// The least time between attempts after a rest.
+    public var interval: Duration
+    /// What the receiver answered or why it is paused, in one sentence.
+    public var why: String
+
+    /// No stop with an end lasts longer from now on, so that a changed clock cannot silence a receiver for ever.
+    public static let longest = Duration.seconds(86_400)
+
+    public init(
+        receiver: String, cause: Cause, since: Timestamp, until: Timestamp?, interval: Duration = .zero, why: String
+    ) {
+        self.receiver = receiver
+        self.cause = cause
+        self.since = since
+        self.until = until
+        self.interval = interval
+        self.why = why
+    }
+
+    /// The reason with a full stop.
+    public var sentence: String { why.isEmpty || [".", "!", "?"].contains(why.last) ? why : why + "." }
+
+    /// Whether it still lasts.
+    public func lasts(at now: Timestamp) -> Bool { until.map { $0 > now } ?? true }
+
+    /// The same, corrected if its times are in the future because the clock was set back.
+    func broughtForward(to now: Timestamp) -> ReceiverStop {
+        guard since > now else { return self }
+        var stop = self
+        (stop.since, stop.until) = (now, until.map { now + ($0 - since) })
+        return stop
+    }
+}
+
+/// A pause of a receiver, and what is stored with it if the receiver was not paused for this cause before.
+public struct ReceiverPause: Sendable, Hashable {
+    public var stop: ReceiverStop
+    /// The event `receiver_paused`.
+    public var event: Event
+    /// The message about it for another receiver (`on_paused`).
+    public var notice: Delivery?
+
+    /// - Parameters:
+    ///   - stop: one whose cause is a pause.
+    ///   - other: the receiver of a message about it; nil for no message.
+    public init(_ stop: ReceiverStop, telling other: String? = nil) {
+        self.stop = stop
+        event = .receiverPaused(stop)
+        notice = other.map { .notice(of: stop, event: event, to: $0) }
+    }
+}
+
+extension Event {
+    static func receiverPaused(_ stop: ReceiverStop) -> Event {
+        let cause = stop.cause.rawValue
+        return Event(
+            .receiverPaused(stop), facts: stop.receiver, cause, String(stop.since.microseconds), source: "bellhop",
+            subject: "receiver/\(stop.receiver)", at: stop.since)
+    }
+
+    /// A person resumed a paused receiver.
+    public static func receiverResumed(_ receiver: String, at now: Timestamp) -> Event {
+        Event(
+            .receiverResumed(receiver), facts: receiver, String(now.microseconds), source: "bellhop",
+            subject: "receiver/\(receiver)", at: now)
+    }
+}
+
+extension Delivery {
+    /// The plain message that a receiver is paused.
+    fileprivate static func notice(of stop: ReceiverStop, event: Event, to other: String) -> Delivery {
+        let id = ID(
+            occasion: Occasion.event(event.id).id, rule: "on_paused", step: StepPath(index: 0), receiver: other)
+        let message = Message(
+            title: [.text("The receiver "), .value(stop.receiver), .text(" is paused")],
+            text: [
+                .paragraph([.value(stop.sentence)]),
+                .paragraph([
+                    .text("Its deliveries wait. When the cause is repaired: "),
+                    .code([.text("bellhop resume "), .value(stop.receiver)]),
+                ]),
+            ], severity: .warning)
+        return Delivery(
+            id: id, revision: "", action: "notify", arguments: .message(message), task: nil, lane: "on_paused/\(id.text)",
+            createdAt: stop.since, hop: event.hop)
+    }
+}

@@ -1,0 +1,57 @@
+import BellhopCore
+import Synchronization
+
+/// Which receivers can be called now: recorded by deliveries, by polls, and by people who pause a receiver; obeyed by deliveries, and
+/// rests also by polls.
+///
+/// A class over a mutex, because all pollers and the dispatcher share it.
+final class Receivers: Sendable {
+    private struct State {
+        var gates: [String: ReceiverGate] = [:]
+        var areRestored = false
+    }
+
+    private let state = Mutex(State())
+
+    /// The length of a rest that a poll met and that was requested without one.
+    private static let unsaid = Duration.seconds(5)
+
+    /// Restores what an earlier run stored.
+    func restore(from store: any Store, at now: Timestamp) async throws(StoreError) {
+        if state.withLock({ $0.areRestored }) { return }
+        let kept = try await store.stops()
+        state.withLock { state in
+            if state.areRestored { return }
+            state.areRestored = true
+            for stop in kept { state.gates[stop.receiver, default: ReceiverGate(stop.receiver)].restore(stop, at: now) }
+        }
+    }
+
+    /// Reads and changes the gates of several receivers.
+    func withGates<Value: Sendable>(_ body: (inout [String: ReceiverGate]) -> Value) -> Value {
+        state.withLock { body(&$0.gates) }
+    }
+
+    /// The rest that a connection asked for; nil if it does not rest.
+    func rest(of receiver: String, at now: Timestamp) -> ReceiverStop? { withGates { $0[receiver]?.rest(at: now) } }
+
+    /// Records the rest that a poll met and returns it to be stored.
+    func recordPoll(_ wait: Duration?, of receiver: String, why: String, at now: Timestamp) -> ReceiverStop {
+        withGates { gates in
+            gates[receiver, default: ReceiverGate(receiver)].restedByPoll(wait ?? Self.unsaid, why: why, at: now)
+        }
+    }
+
+    /// Records that a person paused a receiver.
+    func pause(_ stop: ReceiverStop) { withGates { $0[stop.receiver, default: ReceiverGate(stop.receiver)].pause(stop) } }
+
+    /// Records that a person resumed a receiver.
+    func resume(_ receiver: String) { withGates { _ = $0[receiver]?.resume() } }
+
+    /// Corrects times that are in the future because the clock was set back.
+    func bringForward(to now: Timestamp) {
+        withGates { gates in
+            for receiver in gates.keys { gates[receiver]?.bringForward(to: now) }
+        }
+    }
+}

@@ -1,0 +1,49 @@
+import BellhopCore
+
+/// Why receivers get no deliveries.
+extension Session {
+    func stops() throws -> [ReceiverStop] {
+        var statement = try prepare(SQL.Deliveries.stops)
+        var stops: [ReceiverStop] = []
+        while try statement.next() {
+            guard let cause = ReceiverStop.Cause(rawValue: statement.text(1)) else { continue }
+            stops.append(
+                ReceiverStop(
+                    receiver: statement.text(0), cause: cause, since: statement.time(2), until: statement.optionalTime(3),
+                    interval: .microseconds(statement.int(4)), why: statement.text(5)))
+        }
+        return stops
+    }
+
+    func keep(_ stop: ReceiverStop) throws { try run(SQL.Deliveries.stop, stop) }
+
+    /// Pauses a receiver, with an event and a message. Does nothing if it is paused for the same cause already: so each pause is told
+    /// once, however many attempts met it.
+    @discardableResult
+    func pause(_ pause: ReceiverPause) throws -> Bool {
+        guard try run(SQL.Deliveries.pauseReceiver, pause.stop) == 1 else { return false }
+        try append([pause.event])
+        if let notice = pause.notice { try insert([notice]) }
+        return true
+    }
+
+    func resume(_ receiver: String, at now: Timestamp) throws -> Bool {
+        var statement = try prepare(SQL.Deliveries.resumeReceiver)
+        try statement.bind(":receiver", receiver)
+        guard try statement.run() > 0 else { return false }
+        try append([.receiverResumed(receiver, at: now)])
+        return true
+    }
+
+    @discardableResult
+    private func run(_ sql: String, _ stop: ReceiverStop) throws -> Int {
+        var statement = try prepare(sql)
+        try statement.bind(":receiver", stop.receiver)
+        try statement.bind(":cause", stop.cause.rawValue)
+        try statement.bind(":since", stop.since)
+        try statement.bind(":until", stop.until)
+        try statement.bind(":interval", stop.interval.wholeMicroseconds)
+        try statement.bind(":why", stop.why)
+        return try statement.run()
+    }
+}

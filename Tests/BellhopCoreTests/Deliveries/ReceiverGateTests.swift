@@ -1,0 +1,214 @@
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@Suite struct `Whether a receiver can be called` {
+    private let start = Timestamp(seconds: 1_767_603_600)
+
+    private static let trouble = Outcome.failed(Failure(.timeout, .retry(after: nil), "Silence."))
+    private static let refused = Outcome.failed(Failure(.refused, .giveUp, "400"))
+
+    private func room(_ gate: inout ReceiverGate, _ seconds: Int, inFlight: Int = 0) -> (attempts: Int, next: Timestamp?) {
+        gate.room(inFlight: inFlight, most: 8, at: start + .seconds(seconds))
+    }
+
+    /// A gate after some failures in a row, one a second.
+    private func failing(_ count: Int) -> ReceiverGate {
+        var gate = ReceiverGate("ops")
+        for second in 0..<count {
+            gate.began(at: start + .seconds(second))
+            _ = gate.ended(Self.trouble, began: start + .seconds(second), at: start + .seconds(second))
+        }
+        return gate
+    }
+
+    @Test func `the breaker opens at the fifth failure in a row, and after its time lets one attempt through`() {
+        var four = failing(4)
+        let free = room(&four, 3)
+        #expect(free.attempts > 1)
+        var gate = failing(5)
+        let open = room(&gate, 5)
+        #expect(open.attempts == 0 && open.next == start + .seconds(9))
+        let trial = room(&gate, 9)
+        #expect(trial.attempts == 1)
+        #expect(gate.isOnTrial(at: start + .seconds(9)))
+        let beside = room(&gate, 9, inFlight: 1)
+        #expect(beside.attempts == 0)
+    }
+
+    @Test func `a failed trial opens the breaker for twice as long, up to two minutes`() {
+        var gate = failing(5)
+        var now = start + .seconds(4)
+        for wait in [5, 10, 20, 40, 80, 120, 120] {
+            let next = gate.room(inFlight: 0, most: 8, at: now).next
+            #expect(next == now + .seconds(wait))
+            now = next ?? now
+            gate.began(at: now)
+            let change = gate.ended(Self.trouble, began: now, at: now)
+            #expect(change.opened != nil && change.stops == [change.opened])
+        }
+    }
+
+    @Test(arguments: [Outcome.delivered(Receipt("ok")), refused]) func `any answer closes the breaker`(_ answer: Outcome) {
+        var gate = failing(5)
+        let now = start + .seconds(10)
+        gate.began(at: now)
+        let change = gate.ended(answer, began: now, at: now)
+        #expect(change.closed?.cause == .failures)
+        let free = room(&gate, 10)
+        #expect(free.attempts > 1)
+        // The next failures are counted anew.
+        let changes = (1...4).map { _ in gate.ended(Self.trouble, began: now, at: now) }
+        #expect(changes.allSatisfy { $0.opened == nil })
+        // A later run knows that it was closed.
+        var restored = ReceiverGate("ops")
+        for stop in change.stops { restored.restore(stop, at: now) }
+        #expect(restored.isFresh)
+    }
+
+    @Test func `refusals of single messages, and what says nothing about the receiver, do not open the breaker`() {
+        var gate = failing(4)
+        _ = gate.ended(Self.refused, began: start, at: start)
+        let own = Outcome.failed(Failure(.badArguments, .giveUp, ""))
+        let outcomes = Array(repeating: Self.trouble, count: 4) + [.interrupted, own, .interrupted, own]
+        let changes = outcomes.map { gate.ended($0, began: start, at: start) }
+        #expect(changes.allSatisfy { $0.opened == nil })
+        let last = gate.ended(Self.trouble, began: start, at: start)
+        #expect(last.opened != nil)
+    }
+
+    @Test func `a refusal pauses the receiver until it is resumed, and is new once`() {
+        var gate = ReceiverGate("ops")
+        let refusal = Outcome.failed(Failure(.goneOrHidden, .pauseReceiver, "404"))
+        let first = gate.ended(refusal, began: start, at: start)
+        let second = gate.ended(refusal, began: start, at: start + .seconds(1))
+        #expect(first.isNew && !second.isNew)
+        #expect(first.pause == second.pause && first.pause?.until == nil)
+        let later = room(&gate, 1_000_000)
+        #expect(later.attempts == 0 && later.next == nil)
+        let resumed = [gate.resume(), gate.resume()]
+        #expect(resumed == [true, false])
+        let after = room(&gate, 1_000_000)
+        #expect(after.attempts > 0)
+    }
+
+    @Test(arguments: 0..<200) func `it keeps its contract in every history`(_ seed: UInt64) {
+        var history = GateHistory(seed: seed, at: start)
+        for _ in 0..<300 { history.step() }
+        #expect(history.complaints.isEmpty, "\(history.complaints)")
+    }
+}
+
+/// A random history of attempts at a receiver, with what the contract promises about each moment.
+private struct GateHistory {
+    private var random: SeededRandom
+    private var gate = ReceiverGate("ops")
+    private var now: Timestamp
+    private var flying: [(began: Timestamp, isTrial: Bool)] = []
+    private(set) var complaints: [String] = []
+
+    // What the contract says, in its own words.
+    private var failuresInARow = 0
+    private var restEnd = Timestamp.distantPast
+    private var breaker: (since: Timestamp, end: Timestamp)?
+    private var isPaused = false
+    private var hasRested = false
+    /// What a later run would find.
+    private var stored: [ReceiverStop.Cause: ReceiverStop] = [:]
+
+    init(seed: UInt64, at now: Timestamp) {
+        random = SeededRandom(seed: seed)
+        self.now = now
+    }
+
+    mutating func step() {
+        check()
+        switch Int.random(in: 0..<20, using: &random) {
+        case 0..<7: begin()
+        case 7..<15: end()
+        case 15..<18: now = now + .milliseconds(Int.random(in: 1...40_000, using: &random))
+        case 18:
+            if Bool.random(using: &random) {
+                let stop = ReceiverStop(receiver: "ops", cause: .person, since: now, until: nil, why: "")
+                gate.pause(stop)
+                stored[.person] = stop
+                isPaused = true
+            } else {
+                if gate.resume() != isPaused { complaints.append("resuming does not say whether it was paused") }
+                stored = stored.filter { !$0.key.isPause }
+                isPaused = false
+            }
+        default:
+            // Another run, which knows only what is stored; attempts in flight are lost.
+            gate = ReceiverGate("ops")
+            for stop in stored.values { gate.restore(stop, at: now) }
+            flying = []
+            failuresInARow = breaker == nil ? 0 : failuresInARow
+        }
+    }
+
+    private var stopEnd: Timestamp? { [restEnd, breaker?.end].compactMap(\.self).filter { $0 > now }.max() }
+
+    private mutating func check() {
+        let room = gate.room(inFlight: flying.count, most: 8, at: now)
+        if isPaused {
+            if room.attempts != 0 { complaints.append("a paused receiver is called") }
+        } else if let stopEnd {
+            if room.attempts != 0 { complaints.append("it is called during a rest or with an open breaker") }
+            if room.next != stopEnd {
+                complaints.append("the end of the stop is \(stopEnd), not \(room.next.map { "\($0)" } ?? "nil")")
+            }
+        } else if breaker != nil {
+            if room.attempts > 1 { complaints.append("a trial has more than one attempt") }
+            if !flying.isEmpty, room.attempts > 0 { complaints.append("a trial begins beside other attempts") }
+            if flying.isEmpty, room.attempts == 0, room.next == nil { complaints.append("a trial never begins") }
+        } else if flying.isEmpty, room.attempts == 0, !hasRested {
+            complaints.append("a receiver that is not stopped gets nothing")
+        }
+        if room.attempts + flying.count > max(8, flying.count) { complaints.append("more than eight are in flight") }
+        if flying.count(where: \.isTrial) > 1 { complaints.append("two trials") }
+    }
+
+    private mutating func begin() {
+        guard gate.room(inFlight: flying.count, most: 8, at: now).attempts > 0 else { return }
+        gate.began(at: now)
+        flying.append((now, breaker != nil))
+        now = now + .microseconds(1)
+    }
+
+    private mutating func end() {
+        guard let place = flying.indices.randomElement(using: &random) else { return }
+        let attempt = flying.remove(at: place)
+        now = now + .milliseconds(Int.random(in: 1...300, using: &random))
+        let outcome: Outcome
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0..<7:
+            outcome = .failed(
+                Failure(
+                    [.unreachable, .timeout, .tls, .cut, .gateway, .serverError].randomElement(using: &random) ?? .cut,
+                    .retry(after: nil), ""))
+            failuresInARow += 1
+            if let before = breaker {
+                if attempt.began > before.since {
+                    breaker = (now, now + min((before.end - before.since) * 2, .seconds(120)))
+                }
+            } else if failuresInARow >= 5 {
+                breaker = (now, now + .seconds(5))
+            }
+        case 7..<9:
+            outcome = Bool.random(using: &random) ? .delivered(Receipt("ok")) : .failed(Failure(.refused, .giveUp, "400"))
+            (failuresInARow, breaker) = (0, nil)
+        case 9:
+            let wait = Duration.milliseconds(Int.random(in: 200...60_000, using: &random))
+            outcome = .failed(Failure(.throttled, .rest(wait), "429"))
+            (failuresInARow, breaker, hasRested) = (0, nil, true)
+            restEnd = max(restEnd, now + wait)
+        case 10:
+            outcome = .failed(Failure(.unauthenticated, .pauseReceiver, "401"))
+            (failuresInARow, breaker, isPaused) = (0, nil, true)
+        default: outcome = .interrupted
+        }
+        let change = gate.ended(outcome, began: attempt.began, at: now)
+        for stop in change.stops + (change.pause.map { [$0] } ?? []) { stored[stop.cause] = stop }
+    }
+}

@@ -1,0 +1,54 @@
+import BellhopCore
+import BellhopTesting
+import Synchronization
+import Testing
+
+@testable import BellhopEngine
+
+@Suite(.timeLimit(.minutes(5))) struct `Receivers that fail again and again` {
+    private static let unreachable = Failure(.unreachable, .retry(after: nil), "No connection.")
+
+    @Test func `an open breaker keeps the attempts of waiting deliveries, and an answer brings them all`() async throws {
+        let bench = try Bench()
+        let isUp = Mutex(false)
+        let action = ScriptedAction { _, _ throws(Failure) in
+            if !isUp.withLock({ $0 }) { throw Self.unreachable }
+            return Receipt("done")
+        }
+        let retry = RetryPolicy(attempts: 12, base: .seconds(5), cap: .seconds(3600))
+        try await bench.owe((0..<40).map { Owed("\(100 + $0)", retry: retry) })
+        let (surroundings, start) = (bench.surroundings, bench.now)
+        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        await bench.run(until: start + .seconds(600))
+        // Five that open the breaker, perhaps a few that began with them, and the trials: after 5, 10, 20, 40, 80, 120 s, …
+        #expect(action.count <= 20, "\(action.count) attempts")
+        let waiting = try await bench.deliveries(.available)
+        #expect(waiting.count == 40)
+        #expect(waiting.count { $0.attempts == 0 } >= 20)
+        let stops = try await bench.store.stops()
+        #expect(stops.map(\.cause) == [.failures])
+        #expect(bench.recorder.count("receiver.breaker_trial") >= 5)
+        isUp.withLock { $0 = true }
+        await bench.run(until: start + .seconds(1200))
+        loop.cancel()
+        await loop.value
+        #expect(try await bench.deliveries(.done).count == 40)
+        #expect(bench.recorder.count("receiver.breaker_closed") == 1)
+        #expect(try await bench.store.stops().allSatisfy { !$0.lasts(at: bench.now) })
+    }
+
+    @Test func `an open breaker survives a restart, and does not stop other receivers`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { delivery, _ throws(Failure) in
+            if delivery.id.receiver == "down" { throw Self.unreachable }
+            return Receipt("done")
+        }
+        try await bench.owe((0..<20).map { Owed("\(100 + $0)", receiver: $0 % 2 == 0 ? "down" : "up") })
+        try await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
+        let attempts = action.performed.count { $0.delivery.id.receiver == "down" }
+        #expect(attempts >= ReceiverGate.mostFailures && attempts <= 8)
+        #expect(try await bench.deliveries(.done).count == 10)
+        try await Dispatcher(bench.restarted, actions: { _ in action }).dispatchPending()
+        #expect(action.performed.count { $0.delivery.id.receiver == "down" } == attempts)
+    }
+}

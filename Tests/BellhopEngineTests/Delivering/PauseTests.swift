@@ -1,0 +1,93 @@
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@testable import BellhopEngine
+
+@Suite(.timeLimit(.minutes(5))) struct `Receivers that are paused` {
+    private static let gone = Failure(.goneOrHidden, .pauseReceiver, "chat answered 404.")
+    private static let once = RetryPolicy(attempts: 1, base: .seconds(1), cap: .seconds(1))
+
+    @Test func `a refusal pauses the receiver over a restart, costs no attempt, and is told once to another`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { delivery, _ throws(Failure) in
+            if delivery.id.receiver == "chat" { throw Self.gone }
+            return Receipt("done")
+        }
+        try await bench.owe((0..<20).map { Owed("\(100 + $0)", retry: Self.once) })
+        let limits: @Sendable (String) -> ReceiverLimits = { ReceiverLimits(onPaused: $0 == "chat" ? "pager" : nil) }
+        try await Dispatcher(bench.surroundings, receivers: limits, actions: { _ in action }).dispatchPending()
+        let met = action.performed.count { $0.delivery.id.receiver == "chat" }
+        #expect(met >= 1 && met <= 3)
+        #expect(try await bench.deliveries(.available).allSatisfy { $0.attempts == 0 && $0.delivery.id.receiver == "chat" })
+        let told = action.performed.filter { $0.delivery.id.receiver == "pager" }
+        #expect(told.count == 1)
+        guard case .message(let message)? = told.first?.delivery.arguments else {
+            Issue.record("no message")
+            return
+        }
+        #expect(message.title.plainText == "The receiver chat is paused")
+        #expect(try await bench.happened() == ["receiver_paused receiver/chat chat answered 404."])
+        #expect(bench.recorder.count("receiver.paused") == 1)
+        await bench.clock.advance(by: .days(30))
+        try await Dispatcher(bench.restarted, receivers: limits, actions: { _ in action }).dispatchPending()
+        #expect(action.performed.count { $0.delivery.id.receiver == "chat" } == met)
+    }
+
+    @Test func `a resumed receiver gets what waited, except what has expired`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction()
+        let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "holiday")
+        #expect(try await bench.store.pause(ReceiverPause(stop)))
+        try await bench.owe([
+            Owed("1"), Owed("2", expires: bench.now + .seconds(60)), Owed("3"), Owed("4", receiver: "other"),
+        ])
+        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
+        #expect(try await dispatcher.dispatchPending() == 1)
+        await bench.clock.advance(by: .days(2))
+        #expect(try await dispatcher.dispatchPending() == 0)
+        #expect(try await bench.store.resume(receiver: "chat", at: bench.now))
+        engine.resume("chat")
+        try await dispatcher.dispatchPending()
+        #expect(action.texts == ["4", "1", "3"])
+        #expect(try await bench.deliveries(.dead).map(\.failure?.reason) == [.expired])
+    }
+
+    @Test func `a pause while attempts are in flight lets them end`() async throws {
+        let bench = try Bench()
+        let gate = Gate()
+        let action = ScriptedAction { _, _ in
+            _ = await gate.pass()
+            return Receipt("done")
+        }
+        try await bench.owe((0..<10).map { Owed("\($0)") })
+        let surroundings = bench.surroundings
+        let engine = Engine(surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        try await until { action.count == 3 }
+        engine.pause(ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "holiday"))
+        gate.open()
+        try await until { try await bench.deliveries(.done).count == 3 }
+        await bench.run(until: bench.now + .seconds(600))
+        #expect(action.count == 3)
+        engine.resume("chat")
+        try await until { try await bench.deliveries(.done).count == 10 }
+        loop.cancel()
+        await loop.value
+    }
+
+    @Test func `a pause that the store did not accept is stored with the next refusal`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction { _, _ throws(Failure) in throw Self.gone }
+        try await bench.owe([Owed("1", retry: Self.once)])
+        bench.fail(statement: 8)
+        _ = try? await Dispatcher(bench.surroundings, actions: { _ in action }).dispatchPending()
+        bench.stopFailing()
+        // Another run, which finds the delivery running.
+        try await bench.store.start(.only, at: bench.now)
+        try await Dispatcher(bench.restarted, actions: { _ in action }).dispatchPending()
+        #expect(try await bench.store.stops().map(\.cause) == [.refusal])
+        #expect(try await bench.happened().count == 1)
+    }
+}

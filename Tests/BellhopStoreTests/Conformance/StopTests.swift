@@ -1,0 +1,117 @@
+import BellhopCore
+import Testing
+
+/// The stops of receivers, and how the due deliveries of a receiver are shared among rules.
+@Suite struct `Stops and turns` {
+    private func pause(_ cause: ReceiverStop.Cause, at now: Timestamp) -> ReceiverPause {
+        ReceiverPause(
+            ReceiverStop(receiver: "chat", cause: cause, since: now, until: nil, why: "404."),
+            telling: cause == .refusal ? "mail" : nil)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a pause is stored with its event and its message, once however many attempts met it`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: (1...3).map { Sample.delivery($0) }))
+        let claims = try await bench.claim()
+        let failure = Failure(.goneOrHidden, .pauseReceiver, "404.")
+        for claim in claims {
+            let finish = Finish(
+                id: claim.delivery.id, lease: claim.lease, at: bench.now, next: .postponed(failure),
+                pause: pause(.refusal, at: bench.now))
+            #expect(try await bench.store.finish([finish]) == [true])
+            await bench.clock.pass(1)
+        }
+        #expect(try await bench.store.stops() == [pause(.refusal, at: Sample.now).stop])
+        #expect(try await bench.store.events(EventQuery()).map(\.event.type) == [.receiverPaused])
+        let records = try await bench.store.deliveries(DeliveryQuery())
+        #expect(records.map(\.delivery.id.receiver) == ["chat", "chat", "chat", "mail"])
+        #expect(records.map(\.attempts) == [0, 0, 0, 0])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a pause is stored even if the lease was lost, and never half`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
+        let claim = try #require(try await bench.claim(for: 1).first)
+        await bench.clock.pass(2)
+        try await bench.store.rescue(at: bench.now)
+        let finish = Finish(
+            id: claim.delivery.id, lease: claim.lease, at: bench.now, next: .done(Receipt("late")),
+            pause: pause(.refusal, at: bench.now))
+        var place = 1
+        while true {
+            bench.tested.fail(statement: place, ofReadings: false)
+            let answer = try? await bench.store.finish([finish])
+            guard bench.tested.stopFailing() else {
+                #expect(answer == [false])
+                break
+            }
+            #expect(try await bench.store.stops().isEmpty)
+            #expect(try await bench.store.deliveries(DeliveryQuery()).count == 1)
+            place += 1
+        }
+        #expect(place > 3)
+        #expect(try await bench.store.stops().count == 1)
+        #expect(try await bench.store.deliveries(DeliveryQuery()).count == 2)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `resuming ends all pauses of a receiver, but no rest, and says so in an event`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        #expect(try await bench.store.pause(pause(.refusal, at: bench.now)))
+        #expect(try await bench.store.pause(pause(.person, at: bench.now)))
+        #expect(try await bench.store.pause(pause(.person, at: bench.after(1))) == false)
+        let rest = ReceiverStop(receiver: "chat", cause: .rest, since: bench.now, until: bench.after(60), why: "429")
+        try await bench.store.setHealth(SourceHealth(), of: Sample.scope.id, events: [], rest: rest)
+        #expect(try await bench.store.resume(receiver: "chat", at: bench.now))
+        #expect(try await bench.store.resume(receiver: "chat", at: bench.now) == false)
+        #expect(try await bench.store.stops() == [rest])
+        #expect(
+            try await bench.store.events(EventQuery()).map(\.event.type) == [.receiverPaused, .receiverPaused, .receiverResumed])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a rule with few deliveries gets its turn beside one with thousands`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: (1...2000).map { Sample.delivery($0, rule: "busy") }))
+        await bench.clock.pass(60)
+        try await bench.store.route(
+            Routing(deliveries: (2001...2003).map { Sample.delivery($0, rule: "calm", at: bench.now) }))
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(2004, rule: "alone", at: bench.now)]))
+        var (last, rules): (String, [String]) = ("", [])
+        var seen: Set<Delivery.ID> = []
+        for _ in 1...4 {
+            let claimed = try await bench.store.claim(
+                limit: 3, room: ["chat": Room(attempts: 3, lastRule: last)], others: 0, by: .only, until: bench.after(60),
+                at: bench.now)
+            #expect(claimed.waiting == ["chat"])
+            rules += claimed.claims.map(\.delivery.id.rule)
+            seen.formUnion(claimed.claims.map(\.delivery.id))
+            last = claimed.lastRules["chat"] ?? ""
+        }
+        #expect(
+            rules == [
+                "alone", "busy", "calm", "busy", "calm", "busy", "calm", "busy", "busy", "busy", "busy", "busy",
+            ])
+        #expect(seen.count == 12)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `no claim leaves room unused while deliveries are due`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(
+            Routing(
+                deliveries: (1...40).map { Sample.delivery($0, rule: $0 <= 38 ? "busy" : "calm \($0)") }))
+        let claimed = try await bench.store.claim(
+            limit: 30, room: ["chat": Room(attempts: 30)], others: 0, by: .only, until: bench.after(60), at: bench.now)
+        #expect(claimed.claims.count == 30)
+        #expect(claimed.waiting == ["chat"])
+        let rest = try await bench.store.claim(
+            limit: 30, room: ["chat": Room(attempts: 30)], others: 0, by: .only, until: bench.after(60), at: bench.now)
+        #expect(rest.claims.count == 10)
+        #expect(rest.waiting.isEmpty)
+    }
+}
