@@ -147,6 +147,10 @@ extension SQLiteStore: Store {
         return try await write { try $0.apply(command, to: deliveries, at: now) }
     }
 
+    func edit(_ edit: DeliveryEdit) async throws(StoreError) -> Bool {
+        try await write { try $0.edit(edit) }
+    }
+
     // Looking.
 
     func status() async throws(StoreError) -> StoreStatus {

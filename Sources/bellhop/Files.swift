@@ -21,6 +21,24 @@ enum Files {
         return true
     }
 
+    /// The text of a file; bytes that are not UTF-8 are replaced.
+    static func read(_ path: String) throws(CommandError) -> String {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw CommandError(.inputOutput, "\(path) cannot be read: \(String(cString: strerror(errno))).") }
+        defer { close(file) }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = Glibc.read(file, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                throw CommandError(.inputOutput, "\(path) cannot be read: \(String(cString: strerror(errno))).")
+            }
+            if count == 0 { return String(decoding: bytes, as: UTF8.self) }
+            bytes += piece[..<count]
+        }
+    }
+
     static func makeFolder(_ path: String) throws(CommandError) {
         guard mkdir(path, 0o755) == 0 || errno == EEXIST else {
             throw CommandError(.inputOutput, "The folder \(path) cannot be made: \(String(cString: strerror(errno))).")

@@ -100,8 +100,8 @@ extension Inquiry {
     /// Whether it writes to the store.
     var changes: Bool {
         switch self {
-        case .apply, .pause, .resume, .keepRefusal: true
-        case .status, .events, .deliveries, .tasks, .keychainChanged: false
+        case .apply, .edit, .pause, .resume, .keepRefusal: true
+        case .status, .events, .deliveries, .tasks, .form, .keychainChanged: false
         }
     }
 }

@@ -29,9 +29,9 @@ import Testing
 
     private static func lines(_ deliveries: [JSON], width: Int?) -> [String] {
         var lines: [String] = []
-        var table = PagedTable(Deliveries.List.columns, width: width) { lines.append($0) }
+        var table = PagedTable(DeliveryList.columns, width: width) { lines.append($0) }
         for delivery in deliveries {
-            let row = Deliveries.List.row(delivery, in: .utc)
+            let row = DeliveryList.row(delivery, in: .utc)
             table.add(row.cells, paints: row.paints)
         }
         table.end()
@@ -77,9 +77,9 @@ import Testing
         rows += Array(repeating: Self.delivery("done"), count: PagedTable.page)
         var lines: [String] = []
         var mostHeld = 0
-        var table = PagedTable(Deliveries.List.columns, width: 80) { lines.append($0) }
+        var table = PagedTable(DeliveryList.columns, width: 80) { lines.append($0) }
         for (place, delivery) in rows.enumerated() {
-            table.add(Deliveries.List.row(delivery, in: .utc).cells)
+            table.add(DeliveryList.row(delivery, in: .utc).cells)
             mostHeld = max(mostHeld, place + 1 - lines.count)
         }
         table.end()

@@ -11,7 +11,7 @@ public struct ControlServer: Service {
     private let inquirer: Inquirer
 
     /// The longest line that is read.
-    private static let longestLine = 1 << 20
+    private static let longestLine = 1 << 25
     /// The size of the pieces in which rows are written, in bytes.
     private static let pieceBytes = 1 << 16
 

@@ -117,18 +117,21 @@ public struct Inquirer: Sendable {
     func apply(_ command: DeliveryCommand, to ids: [String]) async throws(StoreError) -> JSON {
         var records: [DeliveryRecord] = []
         if ids.isEmpty { records = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max)) }
-        for id in ids {
-            let found = id.isEmpty ? [] : try await store.deliveries(DeliveryQuery(id: id, limit: 2))
-            guard let record = found.first else {
-                throw StoreError(.other, "There is no delivery \(id.isEmpty ? "without an id" : id); nothing was changed.")
-            }
-            guard found.count == 1 else {
-                throw StoreError(.other, "Several deliveries begin with \(id); nothing was changed. Give more of the id.")
-            }
-            records.append(record)
-        }
+        for id in ids { records.append(try await delivery(id)) }
         let changed = try await store.apply(command, to: records.map(\.delivery.id), at: clock.now)
         if command == .retry, changed > 0 { agent?.wake() }
         return ["changed": .int(Int64(changed)), "deliveries": .array(records.map { .string($0.delivery.id.text) })]
+    }
+
+    /// The only delivery whose id begins like this.
+    func delivery(_ id: String) async throws(StoreError) -> DeliveryRecord {
+        let found = id.isEmpty ? [] : try await store.deliveries(DeliveryQuery(id: id, limit: 2))
+        guard let record = found.first else {
+            throw StoreError(.other, "There is no delivery \(id.isEmpty ? "without an id" : id); nothing was changed.")
+        }
+        guard found.count == 1 else {
+            throw StoreError(.other, "Several deliveries begin with \(id); nothing was changed. Give more of the id.")
+        }
+        return record
     }
 }

@@ -11,6 +11,12 @@ extension Inquiry {
             ["inquiry": "apply", "command": .string(command.rawValue), "deliveries": .array(ids.map(JSON.string))]
         case .pause(let receiver, let why): ["inquiry": "pause", "receiver": .string(receiver), "why": .string(why)]
         case .resume(let receiver): ["inquiry": "resume", "receiver": .string(receiver)]
+        case .form(let id): ["inquiry": "form", "delivery": .string(id)]
+        case .edit(let edit):
+            [
+                "inquiry": "edit", "delivery": .string(edit.delivery), "before": .string(edit.before),
+                "after": .string(edit.after), "by": .string(edit.by),
+            ]
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
         case .keychainChanged(let change, let project):
             ["inquiry": "keychain_changed", change.kind: .string(change.name), "project": project.map(JSON.string) ?? .null]
@@ -25,7 +31,9 @@ extension Inquiry {
         case .deliveries(let query):
             [
                 "inquiry": "deliveries", "states": .array(query.states.map { .string($0.rawValue) }),
-                "rule": query.rule.map(JSON.string) ?? .null, "id": query.id.map(JSON.string) ?? .null,
+                "rule": query.rule.map(JSON.string) ?? .null, "receiver": query.receiver.map(JSON.string) ?? .null,
+                "since": query.since.map { .int($0.microseconds) } ?? .null,
+                "reason": query.reason.map { .string($0.rawValue) } ?? .null, "id": query.id.map(JSON.string) ?? .null,
                 "event": query.event.map { .string($0.text) } ?? .null, "limit": .int(Int64(query.limit)),
             ]
         }
@@ -47,6 +55,14 @@ extension Inquiry {
         case "resume":
             guard let receiver = json["receiver"]?.asString else { return nil }
             self = .resume(receiver: receiver)
+        case "form":
+            guard let id = json["delivery"]?.asString else { return nil }
+            self = .form(id)
+        case "edit":
+            guard let id = json["delivery"]?.asString, let before = json["before"]?.asString,
+                let after = json["after"]?.asString, let by = json["by"]?.asString
+            else { return nil }
+            self = .edit(FormEdit(delivery: id, before: before, after: after, by: by))
         case "refusal":
             guard let key = json["key"]?.asString, RefusedLogins.isKey(key) else { return nil }
             self = .keepRefusal(key, json["value"].flatMap { $0.isNull ? nil : $0 })
@@ -64,7 +80,9 @@ extension Inquiry {
             self = .deliveries(
                 DeliveryQuery(
                     states: texts("states").compactMap(DeliveryState.init(rawValue:)), rule: json["rule"]?.asString,
-                    id: json["id"]?.asString, event: json["event"]?.asString.map(Event.ID.init), limit: limit))
+                    receiver: json["receiver"]?.asString, since: json["since"]?.asInt.map(Timestamp.init(microseconds:)),
+                    reason: json["reason"]?.asString.flatMap(Failure.Reason.init), id: json["id"]?.asString,
+                    event: json["event"]?.asString.map(Event.ID.init), limit: limit))
         default: return nil
         }
     }

@@ -13,10 +13,32 @@ public enum Inquiry: Sendable, Hashable {
     /// A person pauses a connection: it gets no deliveries until a person resumes it.
     case pause(receiver: String, why: String)
     case resume(receiver: String)
+    /// The arguments of one delivery, by id or the start of one, as a text to edit; see ``BellhopRules/DeliveryForm``.
+    case form(String)
+    /// A person's change to that text.
+    case edit(FormEdit)
     /// Stores that a command's login was refused; a nil value deletes that. See ``CommandNotes``.
     case keepRefusal(String, JSON?)
     /// A command's change to the keychain of a project, which is named by its id: a running agent applies it.
     case keychainChanged(KeychainChange, project: String?)
+}
+
+/// A person's change to the arguments of a delivery.
+public struct FormEdit: Sendable, Hashable {
+    /// The delivery's whole id.
+    public var delivery: String
+    /// The text that the person was given.
+    public var before: String
+    public var after: String
+    /// The user's name on this machine.
+    public var by: String
+
+    public init(delivery: String, before: String, after: String, by: String) {
+        self.delivery = delivery
+        self.before = before
+        self.after = after
+        self.by = by
+    }
 }
 
 /// The part of the keychain that a command changed.

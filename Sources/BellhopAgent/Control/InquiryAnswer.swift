@@ -38,6 +38,8 @@ public struct InquiryAnswer: Sendable {
             case .apply(let command, let ids): return .end(try await inquirer.apply(command, to: ids))
             case .pause(let receiver, let why): return .end(try await inquirer.pause(receiver, why: why))
             case .resume(let receiver): return .end(try await inquirer.resume(receiver))
+            case .form(let id): return .end(try await inquirer.form(of: id))
+            case .edit(let edit): return .end(try await inquirer.edit(edit))
             case .keychainChanged(let change, let project):
                 return .end(await inquirer.agent?.takeOver(change, project) ?? .null)
             case .keepRefusal(let key, let value): return .end(try await inquirer.keepRefusal(key, value))

@@ -29,6 +29,12 @@ extension DeliveryRecord {
                 "url": .string(task.url),
             ]
         }
+        if let firstStarted { object["first_attempt"] = .string(firstStarted.rfc3339) }
+        if let lastStarted { object["last_attempt"] = .string(lastStarted.rfc3339) }
+        if let expires = delivery.expires { object["expires"] = .string(expires.rfc3339) }
+        if !delivery.edits.isEmpty {
+            object["edits"] = .array(delivery.edits.map { ["by": .string($0.by), "at": .string($0.at.rfc3339)] })
+        }
         if !delivery.after.isEmpty { object["after"] = .array(delivery.after.map { .string($0.text) }) }
         if let receipt { object["receipt"] = .string(receipt.summary) }
         if let failure {
@@ -63,6 +69,7 @@ extension StoreStatus {
             "rules": .array(rules.map(\.json)),
             "deliveries": .object(
                 DeliveryState.allCases.reduce(into: [:]) { $0[$1.rawValue] = .int(Int64(deliveries[$1] ?? 0)) }),
+            "undecided": .array(undecided.map(\.json)),
             "events": .int(Int64(events)), "unrouted": .int(Int64(unrouted)), "damaged": .int(Int64(damaged)),
         ]
     }
@@ -153,6 +160,15 @@ extension ReceiverStop {
     /// The stop without its receiver.
     var json: JSON {
         ["cause": .string(cause.rawValue), "since": .string(since.rfc3339), "until": until.json, "why": .string(why)]
+    }
+}
+
+extension StoreStatus.UndecidedStatus {
+    var json: JSON {
+        [
+            "state": .string(state.rawValue), "receiver": .string(receiver),
+            "reason": reason.map { .string($0.rawValue) } ?? .null, "count": .int(Int64(count)),
+        ]
     }
 }
 

@@ -44,6 +44,8 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     public var after: [ID]
     /// Its initial state.
     public var initial: InitialState
+    /// The changes that people made to its arguments, oldest first.
+    public var edits: [Edit] = []
 
     /// What an action does to tasks.
     public enum Effect: String, Sendable, Hashable {
@@ -51,6 +53,18 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         case writes
         /// It creates a task, whose subject is the receipt's reference.
         case makes
+    }
+
+    /// A person's change to the arguments of a delivery.
+    public struct Edit: Sendable, Hashable {
+        /// The user's name on the machine where the change was made.
+        public var by: String
+        public var at: Timestamp
+
+        public init(by: String, at: Timestamp) {
+            self.by = by
+            self.at = at
+        }
     }
 
     public enum InitialState: Sendable, Hashable {

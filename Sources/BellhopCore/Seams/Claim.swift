@@ -138,12 +138,16 @@ public struct DeliveryRecord: Sendable, Hashable {
     public var finishedAt: Timestamp?
     public var receipt: Receipt?
     public var failure: Failure?
+    /// When its first and its latest attempt started.
+    public var firstStarted: Timestamp?
+    public var lastStarted: Timestamp?
     /// Its position in the store: newer deliveries have higher ones.
     public var place: Int64
 
     public init(
         delivery: Delivery, state: DeliveryState, attempts: Int, runAt: Timestamp, finishedAt: Timestamp? = nil,
-        receipt: Receipt? = nil, failure: Failure? = nil, place: Int64 = 0
+        receipt: Receipt? = nil, failure: Failure? = nil, firstStarted: Timestamp? = nil, lastStarted: Timestamp? = nil,
+        place: Int64 = 0
     ) {
         self.delivery = delivery
         self.state = state
@@ -152,6 +156,8 @@ public struct DeliveryRecord: Sendable, Hashable {
         self.finishedAt = finishedAt
         self.receipt = receipt
         self.failure = failure
+        self.firstStarted = firstStarted
+        self.lastStarted = lastStarted
         self.place = place
     }
 }

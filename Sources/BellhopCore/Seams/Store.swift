@@ -84,6 +84,9 @@ public protocol Store: Notebook {
     /// those dropped because one died wait again when that one is retried.
     @discardableResult
     func apply(_ command: DeliveryCommand, to deliveries: [Delivery.ID], at now: Timestamp) async throws(StoreError) -> Int
+    /// Replaces the arguments of a dead or held delivery. False, and nothing changed, if it is in another state now, or its
+    /// arguments are no longer those that the edit expects.
+    func edit(_ edit: DeliveryEdit) async throws(StoreError) -> Bool
 
     // Queries.
 
@@ -109,6 +112,22 @@ public protocol Store: Notebook {
 
 /// What a person wants done with deliveries.
 public enum DeliveryCommand: String, Sendable, Hashable { case retry, drop }
+
+/// A person's change to the arguments of a delivery.
+public struct DeliveryEdit: Sendable, Hashable {
+    public var id: Delivery.ID
+    /// The arguments that the person saw.
+    public var before: Arguments
+    public var after: Arguments
+    public var edit: Delivery.Edit
+
+    public init(id: Delivery.ID, before: Arguments, after: Arguments, edit: Delivery.Edit) {
+        self.id = id
+        self.before = before
+        self.after = after
+        self.edit = edit
+    }
+}
 
 /// How long things are kept.
 public struct Retention: Sendable, Hashable {

@@ -69,19 +69,27 @@ public struct DeliveryQuery: Sendable, Hashable {
     public var through: Int64?
     public var states: [DeliveryState]
     public var rule: String?
+    public var receiver: String?
+    /// Created at this moment or later.
+    public var since: Timestamp?
+    /// Why the latest attempt failed, or why it was given up.
+    public var reason: Failure.Reason?
     /// An id's text or its beginning.
     public var id: String?
     public var event: Event.ID?
     public var limit: Int
 
     public init(
-        after: Int64? = nil, through: Int64? = nil, states: [DeliveryState] = [], rule: String? = nil, id: String? = nil,
-        event: Event.ID? = nil, limit: Int = 50
+        after: Int64? = nil, through: Int64? = nil, states: [DeliveryState] = [], rule: String? = nil, receiver: String? = nil,
+        since: Timestamp? = nil, reason: Failure.Reason? = nil, id: String? = nil, event: Event.ID? = nil, limit: Int = 50
     ) {
         self.after = after
         self.through = through
         self.states = states
         self.rule = rule
+        self.receiver = receiver
+        self.since = since
+        self.reason = reason
         self.id = id
         self.event = event
         self.limit = limit

@@ -55,25 +55,43 @@ public struct StoreStatus: Sendable, Hashable {
         }
     }
 
+    /// Deliveries that need a person's decision, with the same state, receiver and reason.
+    public struct UndecidedStatus: Sendable, Hashable {
+        public var state: DeliveryState
+        public var receiver: String
+        /// Nil if no failure is known.
+        public var reason: Failure.Reason?
+        public var count: Int
+
+        public init(state: DeliveryState, receiver: String, reason: Failure.Reason?, count: Int) {
+            self.state = state
+            self.receiver = receiver
+            self.reason = reason
+            self.count = count
+        }
+    }
+
     public var sources: [SourceStatus]
     public var rules: [RuleStatus]
     /// The stops of the receivers, including those that are over.
     public var stops: [StopStatus]
     public var deliveries: [DeliveryState: Int]
+    /// The dead and held deliveries, by state, then by receiver, those with the most first.
+    public var undecided: [UndecidedStatus]
     public var events: Int
     public var unrouted: Int
     /// Events that no rule saw because they are unreadable.
     public var damaged: Int
 
     public init(
-        sources: [SourceStatus], rules: [RuleStatus], stops: [StopStatus], deliveries: [DeliveryState: Int], events: Int,
-        unrouted: Int,
-        damaged: Int = 0
+        sources: [SourceStatus], rules: [RuleStatus], stops: [StopStatus], deliveries: [DeliveryState: Int],
+        undecided: [UndecidedStatus] = [], events: Int, unrouted: Int, damaged: Int = 0
     ) {
         self.sources = sources
         self.rules = rules
         self.stops = stops
         self.deliveries = deliveries
+        self.undecided = undecided
         self.events = events
         self.unrouted = unrouted
         self.damaged = damaged

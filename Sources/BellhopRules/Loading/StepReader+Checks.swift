@@ -13,23 +13,6 @@ extension ActionManifest {
 }
 
 extension StepReader {
-    /// Checks the names of the fields that an action sets.
-    mutating func checkFields(_ node: YAML.Node, of action: ActionManifest) {
-        guard action.arguments.contains(where: { $0.name == "fields" && $0.type == .map(.scalar) }) else { return }
-        guard let fields = (action.shorthand(for: node) == nil ? node["fields"] : node)?.mapping else { return }
-        if fields.isEmpty { compiler.report(code: "missing-key", "`\(action.kind)` sets no field", at: node) }
-        for pair in fields {
-            if let help = action.refusedFields[pair.name] {
-                compiler.report(
-                    code: "wrong-field", "`\(action.kind)` does not set `\(pair.name)`", at: pair.key, help: help)
-            } else if !FieldName.isValid(pair.name) {
-                compiler.report(
-                    code: "wrong-field", "`\(pair.name)` is not a field of a record", at: pair.key,
-                    help: pair.name.contains(".") ? "fields of other records cannot be set" : "letters, digits and `_`")
-            }
-        }
-    }
-
     /// Warns about an address whose host comes from a value, such as a ticket's text.
     mutating func warnOfComputedHost(at place: YAML.Node) {
         compiler.report(

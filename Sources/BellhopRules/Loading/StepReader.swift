@@ -96,7 +96,6 @@ struct StepReader {
         compiler.report(reader.diagnostics)
         let tree = arguments(pair.value, of: action)
         refuseTemplatesAsKeys(in: pair.value)
-        checkFields(pair.value, of: action)
         checkSources(of: action, pair)
         let receivers = receivers(of: action, tree, pair)
         if action.isMessage { checkAbilities(pair.value, receivers) }
@@ -170,16 +169,9 @@ struct StepReader {
     private func check(
         _ tree: ArgumentCompiler.Tree, _ node: YAML.Node, of action: ActionManifest, _ reader: inout SettingsReader<RawArgument>
     ) {
-        if action.effect == .writes, let name = action.shorthand, tree[name]?.json?.asString?.trimmedBlanks.isEmpty == true {
-            reader.report(code: "empty-text", "this `\(action.kind)` is empty", at: node[name] ?? node)
-        }
-        for names in action.exclusive {
-            let given = (node.mapping?.pairs ?? []).filter { names.contains($0.name) }
-            guard given.count > 1 else { continue }
-            reader.report(
-                code: "two-values", "`\(given[0].name)` and `\(given[1].name)` exclude each other", at: given[1].key,
-                help: "give one of " + names.map { "`\($0)`" }.joined(separator: ", "))
-        }
+        var known: JSON.Object = [:]
+        for setting in action.arguments { known[setting.name] = tree[setting.name]?.json }
+        reader.report(ArgumentReview(action: action, file: file).problems(of: .object(known), at: node))
         if let place = node["to"], let names = place.items {
             if names.isEmpty, action.receiver == .named {
                 reader.report(
@@ -192,13 +184,6 @@ struct StepReader {
         }
         if case .local(let argument) = action.receiver, let place = node[argument], let path = tree[argument] {
             checkFile(path, place, of: action, &reader)
-        }
-        if case .namedOrAddress = action.receiver, let place = node["url"], let text = tree["url"]?.json?.asString,
-            PlainAddress.isReadableOnTheWay(text)
-        {
-            reader.report(
-                code: "plain-http", "plain http:// to another machine can be read on the way", at: place,
-                help: "write `https://`, or name in `to` a connection of kind `\(action.kind)` that says `plain_http: true`")
         }
     }
 

@@ -48,6 +48,8 @@ public struct SettingsReader<Deferred: Sendable> {
     /// Adds a problem found elsewhere, so that all are reported together.
     public mutating func report(_ diagnostic: Diagnostic) { diagnostics.report(diagnostic) }
 
+    public mutating func report(_ others: Diagnostics) { diagnostics.report(others) }
+
     /// A key as messages show it: if values are hidden, only the name of a key that runs into its value (`password:x`).
     public func shown(_ key: String) -> String {
         let name = key.prefix { $0.isLetter || $0.isNumber || "_-.".contains($0) }

@@ -9,6 +9,7 @@ struct DeliveryBody: Hashable {
     var retry: RetryPolicy
     var after: [Delivery.ID]
     var initial: Delivery.InitialState
+    var edits: [Delivery.Edit]
 
     /// The version that this program writes. It also reads all older ones.
     static let version: Int64 = 1
@@ -21,6 +22,7 @@ struct DeliveryBody: Hashable {
         retry = delivery.retry
         after = delivery.after
         initial = delivery.initial
+        edits = delivery.edits
     }
 
     var stored: JSON {
@@ -39,6 +41,9 @@ struct DeliveryBody: Hashable {
         case .available: break
         case .shadow: object["initial"] = "shadow"
         case .dead(let failure): object["initial"] = failure.stored
+        }
+        if !edits.isEmpty {
+            object["edits"] = .array(edits.map { ["by": .string($0.by), "at": .int($0.at.microseconds)] })
         }
         return .object(object)
     }
@@ -69,6 +74,11 @@ struct DeliveryBody: Hashable {
         case nil: initial = .available
         case "shadow": initial = .shadow
         case let failure?: initial = .dead(Failure(stored: failure))
+        }
+        edits = []
+        for json in object.members["edits"]?.asArray ?? [] {
+            let edit = try StoredObject(json, "an edit of a delivery")
+            edits.append(Delivery.Edit(by: try edit.text("by"), at: Timestamp(microseconds: try edit.int("at"))))
         }
     }
 }

@@ -38,6 +38,7 @@ struct DeliveryRow {
             delivery.retry = body.retry
             delivery.after = body.after
             delivery.initial = body.initial
+            delivery.edits = body.edits
         } catch let error as DamagedValue {
             problem = error
         } catch {

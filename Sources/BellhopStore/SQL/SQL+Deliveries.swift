@@ -205,6 +205,10 @@ extension SQL {
             UPDATE delivery SET state = 'dropped', head = 0, bars = 0, paused = 0, finished = :now WHERE id = :id
             """
 
+        static let editable = "SELECT id, body FROM delivery WHERE name = :name AND state IN ('dead', 'held')"
+
+        static let edit = "UPDATE delivery SET body = :body WHERE id = :id"
+
         static let laneRuns = """
             SELECT EXISTS (
                 SELECT 1 FROM delivery WHERE lane = :lane AND finished IS NULL AND state = 'running')

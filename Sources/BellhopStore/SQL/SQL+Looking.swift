@@ -25,6 +25,14 @@ extension SQL {
 
         static let openDeliveries = "SELECT state, count(*) FROM delivery WHERE state <> 'done' GROUP BY state"
 
+        /// The dead and held deliveries, counted by state, receiver and reason.
+        static let undecided = """
+            SELECT state, receiver, json_extract(failure, '$.reason') AS reason, count(*) AS number FROM delivery
+            WHERE state IN ('dead', 'held') AND state <> 'done'
+            GROUP BY state, receiver, reason
+            ORDER BY state, receiver, number DESC, reason
+            """
+
         static let deliveryCount = "SELECT count(*) FROM delivery"
 
         static let eventCount = "SELECT count(*) FROM event"
@@ -71,18 +79,28 @@ extension SQL {
             LIMIT :limit
             """
 
+        /// The delivery with this whole id, by the index of names.
+        static let delivery = "\(deliveryRows) WHERE name = :name AND \(deliveryFilter) LIMIT :limit"
+
+        /// Its place, as first and last.
+        static let deliveryPlace = "SELECT id, id FROM delivery WHERE name = :name AND \(deliveryFilter) LIMIT :limit"
+
         /// The first and the last place of the newest deliveries.
         static let deliverySpan = """
             SELECT min(id), max(id) FROM (SELECT id FROM delivery WHERE \(deliveryFilter) ORDER BY id DESC LIMIT :limit)
             """
 
         private static let deliveryRows = """
-            SELECT \(Deliveries.identity), state, attempts, finished, receipt, reference, failure, id FROM delivery
+            SELECT \(Deliveries.identity), state, attempts, finished, receipt, reference, failure, id, first_started, started
+            FROM delivery
             """
 
         private static let deliveryFilter = """
             (:states IS NULL OR state IN (SELECT value FROM json_each(:states)))
                 AND (:rule IS NULL OR rule = :rule)
+                AND (:receiver IS NULL OR receiver = :receiver)
+                AND (:since IS NULL OR created >= :since)
+                AND (:reason IS NULL OR json_extract(failure, '$.reason') = :reason)
                 AND (:occasion IS NULL OR occasion = :occasion)
                 AND (:id IS NULL OR lower(hex(name)) LIKE :id ESCAPE '\\')
             """

@@ -9,7 +9,7 @@ extension Session {
         if done > 0 { deliveries[.done] = done }
         return StoreStatus(
             sources: try sources(), rules: try rules(), stops: try stopStatus(), deliveries: deliveries,
-            events: Int(try int(SQL.Looking.eventCount)),
+            undecided: try undecided(), events: Int(try int(SQL.Looking.eventCount)),
             unrouted: Int(try int(SQL.Looking.unroutedCount)), damaged: try damagedEvents())
     }
 
@@ -38,6 +38,14 @@ extension Session {
     }
 
     func deliveries(_ query: DeliveryQuery) throws -> [DeliveryRecord] {
+        if let name = Self.wholeID(query) {
+            var statement = try prepare(SQL.Looking.delivery)
+            try statement.bind(":name", key: name)
+            try Self.bind(query, to: &statement)
+            guard try statement.next() else { return [] }
+            let record = try Self.record(statement)
+            return record.place > query.after ?? 0 && record.place <= query.through ?? .max ? [record] : []
+        }
         var statement = try prepare(query.after == nil ? SQL.Looking.deliveries : SQL.Looking.deliveriesAfter)
         if let after = query.after {
             try statement.bind(":after", after)
@@ -54,9 +62,18 @@ extension Session {
     }
 
     func span(of query: DeliveryQuery) throws -> RowSpan? {
-        var statement = try prepare(SQL.Looking.deliverySpan)
+        let name = Self.wholeID(query)
+        var statement = try prepare(name == nil ? SQL.Looking.deliverySpan : SQL.Looking.deliveryPlace)
+        if let name { try statement.bind(":name", key: name) }
         try Self.bind(query, to: &statement)
         return try Self.span(&statement)
+    }
+
+    /// The id that the query asks for, if it is a whole one.
+    private static func wholeID(_ query: DeliveryQuery) -> String? {
+        query.id.flatMap { id in
+            id.utf8.count == 32 && id.utf8.allSatisfy { $0 &- 0x30 < 10 || $0 &- UInt8(ascii: "a") < 6 } ? id : nil
+        }
     }
 
     /// The most bytes of rows in a page after a place; a page has at least one row.
@@ -74,6 +91,9 @@ extension Session {
     private static func bind(_ query: DeliveryQuery, to statement: inout Prepared) throws {
         try statement.bind(":states", text: list(query.states.map(\.rawValue)))
         try statement.bind(":rule", query.rule)
+        try statement.bind(":receiver", query.receiver)
+        try statement.bind(":since", query.since)
+        try statement.bind(":reason", query.reason?.rawValue)
         try statement.bind(":occasion", query.event.map { Occasion.event($0).id.text })
         try statement.bind(":id", query.id.map(prefix))
         try statement.bind(":limit", query.limit)
@@ -123,6 +143,19 @@ extension Session {
         return stops.map { StoreStatus.StopStatus(stop: $0, waiting: waiting[$0.receiver] ?? 0) }
     }
 
+    private func undecided() throws -> [StoreStatus.UndecidedStatus] {
+        var statement = try prepare(SQL.Looking.undecided)
+        var undecided: [StoreStatus.UndecidedStatus] = []
+        while try statement.next() {
+            undecided.append(
+                StoreStatus.UndecidedStatus(
+                    state: try Self.state(statement.text(0)), receiver: statement.text(1),
+                    reason: statement.optionalText(2).map { Failure.Reason(rawValue: $0) ?? .refused },
+                    count: Int(statement.int(3))))
+        }
+        return undecided
+    }
+
     private static func record(_ row: borrowing Prepared) throws -> DeliveryRecord {
         let delivery = DeliveryRow(row)
         let next = DeliveryRow.width
@@ -133,7 +166,7 @@ extension Session {
             delivery: delivery.delivery, state: try state(row.text(next)), attempts: Int(row.int(next + 1)),
             runAt: delivery.delivery.runAt, finishedAt: row.optionalTime(next + 2),
             receipt: row.optionalText(next + 3).map { Receipt($0, reference: row.optionalText(next + 4)) }, failure: failure,
-            place: row.int(next + 6))
+            firstStarted: row.optionalTime(next + 7), lastStarted: row.optionalTime(next + 8), place: row.int(next + 6))
     }
 
     static func state(_ text: String) throws -> DeliveryState {

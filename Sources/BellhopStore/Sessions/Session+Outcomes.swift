@@ -30,6 +30,22 @@ extension Session {
         return count
     }
 
+    /// A person's change; false if the delivery or its arguments are not as the person saw them.
+    func edit(_ edit: DeliveryEdit) throws -> Bool {
+        var statement = try prepare(SQL.Deliveries.editable)
+        try statement.bind(":name", key: edit.id.text)
+        guard try statement.next() else { return false }
+        var body = try DeliveryBody(stored: JSON.parse(statement.bytes(1)))
+        guard body.arguments == edit.before else { return false }
+        body.arguments = edit.after
+        body.edits.append(edit.edit)
+        var update = try prepare(SQL.Deliveries.edit)
+        try update.bind(":body", text: body.stored.encoded())
+        try update.bind(":id", statement.int(0))
+        try update.run()
+        return true
+    }
+
     private func finish(_ finish: Finish) throws -> Bool {
         // What the attempt showed about its receiver holds without the lease too.
         if let pause = finish.pause { try self.pause(pause) }

@@ -139,6 +139,13 @@ struct Events: AsyncParsableCommand {
         case .scheduleDue:
             let missed = data[.missed]?.asInt ?? 0
             words = "due \(data[.due].words(in: zone))\(missed > 0 ? ", \(missed) missed before" : "")"
+        case .deliveryDead:
+            let delivery = data[.delivery]
+            let number = data[.task]?["number"]?.asString ?? ""
+            let task = number.isEmpty ? "" : " on \(number)"
+            words =
+                "\(delivery?[.action]?.asString ?? "a delivery")\(task) to \(delivery?[.receiver]?.asString ?? "") "
+                + "(rule \(delivery?[.rule]?.asString ?? "")) is dead: \(data[.error]?[.message]?.asString ?? "")"
         default:
             guard let task = event.task else {
                 if let error = data[.error]?[.message]?.asString { return error.singleLine }

@@ -21,7 +21,8 @@ struct StatusPage {
 
     var whole: [String] {
         parts([
-            head, sources(limit: .max), rules(limit: .max), stopped(limit: .max), totals, lines(ofNeeds: beside, atMost: .max),
+            head, sources(limit: .max), rules(limit: .max), stopped(limit: .max), totals(limit: .max),
+            lines(ofNeeds: beside, atMost: .max),
         ])
     }
 
@@ -38,7 +39,7 @@ struct StatusPage {
 
     /// At most this many lines, if the screen has 80 columns or more.
     func short(lines: Int) -> [String] {
-        let (head, totals) = (self.head, self.totals)
+        let (head, totals) = (self.head, self.totals(limit: 4))
         let needs = self.lines(ofNeeds: beside, atMost: 3)
         let stopped = self.stopped(limit: 2)
         // A blank line before each part, and the headings of both tables.
@@ -73,7 +74,8 @@ struct StatusPage {
         return wrapped(lines)
     }
 
-    private var totals: [String] {
+    /// - Parameter limit: of the receivers and reasons listed for deliveries that need a person.
+    private func totals(limit: Int) -> [String] {
         let counts = DeliveryState.allCases.compactMap { state -> String? in
             let count = status["deliveries"]?[state.rawValue]?.asInt ?? 0
             guard count > 0 else { return nil }
@@ -81,11 +83,25 @@ struct StatusPage {
             return state.needsPerson ? Paint.red(text) : text
         }
         let damaged = status["damaged"]?.asInt ?? 0
-        return broken([
-            "Events: \(status["events"]?.asInt ?? 0), \(status["unrouted"]?.asInt ?? 0) waiting for the rules."
-                + (damaged > 0 ? " \(damaged) cannot be read and were skipped." : ""),
-            "Deliveries: \(counts.isEmpty ? "none" : counts.joined(separator: ", ")).",
-        ])
+        return broken(
+            [
+                "Events: \(status["events"]?.asInt ?? 0), \(status["unrouted"]?.asInt ?? 0) waiting for the rules."
+                    + (damaged > 0 ? " \(damaged) cannot be read and were skipped." : ""),
+                "Deliveries: \(counts.isEmpty ? "none" : counts.joined(separator: ", ")).",
+            ] + [DeliveryState.dead, .held].compactMap { undecided($0, limit: limit) })
+    }
+
+    /// The receivers of the deliveries in a state that needs a person, and why they are in it.
+    private func undecided(_ state: DeliveryState, limit: Int) -> String? {
+        let groups = (status["undecided"]?.asArray ?? []).filter { $0["state"]?.asString == state.rawValue }
+        guard !groups.isEmpty else { return nil }
+        let shown = groups.prefix(limit).map { group in
+            let reason = group["reason"]?.asString.map { " (\($0))" } ?? ""
+            return "\(group["count"]?.asInt ?? 0) to \(group["receiver"].words(in: zone))\(reason)"
+        }
+        let rest = groups.dropFirst(limit).reduce(0) { $0 + ($1["count"]?.asInt ?? 0) }
+        let name = state == .dead ? "Dead" : "Held"
+        return "\(name): " + (shown + (rest > 0 ? ["\(rest) more"] : [])).joined(separator: ", ") + "."
     }
 
     private var sentences: [String] {

@@ -161,6 +161,9 @@ final class FaultyStore: Store {
     func apply(_ command: DeliveryCommand, to deliveries: [Delivery.ID], at now: Timestamp) async throws(StoreError) -> Int {
         try await through(.apply) { () throws(StoreError) in try await base.apply(command, to: deliveries, at: now) }
     }
+    func edit(_ edit: DeliveryEdit) async throws(StoreError) -> Bool {
+        try await through(.apply) { () throws(StoreError) in try await base.edit(edit) }
+    }
     func status() async throws(StoreError) -> StoreStatus {
         try await through(.status) { () throws(StoreError) in try await base.status() }
     }

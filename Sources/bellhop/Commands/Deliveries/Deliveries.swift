@@ -1,0 +1,26 @@
+import ArgumentParser
+
+struct Deliveries: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "deliveries", abstract: "What was done, what is still to be done, and what needs a decision.",
+        discussion: """
+            A delivery is in one of these states:
+              available  to be done now, or at its next try
+              waiting    it comes after a step with `on_error: stop` that is not done yet
+              running    being done
+              done       done
+              dead       it failed for good: fix the cause, then retry or drop it
+              held       perhaps done, not proved: check the task, then retry or drop it
+              shadow     its rule is in shadow mode: recorded, not done
+              dropped    a person dropped it, or the step that it waited for is dead
+
+            `bellhop deliveries` lists the newest 50. --limit N changes the number; --state, --rule, --receiver, --since and \
+            --reason list only some.
+            `bellhop deliveries show ID` shows one delivery with everything that it sends; ID is an id in the list, or its start.
+            `bellhop deliveries edit ID` opens the arguments of a dead or held delivery in an editor.
+            `bellhop deliveries retry ID` retries a dead or held delivery, and `bellhop deliveries drop ID` gives it up. Both \
+            take the options of the list instead of ids, and then ask first: `bellhop deliveries retry --receiver ops --since 1h`.
+            """,
+        subcommands: [DeliveryList.self, DeliveryShow.self, DeliveryEditor.self, DeliveryRetry.self, DeliveryDrop.self],
+        defaultSubcommand: DeliveryList.self)
+}

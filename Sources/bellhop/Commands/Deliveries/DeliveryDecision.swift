@@ -1,0 +1,106 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+
+struct DeliveryRetry: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retry", abstract: "Try dead or held deliveries again.",
+        discussion: "Names deliveries, or selects them with options: then it shows them and asks.")
+    @OptionGroup var decision: DeliveryDecision
+    func run() async throws { try await decision.run(.retry) }
+}
+
+struct DeliveryDrop: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drop", abstract: "Drop deliveries for good: they are not done any more.",
+        discussion: "Names deliveries, or selects them with options: then it shows them and asks.")
+    @OptionGroup var decision: DeliveryDecision
+    func run() async throws { try await decision.run(.drop) }
+}
+
+/// A person's decision on deliveries that were named or selected.
+struct DeliveryDecision: ParsableArguments {
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var filter: DeliveryFilter
+
+    @Flag(help: "All that are dead or held.")
+    var all = false
+
+    @Flag(name: [.long, .customShort("y")], help: "Do not ask.")
+    var yes = false
+
+    @Argument(help: "Ids of deliveries, or the starts of ids.")
+    var ids: [String] = []
+
+    /// How many deliveries a question shows.
+    private static let mostShown = 20
+    /// How many deliveries are decided on in one transaction.
+    private static let mostAtOnce = 1000
+
+    func validate() throws {
+        if (all || !filter.isEmpty) != ids.isEmpty {
+            throw ValidationError("Name deliveries, select them with options such as --receiver, or say --all.")
+        }
+    }
+
+    func run(_ command: DeliveryCommand) async throws(CommandError) {
+        let link = try config.storeLink()
+        var chosen = ids
+        if ids.isEmpty {
+            chosen = try await select(command, link)
+            if chosen.isEmpty { return report(command, changed: 0, []) }
+        }
+        var changed: Int64 = 0
+        var decided: [JSON] = []
+        for start in stride(from: 0, to: chosen.count, by: Self.mostAtOnce) {
+            let some = Array(chosen[start..<min(start + Self.mostAtOnce, chosen.count)])
+            let answer = try await link.answer(.apply(command, deliveries: some))
+            changed += answer["changed"]?.asInt ?? 0
+            decided += answer["deliveries"]?.asArray ?? []
+        }
+        report(command, changed: changed, decided)
+        if changed == 0, !ids.isEmpty, !output.json {
+            throw CommandError(
+                .problem,
+                command == .retry
+                    ? "None of these deliveries is available, dead or held."
+                    : "None of these deliveries is available, waiting, dead or held.")
+        }
+    }
+
+    private func report(_ command: DeliveryCommand, changed: Int64, _ decided: [JSON]) {
+        if output.json { return Console.json(["changed": .int(changed), "deliveries": .array(decided)]) }
+        Console.data("\(changed) deliver\(changed == 1 ? "y" : "ies") \(command == .retry ? "will be tried again" : "dropped").")
+    }
+
+    /// The selected deliveries, after the person has seen and confirmed them.
+    private func select(_ command: DeliveryCommand, _ link: StoreLink) async throws(CommandError) -> [String] {
+        let query = filter.query(at: SystemClock().now, states: [.dead, .held], limit: .max)
+        var ids: [String] = []
+        var table = Table(DeliveryList.columns)
+        _ = try await link.answer(.deliveries(query)) { delivery in
+            ids.append(delivery["id"]?.asString ?? "")
+            guard ids.count <= Self.mostShown else { return }
+            let row = DeliveryList.row(delivery, in: link.zone)
+            table.add(row.cells, paints: row.paints)
+        }
+        if ids.isEmpty || yes { return ids }
+        let what = "\(ids.count) deliver\(ids.count == 1 ? "y" : "ies")"
+        let verb = command == .retry ? "retry" : "drop"
+        for line in table.lines(width: Screen.noteWidth) { Console.note(line) }
+        if ids.count > Self.mostShown { Console.note("and \(ids.count - Self.mostShown) more") }
+        guard Console.isAsked else {
+            throw CommandError(.usage, "This would \(verb) \(what): say --yes, because there is no terminal to ask at.")
+        }
+        guard Console.ask("\(verb == "retry" ? "Retry" : "Drop") \(what)? [y/N] ").isYes else {
+            throw CommandError(.problem, "Nothing was changed.")
+        }
+        return ids
+    }
+}
+
+extension String? {
+    /// Whether a question was answered with yes.
+    var isYes: Bool { ["y", "yes"].contains((self ?? "").lowercased()) }
+}

@@ -1,0 +1,72 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+import Glibc
+
+struct DeliveryEditor: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "edit", abstract: "Change the arguments of a dead or held delivery in an editor.",
+        discussion: """
+            Opens the arguments as YAML in $VISUAL, $EDITOR or vi. When you save and leave, they are checked, the difference is \
+            shown and stored, and the delivery says who changed it and when. `bellhop deliveries retry ID` then sends it.
+            """)
+
+    @OptionGroup var config: ConfigOptions
+
+    @Argument(help: "The delivery's id, or the start of it.")
+    var id: String
+
+    func run() async throws {
+        let link = try config.storeLink()
+        let form = try await link.answer(.form(id))
+        let (delivery, before) = (form["delivery"] ?? .null, form["text"]?.asString ?? "")
+        let short = String((delivery["id"]?.asString ?? "").prefix(12))
+        let editor = try TextEditor(environment: config.environment)
+        var text = Self.heading(of: delivery, short) + before
+        let first = text
+        while true {
+            text = try editor.edit(text, name: "delivery-\(short).yaml")
+            if text == first { return Console.sentence("Nothing was changed.") }
+            let change = FormEdit(
+                delivery: delivery["id"]?.asString ?? "", before: before, after: text, by: Self.user(config.environment))
+            let answer = try await link.answer(.edit(change))
+            guard let problems = answer["problems"]?.asArray else {
+                let difference = answer["difference"]?.asString ?? ""
+                if difference.isEmpty { return Console.sentence("Nothing was changed.") }
+                for line in difference.split(separator: "\n", omittingEmptySubsequences: false) {
+                    Console.data(String(line).visible)
+                }
+                return Console.sentence("Stored. `bellhop deliveries retry \(short)` sends it.")
+            }
+            for problem in problems { Console.note(problem.asString ?? "") }
+            guard Console.isAsked, !Console.ask("Edit again? [Y/n] ").isNo else {
+                throw CommandError(.badConfiguration, "Nothing was changed.")
+            }
+        }
+    }
+
+    /// What the delivery is and why it was not done, as comments.
+    private static func heading(of delivery: JSON, _ short: String) -> String {
+        func text(_ name: String) -> String { delivery[name]?.asString?.singleLine.visible ?? "" }
+        let task = delivery["task"]?["number"]?.asString.map { " on \($0.singleLine.visible)" } ?? ""
+        var lines = [
+            "Delivery \(short), \(text("state")): \(text("action"))\(task) to \(text("receiver")), by rule \(text("rule"))."
+        ]
+        if let error = delivery["error"]?["message"]?.asString { lines.append(error.singleLine.visible) }
+        lines.append("Save the file to store your changes; leave it as it is to change nothing.")
+        return lines.map { "# \($0)\n" }.joined()
+    }
+
+    /// The user's name; for root by sudo, both.
+    private static func user(_ environment: [String: String]) -> String {
+        let id = geteuid()
+        let name = getpwuid(id).map { String(cString: $0.pointee.pw_name) } ?? "user \(id)"
+        guard id == 0, let other = environment["SUDO_USER"], !other.isEmpty, other != name else { return name }
+        return "\(other) (as \(name))"
+    }
+}
+
+extension String? {
+    /// Whether a question was answered with no; the end of the input counts.
+    fileprivate var isNo: Bool { self == nil || ["n", "no"].contains((self ?? "").lowercased()) }
+}

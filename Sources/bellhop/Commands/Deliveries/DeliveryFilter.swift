@@ -1,0 +1,48 @@
+import ArgumentParser
+import BellhopCore
+
+/// The options that select deliveries.
+struct DeliveryFilter: ParsableArguments {
+    @Option(
+        help:
+            "Only those in this state: available, waiting, running, done, dead, held, shadow or dropped. May be given several times."
+    )
+    var state: [String] = []
+
+    @Option(help: "Only those of this rule.")
+    var rule: String?
+
+    @Option(help: "Only those to this connection.")
+    var receiver: String?
+
+    @Option(help: "Only those created in this time: 90s, 15m, 7d.")
+    var since: String?
+
+    @Option(help: "Only those that failed for this reason, such as throttled.")
+    var reason: String?
+
+    var isEmpty: Bool { state.isEmpty && rule == nil && receiver == nil && since == nil && reason == nil }
+
+    func validate() throws {
+        try Self.check(state, "state", among: DeliveryState.allCases.map(\.rawValue))
+        try Self.check(reason.map { [$0] } ?? [], "reason", among: Failure.Reason.allCases.map(\.rawValue))
+        if let since {
+            do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
+        }
+    }
+
+    private static func check(_ given: [String], _ what: String, among names: [String]) throws {
+        for name in given where !names.contains(name) {
+            let help = Suggestion.didYouMean(name, among: names) ?? "there is \(names.joined(separator: ", "))"
+            throw ValidationError("There is no \(what) `\(name)`: \(help)")
+        }
+    }
+
+    /// - Parameter states: those if none is given.
+    func query(at now: Timestamp, states: [DeliveryState] = [], limit: Int) -> DeliveryQuery {
+        DeliveryQuery(
+            states: state.isEmpty ? states : state.compactMap(DeliveryState.init(rawValue:)), rule: rule, receiver: receiver,
+            since: since.flatMap { try? DurationText.parse($0) }.map { now - $0 },
+            reason: reason.flatMap(Failure.Reason.init), limit: limit)
+    }
+}

@@ -1,0 +1,113 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+
+struct DeliveryList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List deliveries, oldest first; with an id, show one whole.")
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+    @OptionGroup var filter: DeliveryFilter
+
+    @Option(name: [.long, .customShort("n")], help: "How many at most, the newest.")
+    var limit = 50
+
+    @Argument(help: "A delivery's id, or the start of one: shows it whole, like `show`.")
+    var id: String?
+
+    func validate() throws {
+        if limit < 1 { throw ValidationError("--limit is at least 1.") }
+    }
+
+    func run() async throws {
+        let link = try config.storeLink()
+        if let id { return try await DeliveryShow.show(id, link, output) }
+        let query = filter.query(at: SystemClock().now, limit: limit)
+        if output.json {
+            _ = try await link.answer(.deliveries(query)) { Console.json($0) }
+            return
+        }
+        var table = PagedTable(Self.columns, width: Screen.dataWidth) { Console.data($0) }
+        var undecided = 0
+        let zone = link.zone
+        _ = try await link.answer(.deliveries(query)) { delivery in
+            let row = Self.row(delivery, in: zone)
+            table.add(row.cells, paints: row.paints)
+            if row.needsPerson { undecided += 1 }
+        }
+        table.end()
+        if undecided > 0 {
+            Console.sentence(
+                "\(undecided == 1 ? "One needs" : "\(undecided) need") a decision: `bellhop deliveries ID` says why; `retry` or `drop` decides."
+            )
+        }
+    }
+
+    /// On a narrow screen, the last column (what was done or will be done) is left out last.
+    static let columns: [Table.Column] = [
+        .init("ID"), .init("STATE"), .init("RULE"), .init("ACTION", rank: 5), .init("RECEIVER", rank: 3),
+        .init("TASK", rank: 2), .init("TRIES", rank: 7), .init("CREATED", rank: 8), .init("NEXT TRY", rank: 6),
+        .init("WHAT", rank: 1, isText: true),
+    ]
+
+    /// One delivery as a row of ``columns``.
+    static func row(
+        _ delivery: JSON, in zone: TimeZoneTable
+    ) -> (cells: [String], paints: [Int: Paint], needsPerson: Bool) {
+        let state = DeliveryState(rawValue: delivery["state"]?.asString ?? "")
+        let attempts = delivery["attempts"]?.asInt ?? 0
+        let cells = [
+            String((delivery["id"]?.asString ?? "").prefix(12)), state?.rawValue ?? "-",
+            delivery["rule"].words(in: zone),
+            (delivery["name"] ?? delivery["action"]).words(in: zone), delivery["receiver"].words(in: zone),
+            delivery["task"]?["number"].words(in: zone) ?? "-", "\(attempts)", delivery["created"].minute(in: zone),
+            state == .available ? nextTry(delivery, attempts: attempts, in: zone) : "-",
+            what(delivery).withLocalTimes(in: zone),
+        ]
+        return (cells, state?.paint(attempts: attempts).map { [1: $0] } ?? [:], state?.needsPerson ?? false)
+    }
+
+    /// `paused` while its receiver is.
+    private static func nextTry(_ delivery: JSON, attempts: Int64, in zone: TimeZoneTable) -> String {
+        if let stop = delivery["stopped"] { return stop["until"]?.isNull ?? true ? "paused" : stop["until"].minute(in: zone) }
+        return attempts > 0 ? delivery["next"].minute(in: zone) : "-"
+    }
+
+    /// The result; without an attempt, what would be sent or done.
+    private static func what(_ delivery: JSON) -> String {
+        if let done = delivery["receipt"]?.asString ?? delivery["error"]?["message"]?.asString { return done }
+        let arguments = delivery["arguments"]
+        let text = delivery["message"]?["text"] ?? arguments?["text"] ?? arguments ?? .null
+        let words = text.asString ?? (text.asObject?.isEmpty ?? true ? "-" : text.text)
+        return String(words.prefix(longestIntention)).singleLine
+    }
+
+    /// In characters; the whole is shown with the delivery's id.
+    private static let longestIntention = 200
+}
+
+extension DeliveryState {
+    /// Whether a person must decide what happens with the delivery.
+    var needsPerson: Bool {
+        switch self {
+        case .dead, .held: true
+        case .available, .waiting, .running, .done, .shadow, .dropped: false
+        }
+    }
+
+    fileprivate func paint(attempts: Int64) -> Paint? {
+        switch self {
+        case .dead, .held: .red
+        case .available: attempts > 0 ? .yellow : nil
+        case .waiting, .running, .done, .shadow, .dropped: nil
+        }
+    }
+}
+
+extension String {
+    /// Control characters made visible, line by line.
+    var visibleLines: String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { String($0).visible }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+
+struct DeliveryShow: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show", abstract: "Show one delivery: what happened to it, and what is sent.")
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "A delivery's id, or the start of one.")
+    var id: String
+
+    func run() async throws { try await Self.show(id, config.storeLink(), output) }
+
+    static func show(_ id: String, _ link: StoreLink, _ output: OutputOptions) async throws(CommandError) {
+        var count = 0
+        // One more than a person reads: a shorter start of an id may fit many.
+        _ = try await link.answer(.deliveries(DeliveryQuery(id: id, limit: 20))) { delivery in
+            if output.json { return Console.json(delivery) }
+            if count > 0 { Console.data("") }
+            count += 1
+            for line in DeliveryPage(delivery, zone: link.zone).lines { Console.data(line) }
+        }
+        if count == 0, !output.json { throw CommandError(.problem, "There is no delivery \(id.visible).") }
+    }
+}

@@ -1,0 +1,68 @@
+import BellhopCore
+
+/// One delivery for people: its story, then what is sent.
+struct DeliveryPage {
+    private let delivery: JSON
+    private let zone: TimeZoneTable
+
+    /// - Parameter delivery: as `--json` prints it.
+    init(_ delivery: JSON, zone: TimeZoneTable) {
+        self.delivery = delivery
+        self.zone = zone
+    }
+
+    var lines: [String] {
+        let state = text("state")
+        let head =
+            Paint.bold("\(text("id"))") + "  " + (DeliveryState(rawValue: state)?.needsPerson == true ? Paint.red(state) : state)
+        return [head] + story.map { "  \($0.0.padded(to: 10))  \($0.1.singleLine.withLocalTimes(in: zone))" } + [""] + sent
+    }
+
+    private func text(_ name: String) -> String { delivery[name]?.asString ?? "" }
+
+    /// Names and values, in the order of what happened.
+    private var story: [(String, String)] {
+        var story: [(String, String)] = []
+        func add(_ name: String, _ value: String?) { if let value, !value.isEmpty { story.append((name, value)) } }
+        let name = delivery["name"]?.asString.map { " “\($0)”" } ?? ""
+        add("action", "\(text("action")) to \(text("receiver"))")
+        add("rule", "\(text("rule")), step \(text("step"))\(name)")
+        if let task = delivery["task"] {
+            add("task", [task["number"], task["title"], task["url"]].compactMap { $0?.asString }.joined(separator: "  "))
+        }
+        add("occasion", text("occasion"))
+        add("created", text("created"))
+        let after = delivery["after"]?.asArray ?? []
+        add("waits for", after.compactMap { $0.asString?.prefix(12) }.joined(separator: ", "))
+        if let first = delivery["first_attempt"]?.asString {
+            let count = delivery["attempts"]?.asInt ?? 0
+            let last = text("last_attempt")
+            add("attempts", first == last ? "\(count), at \(first)" : "\(count), the first at \(first), the latest at \(last)")
+        }
+        if let error = delivery["error"] {
+            add("error", "\(error["message"]?.asString ?? "") [\(error["reason"]?.asString ?? "")]")
+        }
+        for edit in delivery["edits"]?.asArray ?? [] {
+            add("edited", "\(edit["at"]?.asString ?? "") by \(edit["by"]?.asString ?? "")")
+        }
+        add("receipt", delivery["receipt"]?.asString)
+        add("finished", delivery["finished"]?.asString)
+        if delivery["state"] == "available" { add("next try", text("next")) }
+        if delivery["finished"]?.isNull ?? true { add("expires", text("expires")) }
+        return story
+    }
+
+    private var sent: [String] {
+        let verb = delivery["state"] == "done" ? "It sent" : "It sends"
+        if let request = delivery["request"] {
+            return ["\(verb) \(request["method"]?.asString ?? "") to \(request["to"]?.asString ?? ""):"]
+                + block((request["body"] ?? .null).text(.pretty))
+        }
+        if let message = delivery["message"] { return ["\(verb) this message:"] + block(message["text"]?.asString ?? "") }
+        return ["\(verb), as `\(text("action"))`:"] + block((delivery["arguments"] ?? .null).text(.pretty))
+    }
+
+    private func block(_ text: String) -> [String] {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { String($0).visible }
+    }
+}

@@ -1,0 +1,76 @@
+import BellhopCore
+import Glibc
+
+/// The user's editor, run on a file that only the user can read.
+struct TextEditor {
+    /// A command line for the shell, perhaps with options: `code --wait`.
+    private let command: String
+    private let folder: String
+
+    init(environment: [String: String]) throws(CommandError) {
+        func value(_ name: String) -> String? { environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        guard let command = value("VISUAL") ?? value("EDITOR") ?? (Console.isAsked ? "vi" : nil) else {
+            throw CommandError(.usage, "There is no terminal for an editor: set EDITOR to a program that changes a file.")
+        }
+        self.command = command
+        let runtime = value("XDG_RUNTIME_DIR").flatMap { $0.hasPrefix("/") ? $0 : nil }
+        folder = value("TMPDIR") ?? runtime ?? "/tmp"
+    }
+
+    /// The text after the user has edited it. The file, and what the editor leaves beside it, are removed.
+    func edit(_ text: String, name: String) throws(CommandError) -> String {
+        guard let folder = privateFolder() else {
+            throw CommandError(.cannotCreate, "No folder can be made in \(folder): \(String(cString: strerror(errno))).")
+        }
+        defer { Self.remove(folder) }
+        let path = folder + "/" + name
+        _ = try Files.create(path, text, mode: 0o600)
+        let code = try run(on: path)
+        guard code == 0 else { throw CommandError(.problem, "The editor `\(command)` ended with \(code); nothing was changed.") }
+        return try Files.read(path)
+    }
+
+    private func privateFolder() -> String? {
+        var template = Array("\(folder)/bellhop-XXXXXX".utf8CString)
+        return mkdtemp(&template) == nil ? nil : String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+
+    /// Runs the editor in this terminal and returns its exit code. An interrupt is meant for the editor.
+    private func run(on path: String) throws(CommandError) -> Int32 {
+        let before = [SIGINT, SIGQUIT].map { ($0, Glibc.signal($0, SIG_IGN)) }
+        defer { for (number, handler) in before { Glibc.signal(number, handler) } }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var usual = sigset_t()
+        sigemptyset(&usual)
+        for (number, _) in before { sigaddset(&usual, number) }
+        posix_spawnattr_setsigdefault(&attributes, &usual)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+        let words = ["sh", "-c", command + " \"$@\"", command, path]
+        let arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var child: pid_t = 0
+        let error = posix_spawn(&child, "/bin/sh", nil, &attributes, arguments, environ)
+        guard error == 0 else {
+            throw CommandError(.inputOutput, "The editor `\(command)` cannot be started: \(String(cString: strerror(error))).")
+        }
+        var status: Int32 = 0
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        let killer = status & 0x7F
+        return killer == 0 ? status >> 8 & 0xFF : 128 + killer
+    }
+
+    private static func remove(_ folder: String) {
+        if let entries = opendir(folder) {
+            while let entry = readdir(entries) {
+                let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                    pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                }
+                if name != ".", name != ".." { unlink(folder + "/" + name) }
+            }
+            closedir(entries)
+        }
+        rmdir(folder)
+    }
+}

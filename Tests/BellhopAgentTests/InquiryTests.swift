@@ -1,0 +1,51 @@
+import BellhopCore
+import BellhopStore
+import BellhopTesting
+import Testing
+
+@testable import BellhopAgent
+
+/// Questions on the control socket.
+@Suite struct `Inquiries about deliveries` {
+    @Test func `an inquiry is read as it was written`() {
+        let query = DeliveryQuery(
+            states: [.dead, .held], rule: "r", receiver: "ops", since: TestClock().now, reason: .throttled, id: "ab", limit: 7)
+        let edit = FormEdit(delivery: "ab", before: "a: 1\n", after: "a: \"\u{0}\"\n", by: "ada")
+        for inquiry in [Inquiry.deliveries(query), .form("ab"), .edit(edit), .apply(.drop, deliveries: ["a", "b"])] {
+            #expect(Inquiry(json: inquiry.json) == inquiry)
+        }
+    }
+
+    @Test func `an edit of a text that is no longer the delivery's is refused, and changes nothing`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        let delivery = Delivery(
+            id: Delivery.ID(occasion: Occasion.event(Event.ID("1")).id, rule: "r", step: StepPath(index: 0), receiver: "log"),
+            revision: "1", action: "log", arguments: .values(["text": "one", "level": "info"]), task: nil, lane: "log",
+            createdAt: clock.now, initial: .dead(Failure(.fileSystem, .giveUp, "The disk is full.")))
+        try await store.route(Routing(deliveries: [delivery]))
+        let inquirer = Inquirer(store: store, clock: clock)
+        let form = try await inquirer.form(of: delivery.id.text)
+        let text = try #require(form["text"]?.asString)
+        #expect(text == "text: one\nlevel: info\n")
+        let edit = FormEdit(delivery: delivery.id.text, before: text, after: "text: two\n", by: "ada")
+        #expect(try await inquirer.edit(edit)["difference"]?.asString?.contains("+text: two") == true)
+        await #expect(throws: StoreError.self) { try await inquirer.edit(edit) }
+        let stored = try await store.deliveries(DeliveryQuery())[0].delivery
+        #expect(stored.arguments == .values(["text": "two", "level": "info"]))
+        #expect(stored.edits == [Delivery.Edit(by: "ada", at: clock.now)])
+    }
+
+    @Test func `a wrong edit answers with diagnostics, and changes nothing`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        let delivery = Delivery(
+            id: Delivery.ID(occasion: Occasion.event(Event.ID("1")).id, rule: "r", step: StepPath(index: 0), receiver: "log"),
+            revision: "1", action: "log", arguments: .values(["text": "one", "level": "info"]), task: nil, lane: "log",
+            createdAt: clock.now, initial: .dead(Failure(.fileSystem, .giveUp, "The disk is full.")))
+        try await store.route(Routing(deliveries: [delivery]))
+        let edit = FormEdit(delivery: delivery.id.text, before: "text: one\nlevel: info\n", after: "level: loud\n", by: "ada")
+        let problems = try await Inquirer(store: store, clock: clock).edit(edit)["problems"]?.asArray ?? []
+        #expect(
+            problems.compactMap(\.asString).map { $0.contains("[wrong-value]") || $0.contains("[missing-key]") } == [true, true])
+        #expect(try await store.deliveries(DeliveryQuery())[0].delivery == delivery)
+    }
+}
