@@ -17,8 +17,8 @@ struct Bellhop: AsyncParsableCommand {
         version: BellhopVersion.text,
         subcommands: [
             Initialise.self, LogIn.self, LogOut.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Events.self,
-            Deliveries.self, Pause.self, Resume.self,
-            Eval.self, Query.self, Doctor.self, SecretCommand.self, SchemaCommand.self, Simulate.self,
+            Deliveries.self, Pause.self, Resume.self, Notify.self, Eval.self, Query.self, Doctor.self, SecretCommand.self,
+            SchemaCommand.self, Simulate.self,
         ])
 
     /// Commands that are specified but not built yet: refused by name.

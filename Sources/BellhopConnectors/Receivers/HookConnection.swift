@@ -8,6 +8,8 @@ protocol HookReceiver: Sendable {
     static var summary: String { get }
     /// Its settings, besides those of every HTTP connection.
     static var settings: [Setting] { get }
+    /// The settings that `bellhop init --chat` writes; nil for those that are required.
+    static var starter: [String]? { get }
     /// The kinds of actions it supports.
     static var actions: [String] { get }
     /// What it does with messages.
@@ -52,12 +54,16 @@ protocol HookReceiver: Sendable {
     /// What messages must not contain, besides the address.
     var secrets: [String] { get }
 
+    /// Harmless requests that show whether the service accepts the settings, in order; empty where only a message shows that.
+    func probes(of hook: Hook) -> [HookProbe]
+
     /// An action besides `notify`.
     func action(_ kind: String, over hook: Hook) -> (any Action)?
 }
 
 extension HookReceiver {
     static var actions: [String] { [NotifyAction.manifest.kind] }
+    static var starter: [String]? { nil }
     static var messages: MessageAbilities { MessageAbilities() }
     static var limits: DeliveryLimits { DeliveryLimits() }
     static var noLogin: String { "it needs only its address, and only a message would show that it works" }
@@ -74,6 +80,7 @@ extension HookReceiver {
     func isDone(_ response: HTTPResponse, _ call: MessageCall) -> Bool { false }
     func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? { nil }
     var secrets: [String] { [] }
+    func probes(of hook: Hook) -> [HookProbe] { [] }
     func action(_ kind: String, over hook: Hook) -> (any Action)? { nil }
 }
 
@@ -146,7 +153,8 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         ConnectionKind(
             ConnectionManifest(
                 kind: Receiver.kind, summary: Receiver.summary, actions: Receiver.actions, messages: Receiver.messages,
-                limits: Receiver.limits, settings: Receiver.settings + HTTPConnection.Configuration.settings),
+                limits: Receiver.limits, settings: Receiver.settings + HTTPConnection.Configuration.settings,
+                starter: Receiver.starter),
             login: { _ in .none(Receiver.noLogin) },
             make: { name, settings, environment throws(ConnectorError) in
                 try HookConnection(name: name, settings: settings, in: environment)
@@ -215,7 +223,14 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
     }
 
     func examine(_ needs: ConnectionNeeds) async -> [Finding] {
-        await NetworkExamination(configuration: http.configuration, address: hook.address, clock: http.clock).findings()
+        var findings = await NetworkExamination(configuration: http.configuration, address: hook.address, clock: http.clock)
+            .findings()
+        for probe in receiver.probes(of: hook) {
+            // After one failure, the others would only repeat it.
+            if findings.contains(where: { $0.state == .missing }) { break }
+            findings.append(await probe.finding(over: hook, at: http.clock.now))
+        }
+        return findings
     }
 
     func shutdown() async throws { try await http.shutdown() }

@@ -8,10 +8,12 @@ public struct ConnectionManifest: Sendable, Hashable {
     public var messages: MessageAbilities?
     public var limits: DeliveryLimits
     public var settings: [Setting]
+    /// The settings that `bellhop init --chat` writes; nil for those that are required.
+    public var starter: [String]?
 
     public init(
         kind: String, summary: String, actions: [String], messages: MessageAbilities? = nil,
-        limits: DeliveryLimits = DeliveryLimits(), settings: [Setting]
+        limits: DeliveryLimits = DeliveryLimits(), settings: [Setting], starter: [String]? = nil
     ) {
         self.kind = kind
         self.summary = summary
@@ -19,6 +21,7 @@ public struct ConnectionManifest: Sendable, Hashable {
         self.messages = messages
         self.limits = limits
         self.settings = settings
+        self.starter = starter
     }
 }
 

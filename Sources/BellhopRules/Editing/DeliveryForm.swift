@@ -49,7 +49,7 @@ public struct DeliveryForm: Sendable {
         switch arguments {
         case .message(let message):
             let edited = MessageForm(message: message).message(with: object)
-            guard edited.title.plainText.isEmpty, edited.text.isEmpty, edited.list == nil else { return .message(edited) }
+            guard edited.title.plainText.isEmpty, edited.parts.isEmpty else { return .message(edited) }
             throw Diagnostics([
                 Diagnostic(
                     code: "missing-key", "this message is empty", at: Diagnostic.Place(root, file: Self.file),

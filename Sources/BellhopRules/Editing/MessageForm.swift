@@ -7,52 +7,98 @@ import BellhopCore
 struct MessageForm {
     let message: Message
 
-    /// The settings of an edited message: those of a step, without receivers and expressions.
-    static func settings(of action: ActionManifest) -> [Setting] {
-        action.arguments.compactMap { setting in
-            switch setting.name {
-            case "to": nil
-            case "list":
-                Setting(
-                    setting.name,
-                    .record([
-                        Setting("items", .list(.markdown), "The lines of the list."),
-                        Setting("more", .integer(0...Int.max), "How many elements are not shown."),
-                        Setting("empty", .markdown, "The text for an empty list."),
-                    ]), setting.summary)
-            default: setting
+    /// The settings of an edited message: those of a step, without receivers, expressions, and the conversation, on which its
+    /// place among the other deliveries depends.
+    static func settings(of action: ActionManifest) -> [Setting] { settings(action.arguments) }
+
+    private static func settings(_ settings: [Setting]) -> [Setting] {
+        settings.compactMap { setting in
+            var setting = setting
+            switch (setting.name, setting.type) {
+            case ("to", _), ("skip_empty", _), ("thread", _): return nil
+            case ("list", .record):
+                setting.type = .record([
+                    Setting("items", .list(.markdown), "The lines of the list."),
+                    Setting("more", .integer(0...Int.max), "How many elements are not shown."),
+                    Setting("empty", .markdown, "The text for an empty list."),
+                ])
+            case ("sections", .list(.record(let part))): setting.type = .list(.record(Self.settings(part)))
+            default: break
             }
+            return setting
         }
     }
 
     var arguments: JSON.Object {
-        var object: JSON.Object = ["title": .string(message.title.plainText)]
-        if !message.text.isEmpty { object["text"] = .string(MarkdownWriter.text(message.text)) }
-        if let list = message.list { object["list"] = Self.form(list) }
-        if !message.fields.isEmpty { object["fields"] = Self.form(message.fields) }
+        var object = Self.form(own)
+        if !message.sections.isEmpty { object["sections"] = .array(message.sections.map { .object(Self.form($0)) }) }
         object["severity"] = .string(message.severity.rawValue)
         if let link = message.link { object["link"] = ["address": .string(link.address), "label": .string(link.label)] }
-        if let thread = message.thread { object["thread"] = .string(thread) }
+        if !message.mentions.isEmpty { object["mentions"] = .array(message.mentions.map(Self.form)) }
+        if message.update { object["update"] = true }
+        if message.resolve { object["resolve"] = true }
         return object
     }
 
     /// The message with these arguments, which were checked against ``settings(of:)``.
     func message(with arguments: JSON.Object) -> Message {
         let old = self.arguments
-        var new = message
         func isChanged(_ name: String) -> Bool { arguments[name] != old[name] }
-        if isChanged("title") { new.title = Self.plain(arguments["title"]) }
-        if isChanged("text") { new.text = Self.blocks(arguments["text"]) }
-        if isChanged("list") { new.list = arguments["list"].map(Self.list) }
-        if isChanged("fields") { new.fields = Self.fields(arguments["fields"]) }
+        var new = message
+        let own = Self.section(arguments, was: own)
+        (new.title, new.text, new.list, new.fields) = (own.title, own.text, own.list, own.fields)
+        if isChanged("sections") {
+            new.sections = (arguments["sections"]?.asArray ?? []).enumerated().map { place, part in
+                let was = message.sections.indices.contains(place) ? message.sections[place] : Message.Section()
+                return Self.section(part.asObject ?? [:], was: was)
+            }
+        }
         if isChanged("severity") { new.severity = Message.Severity(rawValue: arguments["severity"]?.asString ?? "") ?? .info }
         if isChanged("link") { new.link = Self.link(arguments["link"]) }
-        if isChanged("thread") { new.thread = arguments["thread"]?.asString }
+        if isChanged("mentions") { new.mentions = (arguments["mentions"]?.asArray ?? []).flatMap(Self.mentions) }
+        new.update = arguments["update"] == true
+        new.resolve = arguments["resolve"] == true
         if new != message { new.isFallback = false }
         return new
     }
 
+    /// The message's own part, without its sections.
+    private var own: Message.Section {
+        Message.Section(title: message.title, text: message.text, list: message.list, fields: message.fields)
+    }
+
     // MARK: - Parts
+
+    private static func form(_ section: Message.Section) -> JSON.Object {
+        var object: JSON.Object = [:]
+        if !section.title.isEmpty { object["title"] = .string(section.title.plainText) }
+        if !section.text.isEmpty { object["text"] = .string(MarkdownWriter.text(section.text)) }
+        if let list = section.list { object["list"] = form(list) }
+        if !section.fields.isEmpty { object["fields"] = form(section.fields) }
+        return object
+    }
+
+    private static func section(_ arguments: JSON.Object, was: Message.Section) -> Message.Section {
+        let old = form(was)
+        var section = was
+        if arguments["title"] != old["title"] { section.title = plain(arguments["title"]) }
+        if arguments["text"] != old["text"] { section.text = blocks(arguments["text"]) }
+        if arguments["list"] != old["list"] { section.list = arguments["list"].map(list) }
+        if arguments["fields"] != old["fields"] { section.fields = fields(arguments["fields"]) }
+        return section
+    }
+
+    private static func form(_ mention: Message.Mention) -> JSON {
+        switch mention {
+        case .user(let id): ["user": .string(id)]
+        case .group(let id): ["group": .string(id)]
+        }
+    }
+
+    private static func mentions(_ value: JSON) -> [Message.Mention] {
+        (value["user"]?.plainText.nonEmpty.map { [.user($0)] } ?? [])
+            + (value["group"]?.plainText.nonEmpty.map { [.group($0)] } ?? [])
+    }
 
     private static func form(_ list: Message.List) -> JSON {
         var object: JSON.Object = ["items": .array(list.items.map { .string(MarkdownWriter.line($0)) })]

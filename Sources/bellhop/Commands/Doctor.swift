@@ -9,12 +9,15 @@ struct Doctor: AsyncParsableCommand {
         commandName: "doctor", abstract: "Check that everything needed is there: names, certificates, logins, rights.",
         discussion: """
             Each line is `ok`, a `note`, `unknown` (it could not be checked) or `missing`, with a remedy. Every connection is \
-            asked, and logged in to once. No message is sent, and nothing is stored except refused logins, so that they are not \
-            tried again and again.
+            asked, and logged in to once. No message is sent without --send, and nothing is stored except refused logins, so \
+            that they are not tried again and again.
             """)
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions
+
+    @Flag(help: "Send a test message to each connection that takes messages.")
+    var send = false
 
     func run() async throws {
         let configuration = try await config.load()
@@ -52,10 +55,28 @@ struct Doctor: AsyncParsableCommand {
                     "rules", .missing, "they have \(errors) error\(errors == 1 ? "" : "s"), so their needs are unknown",
                     remedy: "`bellhop check` says which", reason: .badArguments))
         }
-        let examination = await Examination(
+        var examination = await Examination(
             configuration, connectors: connectors, rules: rules, local: local, withoutLogin: withoutLogin)
+        if send { await sendMessages(configuration, connectors, &examination) }
         await connectors.shutdown()
         return examination
+    }
+
+    /// Sends each receiver one message, unless something it needs is missing.
+    private func sendMessages(
+        _ configuration: Configuration, _ connectors: Connectors, _ examination: inout Examination
+    ) async {
+        for receiver in TestMessage.receivers(in: configuration) {
+            guard let place = examination.sections.firstIndex(where: { $0.name == receiver }),
+                !examination.sections[place].findings.contains(where: { $0.state == .missing })
+            else { continue }
+            let finding =
+                switch await TestMessage.send(TestMessage.message(to: receiver), to: receiver, through: connectors) {
+                case .success(let receipt): Finding("message", .ok, receipt.summary)
+                case .failure(let failure): Finding("message", failure)
+                }
+            examination.sections[place].findings.append(finding)
+        }
     }
 
     private static func print(_ examination: Examination) {

@@ -14,7 +14,15 @@ struct Initialise: AsyncParsableCommand {
     @Option(help: "The ServiceNow instance: its name, or its whole address.")
     var instance: String?
 
+    @Option(help: "The kind of chat, pager or other receiver of messages: slack, teams, …")
+    var chat = "slack"
+
     func validate() throws {
+        let kinds = StarterReceiver.kinds
+        if !kinds.contains(chat) {
+            let help = Suggestion.didYouMean(chat, among: kinds) ?? "there is \(kinds.joined(separator: ", "))"
+            throw ValidationError("--chat: there is no kind `\(chat)`: \(help)")
+        }
         guard let instance else { return }
         if instance.contains("://") {
             do throws(HTTPAddress.Problem) { _ = try HTTPAddress(instance) } catch {
@@ -32,14 +40,14 @@ struct Initialise: AsyncParsableCommand {
 
     func run() async throws {
         if folder != "." { try Files.makeFolder(folder) }
-        try put("bellhop.yaml", Self.configurationText(instance: instance ?? "acme"))
+        try put("bellhop.yaml", Self.configurationText(instance: instance ?? "acme", chat: chat))
         try Files.makeFolder(folder == "." ? "rules" : "\(folder)/rules")
         for rule in ShippedRules.all { try put("rules/\(rule.name)", rule.text) }
         let steps =
             (instance == nil ? ["Put your instance's name into bellhop.yaml (now: acme)."] : []) + [
-                "bellhop login snow            asks for your user name and password, tries them, and stores them",
-                "bellhop secret set ops_url    the address your chat gave you for incoming messages",
-                "bellhop check && bellhop test", "bellhop run",
+                "bellhop login snow            asks for your user name and password, tries them, and stores them"
+            ] + StarterReceiver(kind: chat).steps + [
+                "bellhop check && bellhop test", "bellhop notify ops            sends a test message", "bellhop run",
             ]
         Console.note("\nNext:")
         for (index, step) in steps.enumerated() { Console.note("  \(index + 1). \(step)") }
@@ -50,7 +58,7 @@ struct Initialise: AsyncParsableCommand {
         Console.data(try Files.create(path, text) ? "wrote \(path)" : "kept  \(path), which was there already")
     }
 
-    static func configurationText(instance: String, project: String = ProjectLine.makeID()) -> String {
+    static func configurationText(instance: String, chat: String = "slack", project: String = ProjectLine.makeID()) -> String {
         """
         # Bellhop's configuration. `bellhop check` says what is wrong with it; relative paths are relative to this file.
         version: 1
@@ -62,9 +70,8 @@ struct Initialise: AsyncParsableCommand {
             kind: servicenow
             instance: \(instance)                # its name (acme.service-now.com) or its whole address
             auth: {keychain: true}        # `bellhop login snow` asks for the user name and password and keeps them
-          ops:                            # a chat channel: the address of a Slack incoming webhook
-            kind: slack
-            url: "${{ secret.ops_url }}"  # `bellhop secret set ops_url` keeps it
+          ops:                            # where the rules send their messages: `to: ops`
+        \(StarterReceiver(kind: chat).lines.map { "    " + $0 }.joined(separator: "\n"))
 
         sources:
           my-work:                        # the active tasks assigned to you (the Task Tracker API of the "My Work" update set)

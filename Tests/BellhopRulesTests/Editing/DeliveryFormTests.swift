@@ -24,7 +24,15 @@ import YAML
             Setting(
                 "link", .either([.text, .record([Setting("address", .text, required: true, ""), Setting("label", .text, "")])]),
                 ""),
-            Setting("fields", .map(.text), ""), Setting("thread", .text, ""),
+            Setting("fields", .map(.text), ""), Setting("thread", .text, ""), Setting("update", .boolean, default: "false", ""),
+            Setting(
+                "sections",
+                .list(
+                    .record([
+                        Setting("title", .text, ""), Setting("text", .markdown, ""),
+                        Setting("list", .record([Setting("of", .expression, required: true, "")]), ""),
+                    ])), ""),
+            Setting("mentions", .list(.record([Setting("user", .text, ""), Setting("group", .text, "")])), ""),
         ], isMessage: true)
 
     private static let message = Message(
@@ -36,8 +44,13 @@ import YAML
                 items: [[.code([.value("a`b")])], [.link(label: [.text("here")], address: [.text("https://x.example/?a=(1)")])]]),
         ],
         list: Message.List(items: [[.value("1. one")], [.value("two")]], more: 3, empty: [.text("none")]),
-        fields: [.init(name: [.text("State")], value: [.value("New")])], severity: .warning,
-        link: .init(label: "Open", address: "https://x.example/1"), thread: "INC1")
+        fields: [.init(name: [.text("State")], value: [.value("New")])],
+        sections: [
+            Message.Section(title: [.value("One")], text: [.paragraph([.value("*1*")])]),
+            Message.Section(title: [.value("Two")], list: Message.List(items: [[.value("2")]])),
+        ], severity: .warning,
+        link: .init(label: "Open", address: "https://x.example/1"), mentions: [.user("U1"), .group("ops")], thread: "INC1",
+        update: true)
 
     private func delivery(_ arguments: Arguments) -> Delivery {
         Delivery(
@@ -132,8 +145,8 @@ import YAML
         #expect(
             try form.read(form.text.replacing("severity: warning", with: "severity: critical")).arguments == .message(expected))
         expected.severity = .warning
-        expected.thread = nil
-        #expect(try form.read(form.text.replacing("thread: INC1\n", with: "")).arguments == .message(expected))
+        expected.sections[1].title = [.value("Three")]
+        #expect(try form.read(form.text.replacing("title: Two", with: "title: Three")).arguments == .message(expected))
     }
 
     @Test func `changed text is read as Markdown whose words are values`() throws {

@@ -1,0 +1,32 @@
+import BellhopCore
+
+/// A harmless request that shows whether a service accepts a connection's settings, without a message.
+struct HookProbe: Sendable {
+    /// What it shows, in a word or two: `token`, `channel`.
+    var subject: String
+    var request: HTTPRequest
+    /// What to do if it fails.
+    var remedy: String?
+    /// What the answer, whose status is a success, says, in a few words: `bot @bellhop`. Throws if it says no.
+    var read: @Sendable (HTTPResponse) throws(Failure) -> String
+
+    init(
+        _ subject: String, _ request: HTTPRequest, remedy: String? = nil,
+        read: @escaping @Sendable (HTTPResponse) throws(Failure) -> String
+    ) {
+        self.subject = subject
+        self.request = request
+        self.remedy = remedy
+        self.read = read
+    }
+
+    /// - Parameter hook: sends the request, and keeps secrets out of messages.
+    func finding(over hook: Hook, at now: Timestamp) async -> Finding {
+        do throws(Failure) {
+            let response = try await hook.send(request, expecting: .success, at: now)
+            return Finding(subject, .ok, DisplayText.line(try read(response)))
+        } catch {
+            return Finding(subject, error, remedy: remedy)
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import BellhopConnectors
+import BellhopCore
+
+/// The connection `ops` that `bellhop init` writes: a receiver of messages of some kind.
+struct StarterReceiver {
+    private let manifest: ConnectionManifest
+
+    /// The kinds that take messages.
+    static var kinds: [String] { manifests.map(\.kind) }
+
+    private static var manifests: [ConnectionManifest] { Catalogue.connections.filter { $0.messages != nil } }
+
+    /// - Parameter kind: one of ``kinds``.
+    init(kind: String) {
+        guard let manifest = Self.manifests.first(where: { $0.kind == kind }) else {
+            preconditionFailure("validate() lets no other kind through")
+        }
+        self.manifest = manifest
+    }
+
+    /// Its lines in bellhop.yaml, without the indentation of the connection.
+    var lines: [String] {
+        let settings = settings.map { setting in (Self.line(setting), Self.sentence(setting)) }
+        let width = max(30, (settings.map(\.0.count).max() ?? 0) + 2)
+        return ["kind: \(manifest.kind)"]
+            + settings.map { line, comment in line.padded(to: width) + "# " + comment }
+    }
+
+    /// The commands that store its secrets.
+    var steps: [String] {
+        secrets.map { "bellhop secret set ops_\($0.name)".padded(to: 29) + " " + Self.sentence($0) }
+    }
+
+    private var settings: [Setting] {
+        guard let names = manifest.starter else { return manifest.settings.filter(\.required) }
+        return names.compactMap { name in manifest.settings.first { $0.name == name } }
+    }
+
+    private var secrets: [Setting] { settings.filter { $0.type == .secret } }
+
+    private static func line(_ setting: Setting) -> String {
+        if setting.type == .secret { return "\(setting.name): \"${{ secret.ops_\(setting.name) }}\"" }
+        return setting.example ?? "\(setting.name): CHANGE-ME"
+    }
+
+    /// The setting's summary, in the form of a comment.
+    private static func sentence(_ setting: Setting) -> String {
+        let text = setting.summary.hasSuffix(".") ? String(setting.summary.dropLast()) : setting.summary
+        return text.prefix(1).lowercased() + text.dropFirst()
+    }
+}
