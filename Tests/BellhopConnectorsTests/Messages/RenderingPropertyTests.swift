@@ -111,13 +111,12 @@ struct MessageMaker {
         Message(
             title: inlines(depth: 0), text: (0..<Int.random(in: 0...3, using: &random)).map { _ in block() },
             list: random.oneIn(2) ? nil : list(), fields: fields(),
-            severity: Message.Severity.allCases.randomElement(using: &random) ?? .info,
-            link: random.oneIn(2) ? nil : .init(label: "Open", address: address()),
             sections: (0..<Int.random(in: 0...2, using: &random)).map { _ in
                 .init(
                     title: [.text("Part "), .value(word())], text: [block()], list: random.oneIn(2) ? nil : list(),
                     fields: fields())
-            })
+            }, severity: Message.Severity.allCases.randomElement(using: &random) ?? .info,
+            link: random.oneIn(2) ? nil : .init(label: "Open", address: address()))
     }
 
     private mutating func block() -> Message.Block {
