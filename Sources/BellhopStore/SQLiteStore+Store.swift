@@ -101,6 +101,10 @@ extension SQLiteStore: Store {
         try await write { try $0.claim(limit: limit, room: room, others: others, by: node, until: until, at: now) }
     }
 
+    func coalesce(receiver: String, above: Int, at now: Timestamp) async throws(StoreError) -> Int {
+        try await write { try $0.coalesce(receiver: receiver, above: above, at: now) }
+    }
+
     func stops() async throws(StoreError) -> [ReceiverStop] {
         try await read { try $0.stops() }
     }

@@ -23,7 +23,7 @@ final class AgentNews: Sendable {
         case .rebound(let connection, let problem): state.withLock { $0.unbound[connection] = problem }
         case .baseline, .recovered, .pollFailed, .pollHeld, .pollSuperseded, .notice, .event, .eventDropped, .routed, .ruleFailed,
             .shadowed, .delivered, .retrying, .postponed, .dead, .held, .paused, .breakerOpened,
-            .breakerTrial, .breakerClosed, .receiverPaused, .receiverResumed, .leaseLost, .rescued, .rulesLoaded,
+            .breakerTrial, .breakerClosed, .receiverPaused, .receiverResumed, .coalesced, .leaseLost, .rescued, .rulesLoaded,
             .rulesRefused, .ruleRefused,
             .rulesUnwatched,
             .storeFailed, .pruned, .clockJumped, .stopping:

@@ -126,8 +126,13 @@ public struct Dispatcher: Sendable {
             surroundings.checkpoint(.beforeClaim)
             let claimed: Claimed
             do throws(StoreError) {
+                let room = lanes.room(limit: limit, at: now)
+                for (receiver, above) in lanes.coalescing(room) {
+                    let count = try await surroundings.store.coalesce(receiver: receiver, above: above, at: now)
+                    if count > 0 { surroundings.signals.emit(.coalesced(receiver: receiver, count: count)) }
+                }
                 claimed = try await surroundings.store.claim(
-                    limit: limit, room: lanes.room(limit: limit, at: now), others: 0, by: surroundings.node,
+                    limit: limit, room: room, others: 0, by: surroundings.node,
                     until: now + limits.lease, at: now)
             } catch {
                 lanes.abandon(at: now)

@@ -79,6 +79,18 @@ final class Lanes: Sendable {
         }
     }
 
+    /// The receivers with room whose waiting messages may become one, and above which number.
+    func coalescing(_ room: [String: Room]) -> [(receiver: String, above: Int)] {
+        state.withLock { state in
+            state.lanes.compactMap { receiver, lane in
+                guard let above = lane.limits.coalescesAbove, lane.isWaiting, room[receiver]?.attempts ?? 0 > 0 else {
+                    return nil
+                }
+                return (receiver, above)
+            }
+        }
+    }
+
     /// What a claim showed.
     struct Taking: Sendable {
         /// Whether something is due for a receiver that was unknown until now.

@@ -25,6 +25,7 @@ extension Signal {
         case .held: "delivery.held"
         case .paused: "delivery.paused"
         case .leaseLost: "delivery.lease_lost"
+        case .coalesced: "delivery.coalesced"
         case .breakerOpened: "receiver.breaker_opened"
         case .breakerTrial: "receiver.breaker_trial"
         case .breakerClosed: "receiver.breaker_closed"
@@ -49,7 +50,7 @@ extension Signal {
         case .unchanged, .routed, .pruned: .debug
         case .postponed(_, _, _, let isNewRest): isNewRest ? .warning : .debug
         case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .recovered, .breakerTrial,
-            .breakerClosed, .receiverResumed:
+            .breakerClosed, .receiverResumed, .coalesced:
             .info
         case .rebound(_, let problem): problem == nil ? .info : .error
         case .notice, .pollHeld, .retrying, .paused, .breakerOpened, .ruleFailed, .leaseLost, .pollSuperseded, .rulesUnwatched,
@@ -87,6 +88,7 @@ extension Signal {
         case .breakerClosed: "The receiver answers again."
         case .receiverPaused: "The receiver is paused; its deliveries wait until a person resumes it (bellhop resume)."
         case .receiverResumed: "A person resumed the receiver."
+        case .coalesced: "Waiting messages are sent as one."
         case .leaseLost: "An attempt took longer than its lease; its outcome was discarded."
         case .rescued: "Attempts interrupted by an earlier stop are continued."
         case .rulesLoaded: "The rules are loaded."
@@ -148,6 +150,7 @@ extension Signal {
         case .breakerTrial(let receiver), .receiverResumed(let receiver): ["receiver": "\(receiver)"]
         case .breakerClosed(let stop): ["receiver": "\(stop.receiver)", "since": "\(stop.since)"]
         case .receiverPaused(let stop): ["receiver": "\(stop.receiver)", "by": "\(stop.cause.rawValue)", "error": "\(stop.why)"]
+        case .coalesced(let receiver, let count): ["receiver": "\(receiver)", "count": "\(count)"]
         case .leaseLost(let delivery): delivery.metadata
         case .rescued(let count): ["count": "\(count)"]
         case .rulesLoaded(let count, let warnings): ["count": "\(count)", "warnings": "\(warnings)"]

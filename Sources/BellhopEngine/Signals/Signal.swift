@@ -34,6 +34,8 @@ public enum Signal: Sendable {
     case held(Delivery, Failure)
     case paused(Delivery, Failure, until: Timestamp)
     case leaseLost(Delivery)
+    /// So many messages that waited for a receiver became one.
+    case coalesced(receiver: String, count: Int)
     case rescued(count: Int)
     case rulesLoaded(count: Int, warnings: Int)
     case rulesRefused(problems: Int)

@@ -57,6 +57,7 @@ extension Signal {
         case .dead(let delivery, _): delivery.counter("dead").increment()
         case .held(let delivery, _): delivery.counter("held").increment()
         case .paused(let delivery, _, _): delivery.counter("paused").increment()
+        case .coalesced(_, let count): Counter(label: "bellhop_deliveries_coalesced_total").increment(by: count)
         case .breakerOpened: Self.breaker("opened")
         case .breakerTrial: Self.breaker("trial")
         case .breakerClosed: Self.breaker("closed")

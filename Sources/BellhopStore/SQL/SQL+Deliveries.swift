@@ -13,14 +13,18 @@ extension SQL {
             ON CONFLICT (name) DO NOTHING
             """
 
-        /// The next receiver with a waiting delivery, due or not. Going from one to the next makes it cheap to skip a busy one with
-        /// many waiting deliveries. A receiver's name is never empty.
+        /// The first receiver with a waiting delivery, due or not.
+        static let firstReceiver = """
+            SELECT min(receiver) FROM delivery WHERE state = 'available' AND state <> 'done' AND head = 1
+            """
+
+        /// The next such receiver. Going from one to the next makes it cheap to skip a busy one with many waiting deliveries.
         static let nextReceiver = """
             SELECT min(receiver) FROM delivery
             WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver > :receiver
             """
 
-        /// The next rule with a delivery that waits for a receiver, due or not, and the time of its first.
+        /// The next rule with a delivery that waits for a receiver, due or not, and the time of its first. No rule has an empty name.
         static let nextRule = """
             SELECT rule, run_at FROM delivery
             WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND rule > :rule

@@ -56,7 +56,7 @@ extension Session {
         limit: Int, room: [String: Room], others: Int, at now: Timestamp, _ waiting: inout Set<String>
     ) throws -> [Due] {
         var all: [Due] = []
-        var next = try receiver(after: "")
+        var next = try receiver(after: nil)
         while let receiver = next {
             next = try self.receiver(after: receiver)
             let room = room[receiver] ?? Room(attempts: others)
@@ -134,7 +134,7 @@ extension Session {
         var statement = try prepare(SQL.Deliveries.firstLeaseEnd)
         var next = try statement.next() ? statement.optionalTime(0) : nil
         statement.stop()
-        var receiver = try receiver(after: "")
+        var receiver = try receiver(after: nil)
         while let current = receiver {
             receiver = try self.receiver(after: current)
             if receivers.contains(current) { continue }
@@ -153,9 +153,9 @@ extension Session {
         return try statement.next() ? statement.optionalText(0) : nil
     }
 
-    private func receiver(after last: String) throws -> String? {
-        var statement = try prepare(SQL.Deliveries.nextReceiver)
-        try statement.bind(":receiver", last)
+    private func receiver(after last: String?) throws -> String? {
+        var statement = try prepare(last == nil ? SQL.Deliveries.firstReceiver : SQL.Deliveries.nextReceiver)
+        if let last { try statement.bind(":receiver", last) }
         return try statement.next() ? statement.optionalText(0) : nil
     }
 

@@ -99,7 +99,7 @@ extension Session {
         return (statement.int(0), statement.int(1), statement.text(2))
     }
 
-    private func done(_ id: Int64, _ receipt: Receipt, at now: Timestamp) throws {
+    func done(_ id: Int64, _ receipt: Receipt, at now: Timestamp) throws {
         var statement = try prepare(SQL.Deliveries.done)
         try statement.bind(":at", now)
         try statement.bind(":receipt", receipt.summary)

@@ -65,6 +65,7 @@ final class Story: Sendable {
             say("paused", .yellow, "\(Self.words(delivery)): \(failure.message) Until \(time(next)).", id: delivery.shortID)
         case .postponed(let delivery, let failure, nil, _):
             say("paused", .yellow, "\(Self.words(delivery)): \(failure.message)", id: delivery.shortID)
+        case .coalesced(let receiver, let count): say("notice", .blue, "\(receiver): \(count) waiting messages are sent as one")
         case .breakerTrial(let receiver): say("trying", .dim, "\(receiver): one delivery, to see whether it answers again")
         case .receiverPaused(let stop):
             say("paused", .red, "\(stop.receiver): \(stop.sentence) Its deliveries wait until `bellhop resume \(stop.receiver)`.")

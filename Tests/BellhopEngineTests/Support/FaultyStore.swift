@@ -9,7 +9,8 @@ final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, nextTimer,
             dueTimers, timers
-        case claim, finish, stops, pause, resume, start, rescue, wake, bringForward, nextDue, apply, status, events, deliveries,
+        case claim, coalesce, finish, stops, pause, resume, start, rescue, wake, bringForward, nextDue, apply, status, events,
+            deliveries,
             decisions,
             prune, note
     }
@@ -126,6 +127,12 @@ final class FaultyStore: Store {
             try await base.claim(limit: limit, room: room, others: others, by: node, until: until, at: now)
         }
     }
+    func coalesce(receiver: String, above: Int, at now: Timestamp) async throws(StoreError) -> Int {
+        try await through(.coalesce) { () throws(StoreError) in
+            try await base.coalesce(receiver: receiver, above: above, at: now)
+        }
+    }
+
     func stops() async throws(StoreError) -> [ReceiverStop] {
         try await through(.stops) { () throws(StoreError) in try await base.stops() }
     }

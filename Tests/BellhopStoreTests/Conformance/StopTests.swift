@@ -65,6 +65,7 @@ import Testing
         #expect(try await bench.store.pause(pause(.person, at: bench.now)))
         #expect(try await bench.store.pause(pause(.person, at: bench.after(1))) == false)
         let rest = ReceiverStop(receiver: "chat", cause: .rest, since: bench.now, until: bench.after(60), why: "429")
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         try await bench.store.setHealth(SourceHealth(), of: Sample.scope.id, events: [], rest: rest)
         #expect(try await bench.store.resume(receiver: "chat", at: bench.now))
         #expect(try await bench.store.resume(receiver: "chat", at: bench.now) == false)

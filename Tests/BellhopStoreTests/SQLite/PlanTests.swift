@@ -8,6 +8,7 @@ import Testing
         ("insert", SQL.Deliveries.insert, "delivery_lane"), ("promote", SQL.Deliveries.promote, "delivery_bars"),
         ("due", SQL.Deliveries.due, "delivery_open"), ("next receiver", SQL.Deliveries.nextReceiver, "delivery_open"),
         ("next rule", SQL.Deliveries.nextRule, "delivery_open"),
+        ("messages to coalesce", SQL.Coalescing.heads, "delivery_open"),
         ("first lease end", SQL.Deliveries.firstLeaseEnd, "delivery_open"),
         ("followers", SQL.Waiting.followers, "PRIMARY KEY (after=?)"),
         ("readiness", SQL.Waiting.readiness, "delivery_wait_delivery"), ("forget", SQL.Waiting.forget, "delivery_wait_delivery"),

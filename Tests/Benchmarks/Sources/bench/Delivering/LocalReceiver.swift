@@ -3,7 +3,7 @@ import NIOHTTP1
 import NIOPosix
 import Synchronization
 
-/// A webhook receiver on this machine: it answers 200 to everything, and records when the first byte of a request arrived.
+/// A webhook receiver on this machine: it answers 200 to everything, unless it is told otherwise, and records when the first byte of a request arrived.
 ///
 /// A class with a mutex, because its connections run on another thread.
 final class LocalReceiver: Sendable {
@@ -12,9 +12,21 @@ final class LocalReceiver: Sendable {
         var requests = 0
     }
 
+    /// How it answers.
+    enum Manner: Sendable {
+        case friendly
+        /// It never answers.
+        case silent
+        /// It answers 429 with `Retry-After: 5`.
+        case busy
+    }
+
+    private let manner: Manner
     private let state = Mutex(State())
     private let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     private let listener = Mutex<(any Channel)?>(nil)
+
+    init(_ manner: Manner = .friendly) { self.manner = manner }
 
     /// Listens on a free port and returns the address to post to.
     func start() async throws -> String {
@@ -26,7 +38,7 @@ final class LocalReceiver: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandler(Arrival { self.bytesCame() })
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(withPipeliningAssistance: false)
-                    try channel.pipeline.syncOperations.addHandler(Answer { self.requestCame() })
+                    try channel.pipeline.syncOperations.addHandler(Answer(manner) { self.requestCame() })
                 }
             }
             .bind(host: "127.0.0.1", port: 0).get()
@@ -77,14 +89,25 @@ private final class Arrival: ChannelInboundHandler, Sendable {
 private final class Answer: ChannelInboundHandler, Sendable {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
+    private let manner: LocalReceiver.Manner
     private let note: @Sendable () -> Void
 
-    init(_ note: @escaping @Sendable () -> Void) { self.note = note }
+    init(_ manner: LocalReceiver.Manner, _ note: @escaping @Sendable () -> Void) {
+        self.manner = manner
+        self.note = note
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .end = unwrapInboundIn(data) else { return }
         note()
-        let head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "2"])
+        var head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "2"])
+        switch manner {
+        case .friendly: break
+        case .silent: return
+        case .busy:
+            head.status = .tooManyRequests
+            head.headers.add(name: "Retry-After", value: "5")
+        }
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "ok")))), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)

@@ -9,6 +9,9 @@ import Synchronization
 enum WebhookBenchmarks {
     static let all = [
         Benchmark(name: "webhook.rate", summary: "webhooks with T3, HTTP and T4, 64 in flight", run: rate),
+        Benchmark(
+            name: "webhook.troubled", summary: "ten receivers beside one that hangs and one that answers 429",
+            run: TroubledReceivers.run),
         Benchmark(name: "webhook.latency", summary: "from a poll's last byte to a webhook's first", run: LatencyRun.run),
     ]
 

@@ -7,6 +7,9 @@ enum StoreTrials {
     static let all = [
         Benchmark(name: "store.deliveries", summary: "T3 and T4 alone, 64 in flight, each finished on its own", run: deliveries),
         Benchmark(name: "store.appending", summary: "one event per call by 64 writers, who share commits", run: appending),
+        Benchmark(
+            name: "store.fairness", summary: "a claim of ten among 100,000 due deliveries of one receiver and 20 rules",
+            run: fairness),
         Benchmark(name: "store.backlog", summary: "a claim of ten beside 100,000 blocked deliveries", run: backlog),
     ]
 
@@ -80,6 +83,38 @@ enum StoreTrials {
                 "store.appending", .rate(Double(count) / times.median, of: "events"),
                 beside: .init(name: "one page to disk for each", quantity: .rate(1 / sync, of: "events")))
         ]
+    }
+
+    /// One rule has almost all of the due deliveries; each claim takes one of each rule in turn.
+    private static func fairness(_ bench: Bench) async throws -> [Measurement] {
+        let now = clock.now
+        var measured: [Measurement] = []
+        for count in [1000, bench.size(100_000)] {
+            let store = try Stores.open("\(bench.folder)/fairness-\(count).db")
+            var deliveries = WebhookBenchmarks.deliveries(count, ["n": 1], to: "chat", at: now)
+            for place in deliveries.indices.suffix(400) { deliveries[place].id.rule = "rule-\(place % 20)" }
+            try await store.route(Routing(deliveries: deliveries))
+            var times: [Double] = []
+            var last = ""
+            var rules: [String: Int] = [:]
+            for _ in 0..<40 {
+                let watch = ContinuousClock.now
+                let claimed = try await store.claim(
+                    limit: 10, room: ["chat": Room(attempts: 10, lastRule: last)], others: 0, by: .only,
+                    until: now + .seconds(60), at: now)
+                times.append((ContinuousClock.now - watch).inSeconds)
+                last = claimed.lastRules["chat"] ?? ""
+                for claim in claimed.claims { rules[claim.delivery.id.rule, default: 0] += 1 }
+            }
+            guard rules.count == 21, rules.values.allSatisfy({ $0 >= 19 }) else { throw BenchError("a rule starved: \(rules)") }
+            try await store.close()
+            measured.append(
+                Measurement(
+                    "store.fairness.\(count)", .time(times.median),
+                    beside: .init(name: "a page to disk", quantity: .time(try Machine.syncTime(in: bench.folder))),
+                    aim: .figure(atMost: 0.001), remark: "A claim of ten (T3, on disk), \(count) due."))
+        }
+        return measured
     }
 
     private static func backlog(_ bench: Bench) async throws -> [Measurement] {

@@ -1,0 +1,43 @@
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@testable import BellhopEngine
+
+@Suite(.timeLimit(.minutes(5))) struct `Backlogs that become one message` {
+    private static func owe(_ bench: Bench, _ numbers: Range<Int>) async throws {
+        let deliveries = numbers.map { number in
+            var delivery = Owed("\(number)", action: "notify").delivery(at: bench.now)
+            delivery.arguments = .message(Message(title: [.value("Task \(number)")]))
+            return delivery
+        }
+        try await bench.store.route(Routing(deliveries: deliveries))
+        bench.surroundings.bells.dispatcher.ring()
+    }
+
+    @Test(arguments: [nil, 10]) func `what waits during a rest arrives as one message, if the connection says so`(_ above: Int?)
+        async throws
+    {
+        let bench = try Bench()
+        let clock = bench.clock
+        let end = bench.now + .seconds(300)
+        let action = ScriptedAction { _, attempt throws(Failure) in
+            if clock.now < end { throw Failure(.throttled, .rest(end - clock.now), "429") }
+            return Receipt("done")
+        }
+        let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(coalescesAbove: above) }
+        let (surroundings, start) = (bench.surroundings, bench.now)
+        let loop = Task { await Dispatcher(surroundings, receivers: limits, actions: { _ in action }).run() }
+        try await Self.owe(bench, 100..<102)
+        await bench.run(until: start + .seconds(60))
+        try await Self.owe(bench, 102..<202)
+        await bench.run(until: end + .seconds(400))
+        loop.cancel()
+        await loop.value
+        let sent = action.performed.filter { $0.attempt.now >= end }
+        #expect(sent.count == (above == nil ? 102 : 1))
+        #expect(bench.recorder.count("delivery.coalesced") == (above == nil ? 0 : 1))
+        #expect(try await bench.deliveries(.done).count == (above == nil ? 102 : 103))
+        #expect(try await bench.deliveries(.available, .running, .dead).isEmpty)
+    }
+}

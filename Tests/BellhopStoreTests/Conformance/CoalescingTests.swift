@@ -1,0 +1,100 @@
+import BellhopCore
+import Testing
+
+/// Many waiting messages that become one.
+@Suite struct `Coalescing` {
+    private static func message(_ number: Int, thread: String? = nil, lane: String? = nil, at now: Timestamp = Sample.now)
+        -> Delivery
+    {
+        var delivery = Sample.delivery(number, lane: lane, action: "notify", at: now)
+        delivery.arguments = .message(
+            Message(
+                title: [.value("Task \(number)")], severity: number == 7 ? .error : .info,
+                link: .init(label: "Open", address: "https://example.com/\(number)"), thread: thread))
+        delivery.expires = now + .seconds(100 * number)
+        return delivery
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `more waiting messages than the limit become one, whose name each of them has`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: (1...40).map { Self.message($0) }))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 40, at: bench.now) == 0)
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 39, at: bench.now) == 40)
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 0)
+        let claims = try await bench.claim()
+        #expect(claims.count == 1)
+        let one = try #require(claims.first?.delivery)
+        guard case .message(let message) = one.arguments else {
+            Issue.record("no message")
+            return
+        }
+        #expect(message.title.plainText == "40 messages")
+        #expect(message.list?.items.count == 20 && message.list?.more == 20)
+        #expect(message.list?.items.first?.plainText == "Task 1 (https://example.com/1)")
+        #expect(message.severity == .error)
+        #expect(one.expires == Sample.now + .seconds(4000))
+        let records = try await bench.store.deliveries(DeliveryQuery(states: [.done]))
+        #expect(records.count == 40)
+        #expect(records.allSatisfy { $0.receipt?.summary == "sent with others in delivery \(one.id.text)" && $0.attempts == 0 })
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `messages with a thread, other actions, and what may have been sent stay as they are`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Self.message(1)]))
+        _ = try await bench.claim(for: 1)
+        await bench.clock.pass(2)
+        try await bench.store.rescue(at: bench.now)
+        let later = bench.after(60)
+        var notYet = Self.message(30)
+        notYet.runAt = later
+        try await bench.store.route(
+            Routing(
+                deliveries: [Self.message(2, thread: "INC1"), Sample.delivery(3, action: "webhook"), notYet]
+                    + (4...9).map { Self.message($0) }))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 2, at: bench.now) == 6)
+        let left = try await bench.store.deliveries(DeliveryQuery(states: [.available])).map(\.delivery.id)
+        #expect(left.prefix(4) == [Self.message(1), Self.message(2), Sample.delivery(3), notYet].map(\.id)[...])
+        #expect(left.count == 5)
+        #expect(try await bench.store.coalesce(receiver: "other", above: 0, at: later) == 0)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `the messages of a lane are taken in their order, and not past one that is running`(_ kind: StoreUnderTest) async throws
+    {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Self.message(1, lane: "busy")]))
+        let running = try #require(try await bench.claim().first)
+        try await bench.store.route(
+            Routing(
+                deliveries: [Self.message(2, lane: "busy")] + (3...6).map { Self.message($0, lane: "calm") }
+                    + [Self.message(8, lane: "alone")]))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 3, at: bench.now) == 5)
+        let claims = try await bench.claim()
+        #expect(claims.count == 1)
+        try await bench.finish(running, .done(Sample.receipt))
+        #expect(try await bench.claim().map(\.delivery.id) == [Self.message(2).id])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `whichever statement fails, all become one or none does`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: (1...4).map { Self.message($0) }))
+        let before = try await bench.tested.dump()
+        var place = 1
+        while true {
+            bench.tested.fail(statement: place, ofReadings: false)
+            let count = try? await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now)
+            guard bench.tested.stopFailing() else {
+                #expect(count == 4)
+                break
+            }
+            #expect(try await bench.tested.dump() == before)
+            place += 1
+        }
+        #expect(place > 8)
+    }
+}

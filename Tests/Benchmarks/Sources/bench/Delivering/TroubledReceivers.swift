@@ -1,0 +1,75 @@
+import BellhopAgent
+import BellhopConnectors
+import BellhopCore
+import BellhopEngine
+import BellhopStore
+import Synchronization
+
+/// Twelve receivers, of which one hangs and one answers 429 with five seconds: how fast the other ten are beside ten without them.
+enum TroubledReceivers {
+    static func run(_ bench: Bench) async throws -> [Measurement] {
+        let count = bench.size(1000)
+        var (troubled, alone): ([Double], [Double]) = ([], [])
+        for round in 0..<bench.repetitions {
+            bench.say("round \(round + 1)")
+            troubled.append(try await deliver(count, troubles: [.silent, .busy], store: "\(bench.folder)/troubled-\(round).db"))
+            alone.append(try await deliver(count, troubles: [], store: "\(bench.folder)/alone-\(round).db"))
+        }
+        return [
+            Measurement(
+                "webhook.troubled", .rate(Double(10 * count) / troubled.median, of: "webhooks"),
+                beside: .init(name: "the ten alone", quantity: .rate(Double(10 * count) / alone.median, of: "webhooks")),
+                aim: .ratio(atLeast: 0.9),
+                remark:
+                    "\(count) deliveries for each of twelve receivers; one never answers, one answers 429 with Retry-After 5. "
+                    + "The rate is that of the other ten.")
+        ]
+    }
+
+    /// The seconds until ten receivers have all their deliveries.
+    private static func deliver(
+        _ count: Int, troubles: [LocalReceiver.Manner], store path: String
+    ) async throws -> Double {
+        let healthy = (0..<10).map { _ in LocalReceiver() }
+        let others = troubles.map { LocalReceiver($0) }
+        let clock = SystemClock()
+        let store = try Stores.open(path)
+        var addresses: [String] = []
+        for receiver in others + healthy { addresses.append(try await receiver.start()) }
+        for address in addresses {
+            try await store.route(
+                Routing(deliveries: WebhookBenchmarks.deliveries(count, ["number": 1], to: address, at: clock.now)))
+        }
+        let http = try HTTPConnection(.init(name: "local", timeout: .seconds(3)), clock: clock)
+        let action = WebhookAction(over: http, guarded: http)
+        let (done, stop, bells) = (Mutex(0), StopSign(), Bells())
+        let signals = Signals([
+            { signal in
+                guard case .delivered = signal else { return }
+                let isLast = done.withLock { done in
+                    done += 1
+                    return done == 10 * count
+                }
+                if isLast {
+                    stop.raise()
+                    bells.dispatcher.ring()
+                }
+            }
+        ])
+        let surroundings = Surroundings(store: store, clock: clock, bells: bells, signals: signals)
+        let dispatcher = Dispatcher(surroundings) { _ in action }
+        let began = ContinuousClock.now
+        let ended = Mutex(began)
+        await withTaskGroup { group in
+            group.addTask { await dispatcher.run(until: stop) }
+            group.addTask {
+                while !stop.isUp { try? await Task.sleep(for: .milliseconds(1)) }
+                ended.withLock { $0 = .now }
+            }
+        }
+        try await http.shutdown()
+        try await store.close()
+        for receiver in others + healthy { try await receiver.stop() }
+        return (ended.withLock { $0 } - began).inSeconds
+    }
+}
