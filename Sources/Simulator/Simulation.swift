@@ -9,6 +9,8 @@ public struct Simulation: Sendable {
     /// Under `/mfp`.
     public let mobileFoundation: SimulatedMobileFoundation
     public let receivers: Receivers
+    /// Under `/discord`, `/mattermost`, `/googlechat`, `/telegram`, `/teams` and `/slack`.
+    public let chats: SimulatedChats
     /// A JSON API under `/rest`.
     public let api: SimulatedAPI
     public let faults: FaultPlan
@@ -25,6 +27,7 @@ public struct Simulation: Sendable {
         eto = SimulatedETO(seed: seed &+ 4, now: now)
         mobileFoundation = SimulatedMobileFoundation(seed: seed &+ 5, now: now)
         receivers = Receivers()
+        chats = SimulatedChats()
         api = SimulatedAPI(now: now)
         faults = FaultPlan(seed: seed &+ 3)
         requests = RequestLog()

@@ -57,12 +57,22 @@ public final class Receivers: Sendable {
                 reason = error.reason
             }
         }
-        let message = ReceivedMessage(receiver: receiver, request: request, status: reply.status, reason: reason)
+        note(ReceivedMessage(receiver: receiver, request: request, status: reply.status, reason: reason))
+        return reply
+    }
+
+    /// Records a request to another simulated service, under the first part of its path, with its answer.
+    func noting(_ reply: Reply, to request: ReceivedRequest) -> Reply {
+        let reason = 200..<300 ~= reply.status ? nil : String(decoding: reply.body, as: UTF8.self)
+        note(ReceivedMessage(receiver: request.segments.first ?? "", request: request, status: reply.status, reason: reason))
+        return reply
+    }
+
+    private func note(_ message: ReceivedMessage) {
         state.withLock { state in
             state.messages.append(message)
             if state.messages.count > Receivers.capacity * 2 { state.messages.removeFirst(Receivers.capacity) }
         }
-        return reply
     }
 }
 

@@ -61,13 +61,16 @@ struct Switchboard: Sendable {
     }
 
     private func isForInstance(_ request: ReceivedRequest) -> Bool {
-        !["hooks", "webhook", "API", "mfp", "external", "rest"].contains(request.segments.first)
+        let first = request.segments.first ?? ""
+        return !["hooks", "webhook", "API", "mfp", "external", "rest"].contains(first) && !SimulatedChats.paths.contains(first)
     }
 
     private func trueReply(_ request: ReceivedRequest, _ quirks: Set<Fault>) -> Reply {
         let reply =
             switch request.segments.first {
             case "hooks", "webhook": simulation.receivers.answer(request)
+            case let chat? where SimulatedChats.paths.contains(chat):
+                simulation.receivers.noting(simulation.chats.answer(request), to: request)
             case "API": simulation.eto.answer(request)
             case "mfp", "external": simulation.mobileFoundation.answer(request)
             case "rest": simulation.api.answer(request, quirks)

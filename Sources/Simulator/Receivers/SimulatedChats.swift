@@ -1,0 +1,131 @@
+public import BellhopCore
+import Synchronization
+
+/// Chats with their real limits, errors and odd successes: under `/discord`, `/mattermost`, `/googlechat`, `/telegram`, `/teams`, and
+/// Slack's Web API under `/slack`.
+///
+/// A class over a lock, because the server's tasks change it while others read them.
+public final class SimulatedChats: Sendable {
+    /// What a chat's next answers are, in its own form.
+    public enum Trouble: Sendable, Hashable {
+        case tooManyRequests(seconds: Double)
+        /// The token or the webhook is no longer valid.
+        case revoked
+        /// The chat or the channel no longer exists.
+        case noChat
+        /// An error behind an answer of 200, at the chats that have one.
+        case hiddenError
+    }
+
+    struct State {
+        var messages: [ChatMessage] = []
+        var troubles: [String: [Trouble]] = [:]
+        /// When the webhooks of Discord were used, in microseconds.
+        var uses: [String: [Int64]] = [:]
+        var count = 0
+    }
+
+    private let state = Mutex(State())
+
+    init() {}
+
+    static let paths: Set<String> = ["discord", "mattermost", "googlechat", "telegram", "teams", "slack"]
+
+    /// What stands in the chats, in order, each as last edited.
+    public var messages: [ChatMessage] { state.withLock { $0.messages } }
+    public func messages(in service: String) -> [ChatMessage] { messages.filter { $0.service == service } }
+
+    /// Deletes a message, as people do.
+    public func delete(_ id: String) { state.withLock { $0.messages.removeAll { $0.id == id } } }
+
+    /// Gives a chat's next answer; several are given in order.
+    public func answer(of service: String, next trouble: Trouble) {
+        state.withLock { $0.troubles[service, default: []].append(trouble) }
+    }
+
+    func answer(_ request: ReceivedRequest) -> Reply {
+        let path = request.segments
+        let service = path.first ?? ""
+        return state.withLock { state in
+            var trouble: Trouble?
+            if let first = state.troubles[service]?.first {
+                trouble = first
+                state.troubles[service]?.removeFirst()
+            }
+            let call = ChatCall(service: service, request: request, path: Array(path.dropFirst()), trouble: trouble)
+            do throws(ChatRefusal) {
+                return switch service {
+                case "discord": try state.discord(call)
+                case "mattermost": try state.mattermost(call)
+                case "googlechat": try state.googleChat(call)
+                case "telegram": try state.telegram(call)
+                case "teams": try state.teams(call)
+                default: try state.slack(call)
+                }
+            } catch {
+                return error.reply
+            }
+        }
+    }
+}
+
+/// A message in a chat.
+public struct ChatMessage: Sendable, Hashable {
+    public var service: String
+    /// The channel, space or chat.
+    public var place: String
+    public var id: String
+    /// The message or thread it answers.
+    public var thread: String?
+    public var body: JSON
+    public var edits = 0
+}
+
+/// A request to a chat.
+struct ChatCall {
+    var service: String
+    var request: ReceivedRequest
+    /// After the service's name.
+    var path: [String]
+    var trouble: SimulatedChats.Trouble?
+
+    func body(or refusal: ChatRefusal) throws(ChatRefusal) -> JSON {
+        guard let body = try? JSON.parse(request.body), body.asObject != nil else { throw refusal }
+        return body
+    }
+}
+
+/// Why a chat refuses a request: its answer.
+struct ChatRefusal: Error {
+    var reply: Reply
+
+    init(_ reply: Reply) { self.reply = reply }
+    init(_ status: Int, _ answer: JSON) { reply = .json(status, answer) }
+}
+
+extension SimulatedChats.State {
+    mutating func add(_ call: ChatCall, place: String, thread: String? = nil, id: String, _ body: JSON) {
+        messages.append(ChatMessage(service: call.service, place: place, id: id, thread: thread, body: body))
+    }
+
+    /// Replaces a message's content; false if there is no such message.
+    mutating func edit(_ call: ChatCall, place: String, id: String, _ body: JSON) -> Bool {
+        guard let at = find(call.service, place, id) else { return false }
+        messages[at].body = body
+        messages[at].edits += 1
+        return true
+    }
+
+    func find(_ service: String, _ place: String, _ id: String) -> Int? {
+        messages.firstIndex { $0.service == service && $0.place == place && $0.id == id }
+    }
+
+    mutating func next() -> Int {
+        count += 1
+        return count
+    }
+}
+
+extension String {
+    var codePoints: Int { unicodeScalars.count }
+}
