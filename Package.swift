@@ -77,6 +77,10 @@ let package = Package(
                 nioHTTPCompression, nioPosix, nioSSL, nioTLS,
             ],
             swiftSettings: house),
+        .target(
+            name: "BellhopInbound",
+            dependencies: ["BellhopCore", crypto, httpTypes, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle],
+            swiftSettings: house),
         .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML"], swiftSettings: house),
         .target(name: "BellhopStore", dependencies: ["BellhopCore", "CSQLite"], swiftSettings: house),
 
@@ -90,7 +94,7 @@ let package = Package(
         .target(
             name: "BellhopAgent",
             dependencies: [
-                "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "YAML",
+                "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules", "BellhopStore", "YAML",
                 logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle, subprocess, unixSignals,
             ],
             swiftSettings: house),
@@ -115,8 +119,8 @@ let package = Package(
         .testTarget(
             name: "BellhopAgentTests",
             dependencies: [
-                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore",
-                "BellhopTesting",
+                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules",
+                "BellhopStore", "BellhopTesting",
                 "YAML", logging, metrics,
             ],
             swiftSettings: house),
@@ -136,6 +140,13 @@ let package = Package(
             name: "BellhopEngineTests",
             dependencies: [
                 "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "BellhopTesting", logging, serviceLifecycle,
+            ],
+            swiftSettings: house),
+        .testTarget(
+            name: "BellhopInboundTests",
+            dependencies: [
+                "BellhopCore", "BellhopInbound", "BellhopTesting", asyncHTTPClient, crypto, logging, nioCore, nioHTTP1,
+                serviceLifecycle,
             ],
             swiftSettings: house),
         .testTarget(
@@ -166,8 +177,10 @@ if Context.environment["BELLHOP_BENCHMARKS"] != nil {
         .executableTarget(
             name: "bench",
             dependencies: [
-                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore",
+                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules",
+                "BellhopStore",
                 "CAllocations", "CEL", "CMalloc", "CSQLite", "YAML", asyncHTTPClient, logging, nioCore, nioHTTP1, nioPosix,
+                serviceLifecycle,
             ],
             path: folder + "bench", swiftSettings: house),
     ]

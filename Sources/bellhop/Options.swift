@@ -32,7 +32,7 @@ struct ConfigOptions: ParsableArguments {
             let place = try ConfigurationLoader(environment: environment, keychain: keychain).storePlace(file)
             return StoreLink(
                 store: place.store, socket: ControlSocket.place(store: place.store, environment: environment), zone: place.zone,
-                kinds: place.kinds, project: place.project)
+                kinds: place.kinds, events: place.events, project: place.project)
         } catch {
             throw CommandError(error)
         }
@@ -57,6 +57,8 @@ struct StoreLink {
     let zone: TimeZoneTable
     /// The kinds of the connections, by their names.
     let kinds: [String: String]
+    /// The types of events that bellhop.yaml declares.
+    let events: [String]
     /// Whose section of the keychain bellhop.yaml names.
     let project: Keychain.Project?
 

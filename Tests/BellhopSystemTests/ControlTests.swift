@@ -59,7 +59,7 @@ import Testing
                 stage.instance.addTask(title: "One", assignedTo: Stage.user)
                 try await eventually("the delivery is dead") { try await stage.deliveries("dead").count == 1 }
                 stage.simulation.receivers.setAnswer(of: "hook", status: nil)
-                let retry = try await stage.bellhop("deliveries", "retry", "--all")
+                let retry = try await stage.bellhop("deliveries", "retry", "--all", "--yes")
                 #expect(retry.code == 0, "\(retry.errors)")
                 #expect(retry.output == "1 delivery will be tried again.\n")
                 try await eventually("the webhook arrives") {

@@ -1,6 +1,7 @@
 import BellhopConnectors
 import BellhopCore
 import BellhopEngine
+import BellhopInbound
 import BellhopRules
 import Glibc
 public import Logging
@@ -29,6 +30,7 @@ public struct Agent: Sendable {
         let server = ControlServer(
             at: ControlSocket.place(store: assembly.configuration.store, environment: environment), inquirer: inquirer)
         var services: [any Service] = further + [assembly.engine, assembly.storeWatch, reloader, server]
+        if let inbound = Self.inbound(assembly, logger: quiet) { services.append(inbound) }
         services.append(ServiceManager(environment: environment))
         var group = ServiceGroupConfiguration(
             services: services.map {
@@ -43,6 +45,26 @@ public struct Agent: Sendable {
             throw error
         }
         await assembly.shutdown()
+    }
+
+    /// The server for requests from outside; nil if none is configured.
+    private static func inbound(_ assembly: Assembly, logger: Logger) -> InboundServer? {
+        let configuration = assembly.configuration.inbound
+        guard let place = configuration.place else { return nil }
+        let (engine, signals) = (assembly.engine, assembly.surroundings.signals)
+        let intake = Intake(assembly.surroundings)
+        let desk = InboundDesk(
+            configuration.endpoints, clock: assembly.surroundings.clock,
+            keep: { events throws(StoreError) in
+                do throws(StoreError) {
+                    try await intake.emit(events)
+                } catch {
+                    signals.emit(.storeFailed(doing: "storing an event from outside", error))
+                    throw error
+                }
+            }, poll: { engine.pollNow($0) },
+            unique: { "\(UInt64.random(in: .min ... .max))-\(UInt64.random(in: .min ... .max))" })
+        return InboundServer(at: place, desk: desk, logger: logger)
     }
 
     /// The life cycle's own messages do not help the user.

@@ -42,7 +42,7 @@ public enum RuleLoading {
 
     /// What rules are checked against, with a configuration.
     public static func surroundings(_ configuration: Configuration, sources: [any Source]) -> RuleSurroundings {
-        let facts = sources.compactMap { source -> RuleSurroundings.SourceFacts? in
+        var facts = sources.compactMap { source -> RuleSurroundings.SourceFacts? in
             guard let entry = configuration.source(source.name),
                 let manifest = Catalogue.sources.first(where: { $0.kind == entry.kind })
             else { return nil }
@@ -50,6 +50,13 @@ public enum RuleLoading {
                 name: source.name, kind: entry.kind, connection: entry.connection, schema: source.schema, scope: source.scope.id,
                 user: source.scope.user, shows: source.shows, journal: manifest.journal.with(entry.settings),
                 labels: manifest.labels.with(entry.settings))
+        }
+        // What comes from outside shows no tasks.
+        facts += configuration.inbound.sources.map { name in
+            RuleSurroundings.SourceFacts(
+                name: name, kind: InboundReading.kind, connection: "", schema: TaskSchema(fields: []),
+                scope: Scope(instance: "inbound", user: "", kind: InboundReading.kind, query: name).id, user: "", shows: .events,
+                journal: .no, labels: .no)
         }
         let connections = configuration.connections.compactMap { entry -> RuleSurroundings.ConnectionFacts? in
             guard let manifest = Catalogue.connections.first(where: { $0.kind == entry.kind }) else { return nil }
@@ -64,7 +71,7 @@ public enum RuleLoading {
             fileRefusal: { [places = LogPlaces(configuration, keychain: nil), folder = configuration.folder] path in
                 places.refusal(of: path.hasPrefix("/") ? path : folder + path)
             },
-            queryHint: Catalogue.queryHint, largestDelivery: configuration.largestDelivery)
+            queryHint: Catalogue.queryHint, events: configuration.events, largestDelivery: configuration.largestDelivery)
     }
 
     /// What rules are checked against without a configuration: any source and receiver may be named.

@@ -19,6 +19,9 @@ public struct Configuration: Sendable {
     public var connections: [ConnectionEntry]
     public var sources: [SourceEntry]
     public var retention: Retention
+    public var inbound = InboundConfiguration()
+    /// The types of events, with those that the file declares.
+    public var events = EventCatalogue.builtIn
     /// The largest size of a delivery, in bytes.
     public var largestDelivery: Int
     /// The places of connections and sources in the file.

@@ -1,5 +1,6 @@
 import BellhopConnectors
 public import BellhopCore
+import BellhopInbound
 import YAML
 
 /// The settings of bellhop.yaml itself; those of connections and sources are declared by their kinds.
@@ -20,6 +21,8 @@ public enum ConfigurationManifest {
             "Folders below which the action `log` may write files, in addition to the folder of bellhop.yaml."),
         Setting(
             "retention", .record(retention), "How long to keep events, deliveries and removed tasks."),
+        Setting(
+            "inbound", .record(InboundSettings.root), "Where requests from other systems are taken; without it nothing listens."),
     ]
 
     public static let retention: [Setting] = [
@@ -36,7 +39,7 @@ public enum ConfigurationManifest {
             }))
 
     /// Keys of the root that are read by hand, because what they hold depends on kinds.
-    public static let others: Set<String> = ["secrets", "connections", "sources"]
+    public static let others: Set<String> = ["secrets", "connections", "sources", "events"]
 
     /// Keys that are specified but not built yet.
     public static let later: [String: String] = ["allow_exec": "the `exec` action"]
@@ -49,6 +52,9 @@ public enum ConfigurationManifest {
             "every", .either([.duration, .record(busyIdle)]), default: "1m",
             "The time between polls, or one for busy and one for quiet periods."),
         Setting("schedule", .text, "When to poll, as a cron expression, instead of `every`."),
+        Setting(
+            "push", .record(InboundSettings.push),
+            "Takes requests at a path of `inbound` that mean: poll now. What changed is still read by the poll."),
         Setting(
             "storm", .oneOf(["hold", "off"]), default: "hold",
             "Whether to hold a result that differs very much from the last until a later poll shows the same; `off` accepts every result at once."

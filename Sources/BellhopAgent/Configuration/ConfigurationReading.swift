@@ -13,6 +13,7 @@ struct ConfigurationReading {
     private var reader: SettingsReader<Never>
     /// The values of all `${{ secret.NAME }}` in the file.
     private let secrets: [String]
+    private var inbound: InboundReading
     /// The file's time zone, read before the sources.
     private var zoneName = "UTC"
 
@@ -25,6 +26,7 @@ struct ConfigurationReading {
         self.resolver = resolver
         self.lines = lines
         secrets = values.values.filter { $0.key.space == .secret }.map(\.value).sorted()
+        inbound = InboundReading(secrets: secrets)
         reader = SettingsReader(file: file, hidesValues: true) { node, text, _ in
             let interpolated: String
             do throws(Diagnostics) {
@@ -46,6 +48,8 @@ struct ConfigurationReading {
             root, as: ConfigurationManifest.root, of: "bellhop.yaml",
             besides: ConfigurationManifest.others.union(ConfigurationManifest.later.keys).union(outdented.flatMap(\.names)))
         zoneName = settings.text("timezone") ?? "UTC"
+        inbound.declare(root["events"], &reader)
+        inbound.listen(settings.record("inbound"), at: root["inbound"], &reader)
         let connections = connections(root["connections"])
         let sources = sources(
             root["sources"], connections: connections,
@@ -60,7 +64,7 @@ struct ConfigurationReading {
                 }
             }
         }
-        return Configuration(
+        var configuration = Configuration(
             file: file, folder: folder, store: store(settings, root), rules: settings.texts("rules").map(path),
             logFolders: settings.texts("log_folders").map(path),
             timeZoneName: zoneName, timeZone: zone(zoneName, root["timezone"]), secretStores: secretStores,
@@ -70,6 +74,9 @@ struct ConfigurationReading {
                 forgotten: retention?.duration("forgotten") ?? .days(400)),
             largestDelivery: settings.integer("max_delivery") ?? RuleSurroundings.largestDelivery, places: places,
             keychain: keychain)
+        configuration.inbound = inbound.configuration
+        configuration.events = inbound.events
+        return configuration
     }
 
     /// The references in a text, for messages; nil if it has none.
@@ -238,8 +245,12 @@ struct ConfigurationReading {
         return entries(node, key: "sources", settings: every).compactMap { name, node in
             guard
                 let index = manifest(
-                    of: node, subject: "source `\(name)`", kinds: manifests.map(\.kind))
+                    of: node, subject: "source `\(name)`", kinds: manifests.map(\.kind) + [InboundReading.kind])
             else { return nil }
+            if index == manifests.count {
+                inbound.webhook(name, node, &reader)
+                return nil
+            }
             let manifest = manifests[index]
             var settings = reader.settings(
                 node, as: ConfigurationManifest.source + manifest.settings, of: "source `\(name)`")
@@ -247,6 +258,7 @@ struct ConfigurationReading {
             for complaint in Catalogue.complaints(about: settings, ofSource: manifest.kind) {
                 reader.report(complaint, in: node, settings)
             }
+            inbound.push(name, settings, node, &reader)
             let connection = settings.text("connection") ?? ""
             check(connection, of: node, manifest, connections, named: names)
             return Configuration.SourceEntry(

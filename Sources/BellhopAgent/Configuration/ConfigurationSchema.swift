@@ -1,5 +1,6 @@
 import BellhopConnectors
 public import BellhopCore
+import BellhopInbound
 import BellhopRules
 
 /// The JSON Schema (draft 2020-12) of bellhop.yaml for editors, made from the same declarations as the checks.
@@ -13,7 +14,16 @@ public enum ConfigurationSchema {
         root["properties"]?["connections"] = named(
             Catalogue.connections.map { ($0.kind, $0.summary, ConfigurationManifest.connection + $0.settings) })
         root["properties"]?["sources"] = named(
-            Catalogue.sources.map { ($0.kind, $0.summary, ConfigurationManifest.source + $0.settings) })
+            Catalogue.sources.map { ($0.kind, $0.summary, ConfigurationManifest.source + $0.settings) } + [
+                (
+                    InboundReading.kind, "Events that other systems send.",
+                    [Setting("kind", .name, required: true, "")] + InboundSettings.webhook
+                )
+            ])
+        root["properties"]?["events"] = [
+            "type": "object", "description": "Types of events that other systems send, by name.",
+            "additionalProperties": SettingSchema.record(InboundSettings.event),
+        ]
         return root
     }
 

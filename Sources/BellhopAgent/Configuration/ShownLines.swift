@@ -1,5 +1,6 @@
 import BellhopConnectors
 import BellhopCore
+import BellhopInbound
 import BellhopRules
 import YAML
 
@@ -15,7 +16,7 @@ struct ShownLines: Sendable {
         // A file that is not a mapping has no settings.
         if root.mapping == nil { hide(root, root) }
         for pair in root.mapping?.pairs ?? [] {
-            if ["connections", "sources"].contains(pair.name) {
+            if ["connections", "sources", "events"].contains(pair.name) {
                 lookThroughEntries(pair)
             } else {
                 look(at: pair)
@@ -78,6 +79,7 @@ struct ShownLines: Sendable {
             }
         }
         add(ConfigurationManifest.root + ConfigurationManifest.connection + ConfigurationManifest.source)
+        add(InboundSettings.webhook + InboundSettings.event)
         add(Catalogue.connections.flatMap(\.settings) + Catalogue.sources.flatMap(\.settings))
         return types
     }()

@@ -8,6 +8,8 @@ public struct StorePlace: Sendable {
     public var project: Keychain.Project?
     /// The kinds of connections, by name, as far as the file can be read.
     public var kinds: [String: String]
+    /// The types of events that the file declares, as far as it can be read.
+    public var events: [String]
 }
 
 extension ConfigurationLoader {
@@ -32,7 +34,11 @@ extension ConfigurationLoader {
         return StorePlace(
             store: store.hasPrefix("/") ? store : Self.folder(of: file) + store,
             zone: value("timezone").flatMap(ZoneFiles.zone) ?? .utc, project: Self.project(value(ProjectLine.key), of: file),
-            kinds: Self.kinds(in: bytes))
+            kinds: Self.kinds(in: bytes), events: Self.names(under: "events", in: bytes))
+    }
+
+    private static func names(under key: String, in bytes: [UInt8]) -> [String] {
+        (try? YAML.parse(SourceText(bytes)))?.first?.root[key]?.mapping?.names ?? []
     }
 
     private static func kinds(in bytes: [UInt8]) -> [String: String] {

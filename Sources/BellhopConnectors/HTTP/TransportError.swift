@@ -137,6 +137,10 @@ extension TransportError {
             self.init(
                 .tls, mayHaveArrived: progress.mayHaveArrived,
                 "This machine does not trust the certificate of \(place); a private authority can be named with ca:.")
+        } else if text.contains("PROTOCOL_VERSION") || text.contains("UNSUPPORTED_PROTOCOL") {
+            self.init(
+                .tls, mayHaveArrived: progress.mayHaveArrived,
+                "\(place) offers only TLS older than 1.2, which is not safe: who runs it must turn on TLS 1.2 or newer.")
         } else {
             self.init(.tls, mayHaveArrived: progress.mayHaveArrived, "No TLS connection to \(place): the handshake failed.")
         }

@@ -42,6 +42,8 @@ public enum RecordKind: Sendable, Hashable {
     case tasks
     /// One page, whose text changes.
     case page
+    /// Declared events, which others send.
+    case events
 }
 
 /// The position of a source that reads in windows; only the source interprets it.

@@ -64,6 +64,11 @@ struct EventReach {
         if event.origin == .page { return sources.contains { $0.shows == .page } ? nil : noPage(first) }
         let tasks = sources.filter { $0.shows == .tasks }
         guard !tasks.isEmpty else {
+            guard sources.contains(where: { $0.shows == .page }) else {
+                return Obstacle(
+                    code: "no-tasks", reason: "\(Self.sources(sources)) \(sources.count == 1 ? "has" : "have") no tasks",
+                    help: "write an event that bellhop.yaml declares under `events`")
+            }
             return Obstacle(
                 code: "no-tasks", reason: "\(Self.sources(sources)) \(sources.count == 1 ? "watches a page" : "watch pages")",
                 help: "write `\(EventType.pageChanged.name)`", instead: .pageChanged)

@@ -36,12 +36,6 @@ struct Events: AsyncParsableCommand {
         if let since {
             do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
         }
-        let types = EventCatalogue.builtIn.types.map(\.name)
-        for name in type where !types.contains(name) {
-            let meant = MeantEvent.type(for: name).map { "did you mean `\($0.name)`?" }
-            let help = meant ?? Suggestion.didYouMean(name, among: types) ?? "there is \(types.joined(separator: ", "))"
-            throw ValidationError("There is no event `\(name)`: \(help)")
-        }
     }
 
     func run() async throws {
@@ -49,6 +43,7 @@ struct Events: AsyncParsableCommand {
             types: type.map(EventType.init), sources: source, task: task, id: id,
             since: since.flatMap { try? DurationText.parse($0) }.map { SystemClock().now - $0 }, limit: limit)
         let link = try config.storeLink()
+        try checkTypes(link)
         var isFirst = true
         while true {
             var count = 0
@@ -77,6 +72,16 @@ struct Events: AsyncParsableCommand {
             query.limit = 1000
             // A running agent answers as soon as there is an event; the store itself must be read again and again.
             if count == 0 { try await Task.sleep(until: asked + .milliseconds(300)) }
+        }
+    }
+
+    /// Throws if a type is neither Bellhop's nor declared in bellhop.yaml.
+    private func checkTypes(_ link: StoreLink) throws(CommandError) {
+        let types = EventCatalogue.builtIn.types.map(\.name) + link.events
+        for name in type where !types.contains(name) {
+            let meant = MeantEvent.type(for: name).map { "did you mean `\($0.name)`?" }
+            let help = meant ?? Suggestion.didYouMean(name, among: types) ?? "there is \(types.joined(separator: ", "))"
+            throw CommandError(.usage, "There is no event `\(name.visible)`: \(help)")
         }
     }
 

@@ -1,6 +1,7 @@
 import BellhopAgent
 import BellhopConnectors
 import BellhopCore
+import BellhopInbound
 @testable import BellhopRules
 
 /// The generated parts of the reference pages, as Markdown.
@@ -11,6 +12,10 @@ enum ReferenceText {
         case "configuration": table(ConfigurationManifest.root)
         case "every connection": table(ConfigurationManifest.connection.filter { $0.name != "kind" } + common)
         case "connections": Catalogue.connections.map(connection).joined(separator: "\n")
+        case "inbound": table(InboundSettings.root)
+        case "webhook source": table(InboundSettings.webhook)
+        case "push": table(InboundSettings.push)
+        case "declared event": table(InboundSettings.event)
         case "every source": table(ConfigurationManifest.source)
         case "sources": Catalogue.sources.map(source).joined(separator: "\n")
         case "actions": Catalogue.actions.map(action).joined(separator: "\n")

@@ -1,0 +1,114 @@
+import BellhopCore
+public import BellhopInbound
+import BellhopRules
+import YAML
+
+/// What comes from outside, as bellhop.yaml says.
+public struct InboundConfiguration: Sendable {
+    /// Nil if nothing listens.
+    public var place: InboundServer.Place?
+    public var endpoints: [InboundEndpoint] = []
+    /// The sources of kind `webhook`, by name.
+    public var sources: [String] = []
+}
+
+/// Reads `inbound`, `events`, and the sources that requests from outside concern.
+struct InboundReading {
+    /// The kind of source that is not polled.
+    static let kind = "webhook"
+
+    let secrets: [String]
+    private(set) var configuration = InboundConfiguration()
+    private(set) var events = EventCatalogue.builtIn
+    private var placesOfPaths: [String: String] = [:]
+
+    init(secrets: [String]) { self.secrets = secrets }
+
+    /// Reads the types that the file declares.
+    mutating func declare(_ node: Node?, _ reader: inout SettingsReader<Never>) {
+        guard let node, !node.isNull else { return }
+        guard let mapping = node.mapping else {
+            reader.report(code: "wrong-type", "`events` is a mapping of names", at: node)
+            return
+        }
+        var declared: [EventDefinition] = []
+        for pair in mapping {
+            let type = EventType(pair.name)
+            if EventCatalogue.builtIn[type] != nil {
+                reader.report(
+                    code: "known-event", "Bellhop itself emits `\(pair.name)`", at: pair.key, help: "choose another name")
+                continue
+            }
+            guard Self.isName(pair.name) else {
+                reader.report(
+                    code: "bad-name", "`\(reader.shown(pair.name))` cannot be the name of an event", at: pair.key,
+                    help: "use small letters, digits and `_`")
+                continue
+            }
+            let settings = reader.settings(pair.value, as: InboundSettings.event, of: "event `\(pair.name)`")
+            let members = (settings.record("fields")?.values ?? [:]).map { name, type in
+                Setting(name, Self.types[type.asString ?? ""] ?? .json, "")
+            }
+            declared.append(EventDefinition(type, settings.text("description") ?? "", from: .outside, members))
+        }
+        if !declared.isEmpty { events = EventCatalogue(EventCatalogue.builtIn.definitions + declared) }
+    }
+
+    mutating func listen(_ settings: Settings?, at node: Node?, _ reader: inout SettingsReader<Never>) {
+        guard let text = settings?.text("listen"), let node else { return }
+        configuration.place = InboundServer.Place(text)
+        if configuration.place == nil {
+            reader.report(
+                code: "wrong-value", "`\(text)` is not an address and a port", at: node["listen"] ?? node,
+                help: "write `listen: \"127.0.0.1:8091\"`")
+        }
+    }
+
+    /// Reads a source of kind `webhook`.
+    mutating func webhook(_ name: String, _ node: Node, _ reader: inout SettingsReader<Never>) {
+        let kind = Setting("kind", .name, required: true, "")
+        let errors = reader.diagnostics.errorCount
+        var settings = reader.settings(node, as: [kind] + InboundSettings.webhook, of: "source `\(name)`")
+        settings.secrets = secrets
+        guard reader.diagnostics.errorCount == errors else { return }
+        configuration.sources.append(name)
+        do throws(SettingComplaints) {
+            add(try InboundSettings.webhook(name, settings, events: events), of: name, node, &reader)
+        } catch {
+            for complaint in error.all { reader.report(complaint, in: node, settings) }
+        }
+    }
+
+    /// Reads the `push` of a source that is polled.
+    mutating func push(_ name: String, _ settings: Settings, _ node: Node, _ reader: inout SettingsReader<Never>) {
+        guard let push = settings.record("push"), let place = node["push"] else { return }
+        do throws(SettingComplaints) {
+            add(try InboundSettings.push(to: name, push), of: name, place, &reader)
+        } catch {
+            for complaint in error.all { reader.report(complaint, in: place, push) }
+        }
+    }
+
+    private mutating func add(_ endpoint: InboundEndpoint, of source: String, _ node: Node, _ reader: inout SettingsReader<Never>)
+    {
+        let place = node["path"] ?? node
+        if let other = placesOfPaths.updateValue(source, forKey: endpoint.path) {
+            reader.report(code: "same-path", "source `\(other)` has the path `\(endpoint.path)` too", at: place)
+        }
+        if configuration.place == nil {
+            reader.report(
+                code: "not-listening", "nothing listens for requests to `\(endpoint.path)`", at: place,
+                help: "add `inbound: {listen: \"127.0.0.1:8091\"}` at the top")
+        }
+        configuration.endpoints.append(endpoint)
+    }
+
+    private static let types: [String: SettingType] = [
+        "text": .text, "integer": .integer(Int.min...Int.max), "boolean": .boolean, "json": .json,
+    ]
+
+    private static func isName(_ text: String) -> Bool {
+        text.utf8.first.map { $0 &- UInt8(ascii: "a") < 26 } ?? false
+            && text.utf8.allSatisfy { $0 &- UInt8(ascii: "a") < 26 || $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: "_") }
+    }
+}

@@ -1,0 +1,147 @@
+public import BellhopCore
+
+/// How an endpoint turns a body into events of a declared type.
+public struct EventReading: Sendable {
+    /// What makes two deliveries the same.
+    public enum Sameness: Sendable {
+        case header(String)
+        case path(JSON.Path)
+    }
+
+    /// The source's name.
+    public var source: String
+    public var definition: EventDefinition
+    /// Where the list of items is; nil if the whole body is one event.
+    public var items: JSON.Path?
+    /// Where members of the event are, if not under their own names.
+    public var fields: [String: JSON.Path]
+    /// What the event is about.
+    public var id: JSON.Path?
+    /// Nil if every delivery is a new one.
+    public var sameness: Sameness?
+
+    /// The most items of a body.
+    static let mostItems = 1000
+
+    public init(
+        source: String, definition: EventDefinition, items: JSON.Path? = nil, fields: [String: JSON.Path] = [:],
+        id: JSON.Path? = nil, sameness: Sameness? = nil
+    ) {
+        self.source = source
+        self.definition = definition
+        self.items = items
+        self.fields = fields
+        self.id = id
+        self.sameness = sameness
+    }
+
+    /// The events of a body. Throws 400 for what can never be read.
+    ///
+    /// - Parameter unique: a text that no other delivery has, for deliveries that do not say which one they are.
+    func events(_ request: InboundRequest, at now: Timestamp, unique: () -> String) throws(InboundAnswer) -> [Event] {
+        let body = try Self.json(request)
+        let key = try key(of: request, body) ?? "unique/" + unique()
+        var things = [body]
+        if let items {
+            guard let list = body[items]?.asArray else { throw InboundAnswer(400, "The body has no list at `\(items)`.") }
+            guard list.count <= Self.mostItems else {
+                throw InboundAnswer(413, "The list at `\(items)` has more than \(Self.mostItems) items.")
+            }
+            things = list
+        }
+        var events: [Event] = []
+        for (place, thing) in things.enumerated() {
+            let subject = id.flatMap { thing[$0] }.map { "\(source)/\(Self.text($0))" } ?? source
+            events.append(
+                Event(
+                    id: Event.ID(type: definition.type, facts: source, key, String(place)), type: definition.type,
+                    source: source, subject: subject, time: now, data: try data(of: thing)))
+        }
+        return events
+    }
+
+    private func key(of request: InboundRequest, _ body: JSON) throws(InboundAnswer) -> String? {
+        switch sameness {
+        case .header(let name)?:
+            guard let value = request.value(name), !value.isEmpty else {
+                throw InboundAnswer(400, "The header field `\(name)`, which tells deliveries apart, is missing.")
+            }
+            return "header/" + value
+        case .path(let path)?:
+            guard let value = body[path], !value.isNull else {
+                throw InboundAnswer(400, "The body has nothing at `\(path)`, which tells deliveries apart.")
+            }
+            return "body/" + Self.text(value)
+        case nil: return nil
+        }
+    }
+
+    private func data(of thing: JSON) throws(InboundAnswer) -> JSON.Object {
+        var data: JSON.Object = [:]
+        for member in definition.members {
+            let path = fields[member.name] ?? JSON.Path(keys: [member.name])
+            guard let value = thing[path], !value.isNull else {
+                if member.required { throw InboundAnswer(400, "The body has nothing at `\(path)`.") }
+                continue
+            }
+            data[member.name] = try Self.value(value, member)
+        }
+        return data
+    }
+
+    /// A value as the member's type; numbers and booleans may come as texts, as they do in forms.
+    private static func value(_ value: JSON, _ member: Setting) throws(InboundAnswer) -> JSON {
+        switch (member.type, value) {
+        case (.text, .string), (.json, _), (.boolean, .bool), (.integer, .int): return value
+        case (.text, .int), (.text, .double), (.text, .bool): return .string(value.text)
+        case (.integer, .string(let text)): if let number = Int64(text) { return .int(number) }
+        case (.boolean, .string("true")): return true
+        case (.boolean, .string("false")): return false
+        default: break
+        }
+        let wanted =
+            switch member.type {
+            case .integer: "a whole number"
+            case .boolean: "true or false"
+            default: "a text"
+            }
+        throw InboundAnswer(400, "`\(member.name)` is not \(wanted).")
+    }
+
+    private static func text(_ value: JSON) -> String { value.asString ?? value.text }
+
+    /// A JSON body, or a form; the JSON of a form with one field `payload` is the body itself.
+    private static func json(_ request: InboundRequest) throws(InboundAnswer) -> JSON {
+        let type = request.value("content-type")?.lowercased() ?? ""
+        if type.hasPrefix("application/x-www-form-urlencoded") {
+            var form: JSON.Object = [:]
+            for pair in request.body.split(separator: UInt8(ascii: "&")) {
+                let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                form[decoded(halves[0])] = .string(halves.count == 2 ? decoded(halves[1]) : "")
+            }
+            guard form.count == 1, let payload = form["payload"]?.asString else { return .object(form) }
+            return try parsed(Array(payload.utf8))
+        }
+        return try parsed(request.body)
+    }
+
+    private static func parsed(_ bytes: [UInt8]) throws(InboundAnswer) -> JSON {
+        do { return try JSON.parse(bytes) } catch { throw InboundAnswer(400, "The body is not JSON.") }
+    }
+
+    private static func decoded(_ bytes: some Collection<UInt8>) -> String {
+        var decoded: [UInt8] = []
+        var rest = Array(bytes)[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), rest.count >= 2,
+                let value = HexText.decode(String(decoding: rest.prefix(2), as: UTF8.self))
+            {
+                decoded += value
+                rest = rest.dropFirst(2)
+            } else {
+                decoded.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
+            }
+        }
+        return String(decoding: decoded, as: UTF8.self)
+    }
+}

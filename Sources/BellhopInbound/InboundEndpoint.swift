@@ -1,0 +1,64 @@
+import BellhopCore
+import Synchronization
+
+/// What is done with the requests to one path.
+public struct InboundEndpoint: Sendable {
+    public enum Purpose: Sendable {
+        /// Poll this source now.
+        case push(source: String)
+        case events(EventReading)
+    }
+
+    public var path: String
+    public var key: InboundKey
+    public var purpose: Purpose
+    /// In bytes.
+    public var largestBody: Int
+    /// The most requests per time.
+    public var rate: (count: Int, per: Duration)
+
+    public init(
+        path: String, key: InboundKey, purpose: Purpose, largestBody: Int = 1 << 20, rate: (count: Int, per: Duration)
+    ) {
+        self.path = path
+        self.key = key
+        self.purpose = purpose
+        self.largestBody = largestBody
+        self.rate = rate
+    }
+}
+
+/// How many requests an endpoint may still take: as many tokens as its rate's count, which come back evenly.
+///
+/// A class with a mutex, because all connections share it.
+final class RequestBudget: Sendable {
+    private struct State {
+        var tokens: Double
+        var at: Timestamp
+    }
+
+    private let count: Double
+    private let perSecond: Double
+    private let state: Mutex<State>
+
+    init(_ rate: (count: Int, per: Duration), at now: Timestamp) {
+        count = Double(max(rate.count, 1))
+        perSecond = count / max(Double(rate.per.components.seconds) + Double(rate.per.components.attoseconds) / 1e18, 1e-6)
+        state = Mutex(State(tokens: count, at: now))
+    }
+
+    /// Takes a token; in how many seconds there is one again if there is none.
+    func take(at now: Timestamp) -> Int? {
+        state.withLock { state in
+            let passed = max(
+                Double((now - state.at).components.seconds) + Double((now - state.at).components.attoseconds) / 1e18, 0)
+            state.tokens = min(count, state.tokens + passed * perSecond)
+            state.at = now
+            if state.tokens >= 1 {
+                state.tokens -= 1
+                return nil
+            }
+            return max(1, Int(((1 - state.tokens) / perSecond).rounded(.up)))
+        }
+    }
+}

@@ -1,0 +1,88 @@
+public import BellhopCore
+import Crypto
+
+/// How an endpoint knows its sender. Every comparison of a secret takes the same time wherever it fails.
+public enum InboundKey: Sendable, CustomStringConvertible {
+    case signature(SignatureCheck)
+    /// One of these signs according to Standard Webhooks; the others are being replaced.
+    case standardWebhooks([[UInt8]])
+    case bearer([String])
+    case basic(username: String, password: String)
+
+    /// Only its kind: the rest is secret.
+    public var description: String {
+        switch self {
+        case .signature: "InboundKey(signature)"
+        case .standardWebhooks: "InboundKey(standard webhooks)"
+        case .bearer: "InboundKey(bearer)"
+        case .basic: "InboundKey(basic)"
+        }
+    }
+
+    /// Throws 401 if the request does not come from who has the secret, or is too old.
+    public func check(_ request: InboundRequest, at now: Timestamp) throws(InboundAnswer) {
+        switch self {
+        case .signature(let check): try check.check(request, at: now)
+        case .standardWebhooks(let keys): try Self.standardWebhooks(request, keys, at: now)
+        case .bearer(let tokens):
+            let given = Self.credentials(request, scheme: "bearer") ?? ""
+            guard tokens.reduce(false, { Self.isSame(given, $1) || $0 }) else {
+                throw InboundAnswer(401, "The bearer token is missing or wrong.")
+            }
+        case .basic(let username, let password):
+            let given = Self.credentials(request, scheme: "basic").flatMap { Base64Text.decode($0) } ?? []
+            guard Self.isSame(given, Array("\(username):\(password)".utf8)) else {
+                throw InboundAnswer(401, "The name or the password is missing or wrong.")
+            }
+        }
+    }
+
+    /// How far a sender's clock may be off, and how old a request may be, unless the endpoint says otherwise.
+    public static let tolerance = Duration.seconds(300)
+
+    /// Standard Webhooks 1.0: `v1,BASE64` of HMAC-SHA256 over `id.timestamp.body`, several separated by blanks.
+    private static func standardWebhooks(
+        _ request: InboundRequest, _ keys: [[UInt8]], at now: Timestamp
+    ) throws(InboundAnswer) {
+        guard let id = request.value("webhook-id"), let time = request.value("webhook-timestamp"),
+            let signatures = request.value("webhook-signature")
+        else { throw InboundAnswer(401, "A `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing.") }
+        try checkAge(time, tolerance, at: now)
+        let signed = Array("\(id).\(time).".utf8) + request.body
+        let codes = signatures.split(separator: " ").filter { $0.hasPrefix("v1,") }.compactMap {
+            Base64Text.decode($0.dropFirst(3))
+        }
+        let isSigned = keys.reduce(false) { isSigned, key in
+            codes.reduce(isSigned) { SignatureCheck.Algorithm.sha256.isValid($1, of: signed, key: key) || $0 }
+        }
+        guard isSigned else { throw InboundAnswer(401, "The signature is wrong.") }
+    }
+
+    /// Throws if a time in seconds since 1970 is too far from now.
+    static func checkAge(_ text: String, _ tolerance: Duration, at now: Timestamp) throws(InboundAnswer) {
+        guard let seconds = Int64(text), (0...253_402_300_799).contains(seconds) else {
+            throw InboundAnswer(401, "The timestamp is not a number of seconds since 1970.")
+        }
+        let age = now - Timestamp(seconds: seconds)
+        guard age <= tolerance, age >= .zero - tolerance else {
+            throw InboundAnswer(401, "The timestamp is too old, or the clocks differ.")
+        }
+    }
+
+    private static func credentials(_ request: InboundRequest, scheme: String) -> String? {
+        guard let value = request.value("authorization"), let blank = value.firstIndex(of: " "),
+            value[..<blank].lowercased() == scheme
+        else { return nil }
+        return String(value[value.index(after: blank)...].drop { $0 == " " })
+    }
+
+    private static func isSame(_ given: String, _ expected: String) -> Bool { isSame(Array(given.utf8), Array(expected.utf8)) }
+
+    /// Compares digests, so that neither the length nor the place of the first difference shows in the time it takes.
+    private static func isSame(_ given: [UInt8], _ expected: [UInt8]) -> Bool {
+        HMAC<SHA256>.isValidAuthenticationCode(
+            HMAC<SHA256>.authenticationCode(for: given, using: comparing), authenticating: expected, using: comparing)
+    }
+
+    private static let comparing = SymmetricKey(size: .bits256)
+}

@@ -1,0 +1,35 @@
+/// A request from outside, with its whole body.
+public struct InboundRequest: Sendable {
+    public var headers: [(name: String, value: String)]
+    public var body: [UInt8]
+
+    public init(headers: [(name: String, value: String)], body: [UInt8]) {
+        self.headers = headers
+        self.body = body
+    }
+
+    /// The value of a header field, whatever the case of its name; nil if it is missing or given more than once, so that no two
+    /// readers of the request can take it for different ones.
+    func value(_ name: String) -> String? {
+        let name = name.lowercased()
+        let found = headers.filter { $0.name.lowercased() == name }
+        return found.count == 1 ? found[0].value : nil
+    }
+}
+
+/// What the sender is told.
+public struct InboundAnswer: Error, Sendable, Hashable {
+    public var status: Int
+    /// One sentence, without secrets.
+    public var text: String
+    /// When to come back, in seconds.
+    public var retryAfter: Int?
+
+    public init(_ status: Int, _ text: String, retryAfter: Int? = nil) {
+        self.status = status
+        self.text = text
+        self.retryAfter = retryAfter
+    }
+
+    static let accepted = InboundAnswer(202, "Accepted.")
+}

@@ -1,0 +1,214 @@
+public import BellhopCore
+
+/// The settings of requests from outside in bellhop.yaml.
+public enum InboundSettings {
+    /// `inbound:` at the top.
+    public static let root: [Setting] = [
+        Setting(
+            "listen", .text, required: true, "The address and port of the HTTP server; put a proxy with TLS in front of it.",
+            example: "listen: \"127.0.0.1:8091\"")
+    ]
+
+    /// An entry of `events:`.
+    public static let event: [Setting] = [
+        Setting("description", .text, "When it happens, in a sentence."),
+        Setting(
+            "fields", .map(.oneOf(["text", "integer", "boolean", "json"])),
+            "The names of its members in `event.data`, and their types."),
+    ]
+
+    /// `push:` of a source that is polled.
+    public static let push: [Setting] = [path, auth, rate]
+
+    /// A source of kind `webhook`, besides its kind.
+    public static let webhook: [Setting] = [
+        path, auth,
+        Setting("event", .name, required: true, "The type of its events, declared under `events`."),
+        Setting("items", .text, "The path to a list in the body, each item of which is an event; by default the body is one."),
+        Setting("id", .text, "The path to what an event is about, within its item."),
+        Setting("fields", .map(.text), "The paths to members of the event, if they are not under their own names."),
+        Setting(
+            "dedup", .either([.text, .record([Setting("header", .text, required: true, "The header field's name.")])]),
+            "What makes two deliveries the same event: a path in the body, or `{header: NAME}`; for `standard_webhooks` its id."),
+        Setting("max_body", .size, default: "1MB", least: "1KB", "The largest body to read."),
+        rate,
+    ]
+
+    private static let path = Setting("path", .text, required: true, "The path of the address, such as `/in/alerts`.")
+
+    private static let rate = Setting("rate", .rate, default: "100000/m", "The most requests per time; more are answered 429.")
+
+    private static let auth = Setting(
+        "auth",
+        .record([
+            Setting(
+                "hmac",
+                .record([
+                    Setting("secret", .list(.secret), required: true, "The secret; several while one is replaced."),
+                    Setting("header", .text, required: true, "The header field with the signature."),
+                    Setting(
+                        "algorithm", .oneOf(SignatureCheck.Algorithm.allCases.map(\.rawValue)), default: "sha256",
+                        "The hash function."),
+                    Setting(
+                        "encoding", .oneOf(SignatureCheck.Encoding.allCases.map(\.rawValue)), default: "hex",
+                        "How the signature is written."),
+                    Setting("prefix", .text, "What comes before the signature, such as `sha256=`."),
+                    Setting(
+                        "timestamp",
+                        .record([
+                            Setting("header", .text, "The header field with the time."),
+                            Setting("in", .text, "What comes before the time in the signature's own header field, such as `t=`."),
+                            Setting(
+                                "signed", .text, required: true, "What is signed, with `{timestamp}` and `{body}`.",
+                                example: "signed: \"{timestamp}.{body}\""),
+                            Setting(
+                                "tolerance", .duration, default: "5m", least: "1s",
+                                "How old a request may be, and clocks may differ."),
+                        ]), "The time of the request, if it is signed too."),
+                ]), "A signature of the body (HMAC), as GitHub, Slack and Stripe send it."),
+            Setting(
+                "standard_webhooks", .list(.secret), "The secret of Standard Webhooks (`whsec_…`); several while one is replaced."
+            ),
+            Setting("bearer", .list(.secret), "A token in `Authorization: Bearer`; several while one is replaced."),
+            Setting(
+                "basic",
+                .record([
+                    Setting("username", .text, required: true, "The name."),
+                    Setting("password", .secret, required: true, "The password."),
+                ]), "A name and a password."),
+        ]), required: true, "How the sender is known: one of `hmac`, `standard_webhooks`, `bearer`, `basic`.")
+
+    // MARK: - Reading
+
+    /// - Parameter settings: those of a `push`, checked.
+    public static func push(to source: String, _ settings: Settings) throws(SettingComplaints) -> InboundEndpoint {
+        try endpoint(settings, .push(source: source))
+    }
+
+    /// - Parameters:
+    ///   - settings: those of a source of kind `webhook`, checked.
+    ///   - events: the types that there are.
+    public static func webhook(
+        _ source: String, _ settings: Settings, events: EventCatalogue
+    ) throws(SettingComplaints) -> InboundEndpoint {
+        let name = settings.text("event") ?? ""
+        guard let definition = events[EventType(name)], definition.origin == .outside else {
+            let known = events.definitions.filter { $0.origin == .outside }.map(\.type.name)
+            let listing =
+                known.isEmpty ? "declare it under `events`" : "there is " + known.map { "`\($0)`" }.joined(separator: ", ")
+            throw SettingComplaints([
+                SettingComplaint(
+                    code: "unknown-event", "no event `\(name)` is declared", at: [.key("event")],
+                    help: Suggestion.didYouMean(name, among: known) ?? listing)
+            ])
+        }
+        var complaints: [SettingComplaint] = []
+        func path(_ text: String?, _ place: [SettingComplaint.Step]) -> JSON.Path? {
+            guard let text else { return nil }
+            if let path = JSON.Path(text: text) { return path }
+            complaints.append(SettingComplaint(code: "wrong-path", "`\(text)` is not a path such as `a.b[0]`", at: place))
+            return nil
+        }
+        var reading = EventReading(source: source, definition: definition)
+        reading.items = path(settings.text("items"), [.key("items")])
+        reading.id = path(settings.text("id"), [.key("id")])
+        for (member, value) in settings.record("fields")?.values ?? [:] {
+            let place: [SettingComplaint.Step] = [.key("fields"), .key(member)]
+            if !definition.members.contains(where: { $0.name == member }) {
+                complaints.append(
+                    SettingComplaint(
+                        code: "unknown-field", "the event `\(name)` has no member `\(member)`", at: place, isAboutKey: true,
+                        help: Suggestion.didYouMean(member, among: definition.members.map(\.name))))
+            }
+            reading.fields[member] = path(value.asString, place)
+        }
+        if let header = settings.record("dedup")?.text("header") {
+            reading.sameness = .header(header)
+        } else if let same = path(settings.text("dedup"), [.key("dedup")]) {
+            reading.sameness = .path(same)
+        } else if settings.record("auth")?.values["standard_webhooks"] != nil {
+            reading.sameness = .header("webhook-id")
+        }
+        if !complaints.isEmpty { throw SettingComplaints(complaints) }
+        return try endpoint(settings, .events(reading))
+    }
+
+    private static func endpoint(_ settings: Settings, _ purpose: InboundEndpoint.Purpose) throws(SettingComplaints)
+        -> InboundEndpoint
+    {
+        let path = settings.text("path") ?? ""
+        guard path.hasPrefix("/"), path.count > 1,
+            !path.utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F || $0 == UInt8(ascii: "?") })
+        else {
+            throw SettingComplaints([
+                SettingComplaint(code: "wrong-path", "a path begins with `/`, such as `/in/alerts`", at: [.key("path")])
+            ])
+        }
+        let rate = settings.record("rate")
+        return InboundEndpoint(
+            path: path, key: try key(settings.record("auth") ?? Settings()), purpose: purpose,
+            largestBody: settings.integer("max_body") ?? 64 << 10,
+            rate: (rate?.integer("count") ?? 100_000, .microseconds(rate?.integer("microseconds") ?? 60_000_000)))
+    }
+
+    private static func key(_ auth: Settings) throws(SettingComplaints) -> InboundKey {
+        let ways = ["hmac", "standard_webhooks", "bearer", "basic"].filter { auth.values[$0] != nil }
+        guard ways.count == 1 else {
+            throw SettingComplaints([
+                SettingComplaint(
+                    code: ways.isEmpty ? "missing-key" : "two-values",
+                    ways.isEmpty ? "`auth` says no way to know the sender" : "`\(ways[0])` and `\(ways[1])` exclude each other",
+                    at: [.key("auth")], help: "give one of `hmac`, `standard_webhooks`, `bearer`, `basic`")
+            ])
+        }
+        func complaint(_ message: String, _ path: String...) -> SettingComplaints {
+            SettingComplaints([SettingComplaint(code: "wrong-value", message, at: [.key("auth")] + path.map { .key($0) })])
+        }
+        switch ways[0] {
+        case "hmac":
+            let hmac = auth.record("hmac") ?? Settings()
+            let secrets = hmac.texts("secret").filter { !$0.isEmpty }
+            if secrets.isEmpty { throw complaint("the secret is empty", "hmac", "secret") }
+            var timestamp: SignatureCheck.TimestampRule?
+            if let rule = hmac.record("timestamp") {
+                let place: SignatureCheck.TimestampRule.Place
+                switch (rule.text("header"), rule.text("in")) {
+                case (let header?, nil): place = .header(header)
+                case (nil, let start?): place = .element(start)
+                default: throw complaint("give either `header` or `in`, which say where the time is", "hmac", "timestamp")
+                }
+                let signed = rule.text("signed") ?? ""
+                guard signed.contains("{timestamp}"), signed.contains("{body}") else {
+                    throw complaint("`signed` has no `{timestamp}` or no `{body}`", "hmac", "timestamp", "signed")
+                }
+                timestamp = .init(place, signed: signed, tolerance: rule.duration("tolerance") ?? InboundKey.tolerance)
+            }
+            return .signature(
+                SignatureCheck(
+                    keys: secrets.map { Array($0.utf8) }, header: hmac.text("header") ?? "",
+                    algorithm: .init(rawValue: hmac.text("algorithm") ?? "") ?? .sha256,
+                    encoding: .init(rawValue: hmac.text("encoding") ?? "") ?? .hex, prefix: hmac.text("prefix") ?? "",
+                    timestamp: timestamp))
+        case "standard_webhooks":
+            var keys: [[UInt8]] = []
+            for secret in auth.texts("standard_webhooks") {
+                let prefix = "whsec_"
+                guard secret.hasPrefix(prefix), let key = Base64Text.decode(secret.dropFirst(prefix.count)), 24...64 ~= key.count
+                else {
+                    throw complaint(
+                        "a secret of Standard Webhooks is whsec_ and the Base64 of 24 to 64 bytes", "standard_webhooks")
+                }
+                keys.append(key)
+            }
+            if keys.isEmpty { throw complaint("there is no secret", "standard_webhooks") }
+            return .standardWebhooks(keys)
+        case "bearer":
+            let tokens = auth.texts("bearer").filter { !$0.isEmpty }
+            if tokens.isEmpty { throw complaint("the token is empty", "bearer") }
+            return .bearer(tokens)
+        default:
+            let basic = auth.record("basic") ?? Settings()
+            return .basic(username: basic.text("username") ?? "", password: basic.text("password") ?? "")
+        }
+    }
+}

@@ -1,0 +1,182 @@
+import BellhopCore
+import Crypto
+
+/// A signature in a header field: an HMAC of the body, or of a text with the body and a timestamp.
+///
+/// GitHub: `header: X-Hub-Signature-256`, `prefix: "sha256="`. Slack: `header: X-Slack-Signature`, `prefix: "v0="`,
+/// `timestamp: {header: X-Slack-Request-Timestamp, signed: "v0:{timestamp}:{body}"}`. Stripe: `header: Stripe-Signature`,
+/// `prefix: "v1="`, `timestamp: {in: "t=", signed: "{timestamp}.{body}"}`.
+public struct SignatureCheck: Sendable {
+    public enum Algorithm: String, Sendable, CaseIterable {
+        case sha1, sha256, sha512
+
+        /// The code of a signer.
+        public func code(of signed: [UInt8], key: [UInt8]) -> [UInt8] {
+            let key = SymmetricKey(data: key)
+            return switch self {
+            case .sha1: Array(HMAC<Insecure.SHA1>.authenticationCode(for: signed, using: key))
+            case .sha256: Array(HMAC<SHA256>.authenticationCode(for: signed, using: key))
+            case .sha512: Array(HMAC<SHA512>.authenticationCode(for: signed, using: key))
+            }
+        }
+
+        /// Takes the same time for every code of the right length.
+        func isValid(_ code: [UInt8], of signed: [UInt8], key: [UInt8]) -> Bool {
+            let key = SymmetricKey(data: key)
+            return switch self {
+            case .sha1: HMAC<Insecure.SHA1>.isValidAuthenticationCode(code, authenticating: signed, using: key)
+            case .sha256: HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: signed, using: key)
+            case .sha512: HMAC<SHA512>.isValidAuthenticationCode(code, authenticating: signed, using: key)
+            }
+        }
+    }
+
+    public enum Encoding: String, Sendable, CaseIterable { case hex, base64 }
+
+    public struct TimestampRule: Sendable {
+        public enum Place: Sendable {
+            case header(String)
+            /// An element of the signature's own header, which begins like this: `t=`. Elements are separated by commas.
+            case element(String)
+        }
+
+        public var place: Place
+        /// What is signed, with `{timestamp}` and `{body}`.
+        public var signed: String
+        public var tolerance: Duration
+
+        public init(_ place: Place, signed: String, tolerance: Duration = InboundKey.tolerance) {
+            self.place = place
+            self.signed = signed
+            self.tolerance = tolerance
+        }
+    }
+
+    /// Several while a secret is replaced.
+    public var keys: [[UInt8]]
+    public var header: String
+    public var algorithm: Algorithm
+    public var encoding: Encoding
+    public var prefix: String
+    public var timestamp: TimestampRule?
+
+    public init(
+        keys: [[UInt8]], header: String, algorithm: Algorithm = .sha256, encoding: Encoding = .hex, prefix: String = "",
+        timestamp: TimestampRule? = nil
+    ) {
+        self.keys = keys
+        self.header = header
+        self.algorithm = algorithm
+        self.encoding = encoding
+        self.prefix = prefix
+        self.timestamp = timestamp
+    }
+
+    func check(_ request: InboundRequest, at now: Timestamp) throws(InboundAnswer) {
+        guard let value = request.value(header) else { throw InboundAnswer(401, "The header field `\(header)` is missing.") }
+        var elements = [Substring(value)]
+        var signed = request.body
+        if let timestamp {
+            let time: String?
+            switch timestamp.place {
+            case .header(let name): time = request.value(name)
+            case .element(let start):
+                elements = value.split(separator: ",").map { $0.drop { $0 == " " } }
+                let times = elements.filter { $0.hasPrefix(start) }
+                time = times.count == 1 ? String(times[0].dropFirst(start.count)) : nil
+            }
+            guard let time else { throw InboundAnswer(401, "The timestamp is missing.") }
+            try InboundKey.checkAge(time, timestamp.tolerance, at: now)
+            signed = Self.filled(timestamp.signed, time, request.body)
+        }
+        let codes = elements.filter { $0.hasPrefix(prefix) }.compactMap { decoded($0.dropFirst(prefix.count)) }
+        let isSigned = keys.reduce(false) { isSigned, key in
+            codes.reduce(isSigned) { algorithm.isValid($1, of: signed, key: key) || $0 }
+        }
+        guard isSigned else { throw InboundAnswer(401, "The signature is wrong.") }
+    }
+
+    private func decoded(_ text: Substring) -> [UInt8]? {
+        switch encoding {
+        case .hex: HexText.decode(text)
+        case .base64: Base64Text.decode(text)
+        }
+    }
+
+    /// The signed bytes: what stands in for a body is not looked at again.
+    private static func filled(_ template: String, _ time: String, _ body: [UInt8]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var rest = template[...]
+        while let open = rest.firstIndex(of: "{") {
+            bytes += rest[..<open].utf8
+            rest = rest[open...]
+            if rest.hasPrefix("{timestamp}") {
+                bytes += time.utf8
+                rest = rest.dropFirst("{timestamp}".count)
+            } else if rest.hasPrefix("{body}") {
+                bytes += body
+                rest = rest.dropFirst("{body}".count)
+            } else {
+                bytes.append(UInt8(ascii: "{"))
+                rest = rest.dropFirst()
+            }
+        }
+        return bytes + rest.utf8
+    }
+}
+
+enum HexText {
+    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        for place in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(digits[place]), let low = value(digits[place + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+/// Base64 with padding (RFC 4648, section 4).
+public enum Base64Text {
+    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        var bits: UInt32 = 0
+        var count = 0
+        var bytes: [UInt8] = []
+        let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
+        guard text.utf8.count.isMultiple(of: 4), text.utf8.count - digits.count <= 2,
+            text.utf8.dropFirst(digits.count).allSatisfy({ $0 == UInt8(ascii: "=") })
+        else { return nil }
+        for digit in digits {
+            guard let value = value(digit) else { return nil }
+            bits = bits << 6 | UInt32(value)
+            count += 6
+            if count >= 8 {
+                count -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
+            }
+        }
+        return bytes
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit - UInt8(ascii: "A")
+        case UInt8(ascii: "a")...UInt8(ascii: "z"): digit - UInt8(ascii: "a") + 26
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0") + 52
+        case UInt8(ascii: "+"): 62
+        case UInt8(ascii: "/"): 63
+        default: nil
+        }
+    }
+}

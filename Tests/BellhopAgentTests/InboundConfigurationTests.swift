@@ -1,0 +1,81 @@
+import BellhopAgent
+import BellhopCore
+import BellhopInbound
+import BellhopTesting
+import Testing
+
+/// What bellhop.yaml says about requests from outside.
+@Suite struct `Inbound in bellhop.yaml` {
+    private func problems(_ text: String) async throws -> [String] {
+        try await ConfigurationTests().problems(text)
+    }
+
+    private static func file(
+        inbound: String = "inbound: {listen: \"127.0.0.1:8091\"}", event: String = "deploy_finished: {fields: {service: text}}",
+        source: String = "path: /in/deploys, auth: {bearer: x}, event: deploy_finished", push: String = ""
+    ) -> String {
+        """
+        version: 1
+        \(inbound)
+        events: {\(event)}
+        connections: {snow: {kind: servicenow, instance: acme, auth: {basic: {username: a, password: b}}}}
+        sources:
+          my-work: {kind: tracker, connection: snow\(push)}
+          deploys: {kind: webhook, \(source)}
+        """
+    }
+
+    @Test func `sources of kind webhook and pushes become endpoints, which nothing polls`() async throws {
+        let push = ", push: {path: /in/snow, auth: {basic: {username: a, password: b}}, rate: 5/s}"
+        let configuration = try await ConfigurationTests().load(Self.file(push: push))
+        #expect(configuration.sources.map(\.name) == ["my-work"])
+        #expect(configuration.inbound.place == .init(host: "127.0.0.1", port: 8091))
+        #expect(configuration.inbound.endpoints.map(\.path) == ["/in/snow", "/in/deploys"])
+        #expect(configuration.inbound.endpoints.map(\.largestBody) == [64 << 10, 1_000_000])
+        #expect(configuration.inbound.sources == ["deploys"])
+        #expect(configuration.events[EventType("deploy_finished")]?.members.map(\.name) == ["service"])
+    }
+
+    @Test func `nothing listens unless inbound says where`() async throws {
+        #expect(try await ConfigurationTests().load(ConfigurationTests.whole, environment: ["HOOK": "x"]).inbound.place == nil)
+        let found = try await problems(Self.file(inbound: ""))
+        #expect(found.count == 1 && found[0].contains("[not-listening]"), "\(found)")
+    }
+
+    @Test(arguments: [
+        ("path: in, auth: {bearer: x}, event: deploy_finished", "wrong-path"),
+        ("path: /in, auth: {}, event: deploy_finished", "missing-key"),
+        ("path: /in, event: deploy_finished", "missing-key"),
+        ("path: /in, auth: {bearer: x, standard_webhooks: y}, event: deploy_finished", "two-values"),
+        ("path: /in, auth: {bearer: x}, event: deploy", "unknown-event"),
+        ("path: /in, auth: {bearer: x}, event: task_created", "unknown-event"),
+        ("path: /in, auth: {bearer: x}, event: deploy_finished, fields: {servic: a}", "unknown-field"),
+        ("path: /in, auth: {bearer: x}, event: deploy_finished, items: a..b", "wrong-path"),
+        ("path: /in, auth: {standard_webhooks: whsec_AAAA}, event: deploy_finished", "wrong-value"),
+        (
+            "path: /in, auth: {hmac: {secret: s, header: X, timestamp: {signed: \"{timestamp}.{body}\"}}}, event: deploy_finished",
+            "wrong-value"
+        ),
+        (
+            "path: /in, auth: {hmac: {secret: s, header: X, timestamp: {in: t, signed: \"{body}\"}}}, event: deploy_finished",
+            "wrong-value"
+        ),
+        ("path: /in, auth: {hmac: {header: X}}, event: deploy_finished", "missing-key"),
+        ("path: /in, auth: {bearer: x}, event: deploy_finished, secret: y", "unknown-key"),
+    ])
+    func `a mistake in a source of kind webhook is reported`(_ source: String, _ code: String) async throws {
+        let found = try await problems(Self.file(source: source))
+        #expect(found.count == 1 && found[0].contains("[\(code)]"), "\(found)")
+    }
+
+    @Test func `two endpoints have different paths, and events names of their own`() async throws {
+        let same = try await problems(Self.file(push: ", push: {path: /in/deploys, auth: {bearer: y}}"))
+        #expect(same.count == 1 && same[0].contains("[same-path]"), "\(same)")
+        let known = try await problems(Self.file(event: "task_created: {}, deploy_finished: {}"))
+        #expect(known.count == 1 && known[0].contains("[known-event]"), "\(known)")
+        let named = try await problems(Self.file(event: "Deploy: {}, deploy_finished: {fields: {a: number}}"))
+        #expect(named.count == 2 && named[0].contains("[bad-name]") && named[1].contains("[wrong-value]"), "\(named)")
+        let place = try await problems(Self.file(inbound: "inbound: {listen: everywhere}"))
+        #expect(place.contains { $0.contains("is not an address and a port") }, "\(place)")
+    }
+}

@@ -1,0 +1,106 @@
+import AsyncHTTPClient
+import BellhopCore
+import BellhopTesting
+import Logging
+import NIOCore
+import NIOHTTP1
+import ServiceLifecycle
+import Testing
+
+@testable import BellhopInbound
+
+/// The server over real HTTP.
+@Suite(.timeLimit(.minutes(2))) struct `The server for requests from outside` {
+    private let kept = Kept()
+
+    private func serve(_ endpoints: InboundEndpoint, _ body: @escaping @Sendable (String) async throws -> Void) async throws {
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let server = InboundServer(
+            at: .init(host: "127.0.0.1", port: 0), desk: kept.desk(endpoints), logger: logger, isListening: { port.yield($0) })
+        let group = ServiceGroup(services: [server], logger: logger)
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            tasks.addTask { try await group.run() }
+            for await number in ports {
+                try await body("http://127.0.0.1:\(number)")
+                break
+            }
+            await group.triggerGracefulShutdown()
+            try await tasks.waitForAll()
+        }
+    }
+
+    private func send(
+        _ address: String, method: String = "POST", _ body: [UInt8] = Array(#"{"service": "a"}"#.utf8),
+        headers: [(String, String)] = [("Authorization", "Bearer token")]
+    ) async throws -> (status: Int, headers: [String: String]) {
+        var request = HTTPClientRequest(url: address)
+        request.method = .RAW(value: method)
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        if method == "POST" { request.body = .bytes(ByteBuffer(bytes: body)) }
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+        _ = try await response.body.collect(upTo: 1 << 20)
+        return (
+            Int(response.status.code),
+            Dictionary(response.headers.map { ($0.name.lowercased(), $0.value) }, uniquingKeysWith: { first, _ in first })
+        )
+    }
+
+    @Test func `a request is answered 202 once its event is kept, on the same connection again and again`() async throws {
+        try await serve(.events()) { address in
+            for _ in 0..<20 { #expect(try await send(address + "/in/deploys").status == 202) }
+            #expect(try await send(address + "/in/deploys?x=1").status == 202)
+        }
+        #expect(kept.events.count == 21)
+    }
+
+    @Test func `refusals say what they are, and leave the server working`() async throws {
+        try await serve(.events()) { address in
+            #expect(try await send(address + "/other").status == 404)
+            let wrong = try await send(address + "/in/deploys", method: "GET")
+            #expect(wrong.status == 405 && wrong.headers["allow"] == "POST")
+            #expect(try await send(address + "/in/deploys", headers: []).status == 401)
+            #expect(try await send(address + "/in/deploys", Array("{".utf8)).status == 400)
+            for size in [1001, 100_000, 10_000_000] {
+                #expect(try await send(address + "/in/deploys", [UInt8](repeating: 32, count: size)).status == 413)
+            }
+            let long = [("Authorization", "Bearer token"), ("X-Long", String(repeating: "x", count: 20_000))]
+            #expect(try await send(address + "/in/deploys", headers: long).status / 100 == 4)
+            #expect(try await send(address + "/in/deploys").status == 202)
+        }
+        #expect(kept.events.count == 1)
+    }
+
+    @Test func `too many requests are asked to come later`() async throws {
+        try await serve(.events(rate: 3)) { address in
+            var statuses: [Int] = []
+            for _ in 0..<4 { statuses.append(try await send(address + "/in/deploys").status) }
+            #expect(statuses == [202, 202, 202, 429])
+            #expect(try await send(address + "/in/deploys").headers["retry-after"] != nil)
+        }
+    }
+
+    @Test func `a body without a length is bounded too`() async throws {
+        try await serve(.events()) { address in
+            var request = HTTPClientRequest(url: address + "/in/deploys")
+            request.method = .POST
+            request.headers.add(name: "Authorization", value: "Bearer token")
+            let pieces = AsyncStream<ByteBuffer> { stream in
+                for _ in 0..<50 { stream.yield(ByteBuffer(repeating: 32, count: 100)) }
+                stream.finish()
+            }
+            request.body = .stream(pieces, length: .unknown)
+            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+            #expect(response.status.code == 413)
+        }
+    }
+
+    @Test func `addresses to listen at are read strictly`() {
+        #expect(InboundServer.Place("127.0.0.1:8091") == .init(host: "127.0.0.1", port: 8091))
+        #expect(InboundServer.Place("[::1]:80") == .init(host: "::1", port: 80))
+        #expect(InboundServer.Place("localhost:0") == .init(host: "localhost", port: 0))
+        for wrong in ["8091", ":8091", "127.0.0.1", "127.0.0.1:", "::1:80", "h:70000", "h:x", ""] {
+            #expect(InboundServer.Place(wrong) == nil)
+        }
+    }
+}

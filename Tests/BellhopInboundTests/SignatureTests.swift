@@ -1,0 +1,119 @@
+import BellhopCore
+import BellhopTesting
+import Crypto
+import Testing
+
+@testable import BellhopInbound
+
+/// Signatures as the services make them, with the examples of their own documentation.
+@Suite struct `How senders are known` {
+    /// The status of a request; nil if it is accepted.
+    private func refusal(
+        _ key: InboundKey, _ headers: [(String, String)], _ body: String, at now: Int64 = 1_767_603_600
+    ) -> Int? {
+        let request = InboundRequest(headers: headers.map { (name: $0.0, value: $0.1) }, body: Array(body.utf8))
+        do throws(InboundAnswer) {
+            try key.check(request, at: Timestamp(seconds: now))
+            return nil
+        } catch {
+            return error.status
+        }
+    }
+
+    /// docs.github.com, "Validating webhook deliveries": the test values.
+    @Test func `a signature of GitHub is accepted, and any other refused`() {
+        let key = InboundKey.signature(
+            SignatureCheck(keys: [Array("It's a Secret to Everybody".utf8)], header: "X-Hub-Signature-256", prefix: "sha256="))
+        let signature = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
+        #expect(refusal(key, [("X-Hub-Signature-256", signature)], "Hello, World!") == nil)
+        #expect(refusal(key, [("x-hub-signature-256", signature)], "Hello, World!") == nil)
+        #expect(refusal(key, [("X-Hub-Signature-256", signature)], "Hello, World?") == 401)
+        #expect(refusal(key, [("X-Hub-Signature-256", String(signature.dropLast()))], "Hello, World!") == 401)
+        #expect(refusal(key, [("X-Hub-Signature-256", String(signature.dropFirst(7)))], "Hello, World!") == 401)
+        #expect(refusal(key, [("X-Hub-Signature-256", "sha256=")], "Hello, World!") == 401)
+        #expect(refusal(key, [], "Hello, World!") == 401)
+        #expect(refusal(key, [("X-Hub-Signature-256", signature), ("X-Hub-Signature-256", signature)], "Hello, World!") == 401)
+    }
+
+    /// api.slack.com, "Verifying requests from Slack": the example.
+    @Test func `a signature of Slack is accepted while it is fresh`() {
+        let key = InboundKey.signature(
+            SignatureCheck(
+                keys: [Array("8f742231b10e8888abcd99yyyzzz85a5".utf8)], header: "X-Slack-Signature", prefix: "v0=",
+                timestamp: .init(.header("X-Slack-Request-Timestamp"), signed: "v0:{timestamp}:{body}")))
+        let body =
+            "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
+        let signature = "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"
+        func headers(_ time: String) -> [(String, String)] {
+            [("X-Slack-Signature", signature), ("X-Slack-Request-Timestamp", time)]
+        }
+        #expect(refusal(key, headers("1531420618"), body, at: 1_531_420_618) == nil)
+        #expect(refusal(key, headers("1531420618"), body, at: 1_531_420_618 + 300) == nil)
+        #expect(refusal(key, headers("1531420618"), body, at: 1_531_420_618 + 301) == 401)
+        #expect(refusal(key, headers("1531420618"), body, at: 1_531_420_618 - 301) == 401)
+        #expect(refusal(key, headers("1531420619"), body, at: 1_531_420_618) == 401)
+        #expect(refusal(key, headers("soon"), body, at: 1_531_420_618) == 401)
+        #expect(refusal(key, [("X-Slack-Signature", signature)], body, at: 1_531_420_618) == 401)
+    }
+
+    /// docs.stripe.com, "Verify webhook signatures": the form of the header; several `v1` while a secret is replaced.
+    @Test func `a signature of Stripe is accepted, with others beside it`() {
+        let body = #"{"id":"evt_1"}"#
+        let code = HMAC<SHA256>.authenticationCode(
+            for: Array("1767603600.\(body)".utf8), using: SymmetricKey(data: Array("whsec_test".utf8)))
+        let hex = code.map { (($0 < 16 ? "0" : "") + String($0, radix: 16)) }.joined()
+        let key = InboundKey.signature(
+            SignatureCheck(
+                keys: [Array("whsec_old".utf8), Array("whsec_test".utf8)], header: "Stripe-Signature", prefix: "v1=",
+                timestamp: .init(.element("t="), signed: "{timestamp}.{body}")))
+        let other = String(repeating: "0", count: 64)
+        #expect(refusal(key, [("Stripe-Signature", "t=1767603600,v1=\(hex),v0=\(other)")], body) == nil)
+        #expect(refusal(key, [("Stripe-Signature", "t=1767603600, v1=\(other), v1=\(hex)")], body) == nil)
+        #expect(refusal(key, [("Stripe-Signature", "t=1767603600,v0=\(hex)")], body) == 401)
+        #expect(refusal(key, [("Stripe-Signature", "v1=\(hex)")], body) == 401)
+        #expect(refusal(key, [("Stripe-Signature", "t=1767603600,t=1767603600,v1=\(hex)")], body) == 401)
+        #expect(refusal(key, [("Stripe-Signature", "t=1767603601,v1=\(hex)")], body) == 401)
+    }
+
+    /// The vector of the specification's libraries.
+    @Test func `a signature of Standard Webhooks is accepted with each secret in use`() throws {
+        let secret = try #require(Base64Text.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
+        let key = InboundKey.standardWebhooks([Array(repeating: 1, count: 24), secret])
+        func headers(_ signature: String, id: String = "msg_p5jXN8AQM9LWM0D4loKWxJek") -> [(String, String)] {
+            [("webhook-id", id), ("webhook-timestamp", "1614265330"), ("webhook-signature", signature)]
+        }
+        let body = #"{"test": 2432232314}"#
+        let signature = "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+        #expect(refusal(key, headers(signature), body, at: 1_614_265_330) == nil)
+        #expect(refusal(key, headers("v1a,AAAA v1,AAAA \(signature)"), body, at: 1_614_265_330) == nil)
+        #expect(refusal(key, headers(signature, id: "msg_other"), body, at: 1_614_265_330) == 401)
+        #expect(refusal(key, headers("v2" + signature.dropFirst(2)), body, at: 1_614_265_330) == 401)
+        #expect(refusal(key, headers(signature), body, at: 1_614_265_631) == 401)
+        #expect(refusal(key, headers(signature), body + " ", at: 1_614_265_330) == 401)
+        #expect(refusal(key, [], body, at: 1_614_265_330) == 401)
+    }
+
+    @Test func `a bearer token and a password are compared whole`() {
+        let bearer = InboundKey.bearer(["old", "a-token"])
+        #expect(refusal(bearer, [("Authorization", "Bearer a-token")], "") == nil)
+        #expect(refusal(bearer, [("authorization", "bearer old")], "") == nil)
+        for wrong in ["Bearer a-toke", "Bearer a-token2", "Bearer ", "Basic a-token", "a-token", ""] {
+            #expect(refusal(bearer, [("Authorization", wrong)], "") == 401)
+        }
+        let basic = InboundKey.basic(username: "ada", password: "s:ecret")
+        #expect(refusal(basic, [("Authorization", "Basic YWRhOnM6ZWNyZXQ=")], "") == nil)
+        #expect(refusal(basic, [("Authorization", "Basic YWRhOnM6ZWNyZXQ")], "") == 401)
+        #expect(refusal(basic, [("Authorization", "Basic YWRhOg==")], "") == 401)
+        #expect(refusal(basic, [], "") == 401)
+    }
+
+    @Test func `Base64 and hexadecimal texts are read strictly`() {
+        #expect(Base64Text.decode("") == [])
+        #expect(Base64Text.decode("TWFu") == Array("Man".utf8))
+        #expect(Base64Text.decode("TWE=") == Array("Ma".utf8))
+        #expect(Base64Text.decode("TQ==") == Array("M".utf8))
+        for wrong in ["TQ=", "TQ", "T===", "====", "TW=u", "T Fu", "TWF-"] { #expect(Base64Text.decode(wrong) == nil) }
+        #expect(HexText.decode("00fFA9") == [0, 255, 169])
+        for wrong in ["0", "0g", " 0", "+1"] { #expect(HexText.decode(wrong) == nil) }
+    }
+}
