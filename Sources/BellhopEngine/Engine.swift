@@ -42,12 +42,14 @@ public struct Engine: Service {
     public func pause(_ stop: ReceiverStop) {
         surroundings.receivers.pause(stop)
         surroundings.signals.emit(.receiverPaused(stop))
+        surroundings.bells.router.ring()
     }
 
     /// Ends the pause of a receiver, as it is stored already.
     public func resume(_ receiver: String) {
         surroundings.receivers.resume(receiver)
         surroundings.signals.emit(.receiverResumed(receiver: receiver))
+        surroundings.bells.router.ring()
         surroundings.bells.dispatcher.ring()
     }
 

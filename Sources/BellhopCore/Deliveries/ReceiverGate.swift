@@ -57,7 +57,9 @@ public struct ReceiverGate: Sendable, Hashable {
     public func isOnTrial(at now: Timestamp) -> Bool { stops[.failures].map { !$0.lasts(at: now) } ?? false }
 
     /// Whether it remembers nothing that matters.
-    public var isFresh: Bool { stops.isEmpty && failures == 0 && pace.isFresh }
+    public func isFresh(at now: Timestamp) -> Bool {
+        pace.isFresh && stops.values.allSatisfy { !$0.lasts(at: now) && $0.since + ReceiverPace.memory < now }
+    }
 
     /// How many attempts may begin now, or when the next may; nil if that depends on those in flight, or on a person.
     /// - Parameter most: the most attempts in flight.

@@ -127,7 +127,7 @@ final class Lanes: Sendable {
                     }
                     state.lanes[receiver] = lane
                 }
-                Self.forget(&state, &gates)
+                Self.forget(&state, &gates, at: now)
                 for receiver in claimed.waiting where state.lanes[receiver] == nil {
                     state.lanes[receiver] = Lane(limits: limits(receiver), isWaiting: true)
                     taking.hasMet = true
@@ -137,10 +137,10 @@ final class Lanes: Sendable {
         }
     }
 
-    private static func forget(_ state: inout State, _ gates: inout [String: ReceiverGate]) {
+    private static func forget(_ state: inout State, _ gates: inout [String: ReceiverGate], at now: Timestamp) {
         guard state.lanes.count > manyLanes else { return }
         for (receiver, lane) in state.lanes where lane.inFlight == 0 && !lane.isWaiting {
-            guard gates[receiver]?.isFresh ?? true else { continue }
+            guard gates[receiver]?.isFresh(at: now) ?? true else { continue }
             state.lanes[receiver] = nil
             gates[receiver] = nil
         }

@@ -63,7 +63,7 @@ import Testing
         // A later run knows that it was closed.
         var restored = ReceiverGate("ops")
         for stop in change.stops { restored.restore(stop, at: now) }
-        #expect(restored.isFresh)
+        #expect(restored.isFresh(at: now))
     }
 
     @Test func `refusals of single messages, and what says nothing about the receiver, do not open the breaker`() {

@@ -42,7 +42,8 @@ enum TroubledReceivers {
         }
         let http = try HTTPConnection(.init(name: "local", timeout: .seconds(3)), clock: clock)
         let action = WebhookAction(over: http, guarded: http)
-        let (done, stop, bells) = (Mutex(0), StopSign(), Bells())
+        let done = Mutex(0)
+        let (stop, bells) = (StopSign(), Bells())
         let signals = Signals([
             { signal in
                 guard case .delivered = signal else { return }
