@@ -31,7 +31,7 @@ import Testing
         #expect(try await inquirer.edit(edit)["difference"]?.asString?.contains("+text: two") == true)
         await #expect(throws: StoreError.self) { try await inquirer.edit(edit) }
         let stored = try await store.deliveries(DeliveryQuery())[0].delivery
-        #expect(stored.arguments == .values(["text": "two", "level": "info"]))
+        #expect(stored.arguments == .values(["text": "two", "level": "info", "format": "text"]))
         #expect(stored.edits == [Delivery.Edit(by: "ada", at: clock.now)])
     }
 

@@ -13,6 +13,7 @@ struct SlackReceiver: HookReceiver {
             "token", .secret, "A bot's token (xoxb-…) with the scope chat:write, instead of a webhook: for threads and updates."),
         Setting("channel", .text, "The id of the channel that the bot posts to, such as C0123456789; the bot must be a member."),
     ]
+    static let starter: [String]? = ["url"]
     static let messages = MessageAbilities(
         threads: .setting("token", values: nil, line: "token: xoxb-…"),
         updates: .setting("token", values: nil, line: "token: xoxb-…"),
