@@ -17,13 +17,13 @@ struct ExpectedText {
         /// What its reader shows of a list besides the items.
         var bullet = ""
         var hasNumbers = false
-        /// In an item or a field without text.
+        /// In an item without text.
         var blank = "–"
         var blankField = ""
         /// Characters that a text in code must not have, to be code.
         var notInCode: Set<Character> = []
-        /// Whether a link's button stands only beside a usable address.
-        var linksWithoutAddress = true
+        /// Whether code may have other styles, too.
+        var codeKeepsStyle = false
     }
 
     private(set) var read = ReadText()
@@ -129,7 +129,12 @@ struct ExpectedText {
         case .code(let inner):
             // Each line is code or not by itself.
             for line in Self.clean(inner.plainText).split(separator: "\n") {
-                read.add(String(line), look.notInCode.isDisjoint(with: line) ? .init(isCode: true) : .init())
+                read.add(
+                    String(line),
+                    look.notInCode.isDisjoint(with: line)
+                        ? .init(
+                            isStrong: look.codeKeepsStyle && style.isStrong,
+                            isEmphasized: look.codeKeepsStyle && style.isEmphasized, isCode: true) : .init())
             }
         case .link(let label, let address):
             let words = address.plainText

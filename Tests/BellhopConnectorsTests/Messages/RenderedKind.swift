@@ -20,7 +20,12 @@ struct RenderedKind: Sendable, CustomTestStringConvertible {
         return read
     }
 
-    static let all: [RenderedKind] = [discord, mattermost, googleChat, telegram, teams]
+    static let all: [RenderedKind] = [slack, discord, mattermost, googleChat, telegram, teams]
+
+    static let slack = RenderedKind(
+        name: "slack", render: { SlackRenderer().render($0, from: $1) }, reader: SlackReader(),
+        look: .init(title: .init(), origin: .init(), blank: "", codeKeepsStyle: true),
+        size: { ($0["blocks"]?.encoded().count ?? 0, 40_000) })
 
     static let discord = RenderedKind(
         name: "discord", render: { DiscordRenderer().render($0, from: $1) }, reader: DiscordReader(),

@@ -115,7 +115,8 @@ struct MessageMaker {
                 .init(
                     title: [.text("Part "), .value(word())], text: [block()], list: random.oneIn(2) ? nil : list(),
                     fields: fields())
-            }, severity: Message.Severity.allCases.randomElement(using: &random) ?? .info,
+            },
+            severity: Message.Severity.allCases.randomElement(using: &random) ?? .info,
             link: random.oneIn(2) ? nil : .init(label: "Open", address: address()))
     }
 

@@ -1,0 +1,51 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopConnectors
+
+/// Mentions come from `mentions` alone, in each receiver's own form.
+struct MentionTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        var kind: RenderedKind
+        var mentions: [Message.Mention]
+        var shown: [String]
+        var testDescription: String { kind.name }
+    }
+
+    @Test(arguments: [
+        Case(
+            kind: .slack, mentions: [.user("U0123ABC"), .group("S0123ABC"), .group("here")],
+            shown: ["<@U0123ABC>", "<!subteam^S0123ABC>", "<!here>"]),
+        Case(
+            kind: .discord, mentions: [.user("123456789012345678"), .group("223456789012345678"), .group("everyone")],
+            shown: ["<@123456789012345678>", "<@&223456789012345678>", "@everyone"]),
+        Case(kind: .mattermost, mentions: [.user("jane.doe"), .group("channel")], shown: ["@jane.doe", "@channel"]),
+        Case(kind: .googleChat, mentions: [.user("12345"), .group("all")], shown: ["<users/12345>", "<users/all>"]),
+        Case(kind: .telegram, mentions: [.user("jane_doe"), .user("12345")], shown: ["@jane_doe", "tg://user?id=12345"]),
+        Case(kind: .teams, mentions: [.user("jane@acme.example")], shown: ["<at>jane@acme.example</at>"]),
+    ])
+    func `the rule's mentions stand at the beginning in the receiver's own form`(_ known: Case) {
+        var message = SampleMessage.titled("Title")
+        message.mentions = known.mentions
+        let read = known.kind.read(message)
+        #expect(read.mentions == known.shown)
+        #expect(read.surprises.isEmpty, "\(read.surprises)")
+    }
+
+    @Test(arguments: RenderedKind.all)
+    func `an id that is not the receiver's mentions nobody`(_ kind: RenderedKind) {
+        for id in ["<!channel>", "a b", "x> <users/all", "</at><at>y", "", "*", "\n@here", "\"><b>", "1)", "@here @all"] {
+            var message = SampleMessage.titled("Title")
+            message.mentions = [.user(id), .group(id)]
+            let read = kind.read(message)
+            #expect(read.mentions.isEmpty && read.surprises.isEmpty, "\(id): \(read)")
+        }
+    }
+
+    @Test func `Discord may notify exactly the mentioned`() {
+        var message = SampleMessage.titled("Title")
+        message.mentions = [.user("123456789012345678")]
+        let allowed = DiscordRenderer().render(message, from: SampleMessage.origin)["allowed_mentions"]
+        #expect(allowed == ["parse": [], "users": ["123456789012345678"], "roles": []])
+    }
+}

@@ -1,0 +1,263 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// The receivers that are chats, over HTTP against simulated ones with the limits and errors of the real ones.
+@Suite(.timeLimit(.minutes(5))) struct ChatReceiverTests {
+    /// A chat with the settings of a connection to it.
+    struct Chat: Sendable, CustomTestStringConvertible {
+        var kind: String
+        var settings: @Sendable (String) -> JSON.Object
+        var answersThreads = false
+        var updates = false
+
+        var testDescription: String { kind }
+
+        static let telegramToken = "123456:SECRETSECRETSECRETSECRETSECRET"
+        static let discord = Chat(
+            kind: "discord", settings: { ["url": .string($0 + "/discord/api/webhooks/100/SECRETSECRET")] }, updates: true)
+        static let forum = Chat(
+            kind: "discord",
+            settings: { ["url": .string($0 + "/discord/api/webhooks/900/SECRETSECRET"), "channel": "forum"] },
+            answersThreads: true, updates: true)
+        static let mattermost = Chat(kind: "mattermost", settings: { ["url": .string($0 + "/mattermost/hooks/SECRETSECRET")] })
+        static let googleChat = Chat(
+            kind: "googlechat",
+            settings: { ["url": .string($0 + "/googlechat/v1/spaces/AAA/messages?key=k&token=SECRETSECRET")] })
+        static let telegram = Chat(
+            kind: "telegram",
+            settings: { ["url": .string($0 + "/telegram"), "token": .string(telegramToken), "chat": "-1001234567890"] },
+            answersThreads: true, updates: true)
+        static let teams = Chat(
+            kind: "teams", settings: { ["url": .string($0 + "/teams/workflows/w/triggers?sig=SECRETSECRETSECRET")] })
+        static let slack = Chat(
+            kind: "slack",
+            settings: { ["url": .string($0 + "/slack/api"), "token": "xoxb-SECRETSECRET", "channel": "C0123456789"] },
+            answersThreads: true, updates: true)
+
+        static let all = [discord, forum, mattermost, googleChat, telegram, teams, slack]
+    }
+
+    /// Sends messages to a chat, remembering its conversations as a store does.
+    private final class Sender {
+        let chats: SimulatedChats
+        let connectors: Connectors
+        var firstMessages: [String: JSON] = [:]
+
+        init(_ chats: SimulatedChats, _ connectors: Connectors) {
+            self.chats = chats
+            self.connectors = connectors
+        }
+
+        @discardableResult func send(_ message: Message) async throws(Failure) -> Receipt {
+            let delivery = SampleDelivery.notify(message)
+            guard let action = connectors.action(for: delivery) else { throw Failure(.missingReceiver, .giveUp, "no action") }
+            let first = message.conversation.flatMap { firstMessages[$0] }
+            let receipt = try await action.perform(
+                delivery, attempt: Attempt(number: 1, now: SampleDelivery.now, firstMessage: first))
+            if let change = receipt.conversation { firstMessages[change.conversation] = change.firstMessage }
+            return receipt
+        }
+
+        func failure(of message: Message) async -> Failure? {
+            do throws(Failure) {
+                try await send(message)
+                return nil
+            } catch {
+                #expect(!error.message.contains("SECRETSECRET"), "\(error.message)")
+                return error
+            }
+        }
+    }
+
+    private func open(_ chat: Chat, _ body: @escaping @Sendable (Sender) async throws -> Void) async throws {
+        let simulation = Simulation(now: { SampleDelivery.now.microseconds })
+        try await SimulatorServer(simulation).serve { base in
+            let connectors = try await Connectors(
+                connections: [("ops", chat.kind, Settings(chat.settings(base)))], sources: [], environment: .sample())
+            do {
+                try await body(Sender(simulation.chats, connectors))
+                await connectors.shutdown()
+            } catch {
+                await connectors.shutdown()
+                throw error
+            }
+        }
+    }
+
+    private static func message(_ title: String, thread: String? = nil, update: Bool = false) -> Message {
+        Message(title: [.value(title)], thread: thread, update: update)
+    }
+
+    @Test(arguments: Chat.all)
+    func `a message arrives, whatever it contains and however long it is`(_ chat: Chat) async throws {
+        // Discord takes five in two seconds.
+        try await open(chat) { sender in
+            try await sender.send(SampleMessage.full)
+            try await sender.send(MessageMaker.everywhere(HostileTexts.all.joined(separator: " ")))
+            var long = MessageMaker.everywhere(String(repeating: "<&*é ", count: 20_000))
+            long.fields = Array(repeating: long.fields[0], count: 60)
+            long.sections = Array(repeating: long.sections[0], count: 60)
+            try await sender.send(long)
+            try await sender.send(Message(title: []))
+            #expect(sender.chats.messages.count == 4)
+        }
+    }
+
+    @Test(arguments: Chat.all)
+    func `later messages of a thread answer the first one where the chat can`(_ chat: Chat) async throws {
+        try await open(chat) { sender in
+            for title in ["one", "two", "three"] { try await sender.send(Self.message(title, thread: "INC1")) }
+            try await sender.send(Self.message("other", thread: "INC2"))
+            let messages = sender.chats.messages
+            #expect(messages.count == 4)
+            let first = messages[0].id
+            switch chat.kind {
+            case "googlechat": #expect(messages.map(\.thread) == ["INC1", "INC1", "INC1", "INC2"])
+            case _ where chat.answersThreads: #expect(messages.map(\.thread) == [nil, first, first, nil])
+            default: #expect(messages.allSatisfy { $0.thread == nil })
+            }
+        }
+    }
+
+    @Test(arguments: Chat.all.filter(\.updates))
+    func `an update replaces the first message of its thread`(_ chat: Chat) async throws {
+        try await open(chat) { sender in
+            try await sender.send(Self.message("one", thread: "INC1"))
+            try await sender.send(Self.message("two", thread: "INC1", update: true))
+            try await sender.send(Self.message("three", thread: "INC1", update: true))
+            #expect(sender.chats.messages.count == 1)
+            #expect(sender.chats.messages.first?.edits == 2)
+            #expect(sender.chats.messages.first?.body.text.contains("three") == true)
+        }
+    }
+
+    @Test(arguments: Chat.all.filter(\.updates), [true, false])
+    func `a deleted first message begins a new conversation`(_ chat: Chat, _ update: Bool) async throws {
+        try await open(chat) { sender in
+            try await sender.send(Self.message("one", thread: "INC1"))
+            let old = try #require(sender.chats.messages.first?.id)
+            sender.chats.delete(old)
+            let receipt = try await sender.send(Self.message("two", thread: "INC1", update: update))
+            #expect(sender.chats.messages.count == 1)
+            #expect(sender.chats.messages.first?.thread == nil)
+            if update || chat.answersThreads { #expect(receipt.conversation?.firstMessage != nil) }
+            try await sender.send(Self.message("three", thread: "INC1", update: true))
+            #expect(sender.chats.messages.count == 1)
+        }
+    }
+
+    @Test func `an edit that changes nothing is done`() async throws {
+        try await open(.telegram) { sender in
+            try await sender.send(Self.message("one", thread: "INC1"))
+            try await sender.send(Self.message("one", thread: "INC1", update: true))
+            #expect(sender.chats.messages.count == 1)
+        }
+    }
+
+    @Test(arguments: Chat.all)
+    func `too many messages rest the receiver as long as the chat asks in its own form`(_ chat: Chat) async throws {
+        try await open(chat) { sender in
+            sender.chats.answer(of: chat.kind, next: .tooManyRequests(seconds: 7))
+            let failure = await sender.failure(of: SampleMessage.full)
+            // Google Chat names no time.
+            #expect(failure?.remedy == .rest(chat.kind == "googlechat" ? nil : .seconds(7)))
+            #expect(failure?.reason == .throttled)
+            #expect(sender.chats.messages.isEmpty)
+        }
+    }
+
+    @Test func `Discord's wait has fractions of a second`() async throws {
+        try await open(.discord) { sender in
+            sender.chats.answer(of: "discord", next: .tooManyRequests(seconds: 0.65))
+            let failure = await sender.failure(of: SampleMessage.full)
+            #expect(failure?.remedy == .rest(.milliseconds(650)))
+        }
+    }
+
+    @Test func `a used-up bucket of Discord rests before a message is refused`() async throws {
+        try await open(.discord) { sender in
+            for _ in 0..<5 { try await sender.send(SampleMessage.full) }
+            let failure = await sender.failure(of: SampleMessage.full)
+            #expect(failure?.message.contains("its limit is used up") == true)
+            #expect(failure?.remedy == .rest(.seconds(2)))
+            #expect(sender.chats.messages.count == 5)
+        }
+    }
+
+    @Test(arguments: Chat.all, [SimulatedChats.Trouble.revoked, .noChat])
+    func `a revoked token and a chat that is gone are not tried again`(
+        _ chat: Chat, _ trouble: SimulatedChats.Trouble
+    ) async throws {
+        try await open(chat) { sender in
+            sender.chats.answer(of: chat.kind, next: trouble)
+            let failure = try #require(await sender.failure(of: SampleMessage.full))
+            #expect([.giveUp].contains(failure.remedy), "\(failure)")
+            #expect([.unauthenticated, .forbidden, .goneOrHidden].contains(failure.reason), "\(failure)")
+            #expect(failure.message.hasPrefix("ops (127.0.0.1:"))
+        }
+    }
+
+    @Test(arguments: [Chat.mattermost, .googleChat, .telegram, .teams, .slack])
+    func `an answer of 200 with an error is a failure`(_ chat: Chat) async throws {
+        try await open(chat) { sender in
+            sender.chats.answer(of: chat.kind, next: .hiddenError)
+            let failure = await sender.failure(of: SampleMessage.full)
+            #expect(failure != nil)
+            if chat.kind == "teams" { #expect(failure?.remedy == .rest(nil)) }
+            if chat.kind == "slack" { #expect(failure?.remedy == .retry(after: nil)) }
+        }
+    }
+
+    @Test func `Telegram's chat is a number or a name, and a missing one is named in the failure`() async throws {
+        var chat = Chat.telegram
+        chat.settings = { ["url": .string($0 + "/telegram"), "token": .string(Chat.telegramToken), "chat": "@some_channel"] }
+        try await open(chat) { sender in
+            try await sender.send(SampleMessage.full)
+            #expect(sender.chats.messages.first?.place == "@some_channel")
+        }
+        chat.settings = { ["url": .string($0 + "/telegram"), "token": .string(Chat.telegramToken), "chat": "-100404"] }
+        try await open(chat) { sender in
+            let failure = await sender.failure(of: SampleMessage.full)
+            #expect(failure?.message.contains("Add the bot to the chat") == true)
+        }
+    }
+
+    struct WrongSettings: Sendable, CustomTestStringConvertible {
+        var kind: String
+        var settings: JSON.Object
+        var setting: String
+        var words: String
+        var testDescription: String { "\(kind) \(words)" }
+    }
+
+    @Test(arguments: [
+        WrongSettings(
+            kind: "teams", settings: ["url": "https://acme.webhook.office.com/webhookb2/a@b/IncomingWebhook/c/d"], setting: "url",
+            words: "retired"),
+        WrongSettings(
+            kind: "teams", settings: ["url": "https://outlook.office.com/webhook/a@b/IncomingWebhook/c/d"], setting: "url",
+            words: "Workflows"),
+        WrongSettings(kind: "slack", settings: [:], setting: "url", words: "either"),
+        WrongSettings(kind: "slack", settings: ["token": "xoxb-1"], setting: "token", words: "`channel`"),
+        WrongSettings(kind: "slack", settings: ["token": "abc", "channel": "C1"], setting: "token", words: "xoxb-"),
+        WrongSettings(
+            kind: "slack", settings: ["url": "https://x.example/", "channel": "C1"], setting: "channel", words: "`token`"),
+        WrongSettings(kind: "telegram", settings: ["token": "abc", "chat": "-1"], setting: "token", words: "BotFather"),
+        WrongSettings(
+            kind: "telegram", settings: ["token": .string(Chat.telegramToken), "chat": "general"], setting: "chat",
+            words: "@channel"),
+        WrongSettings(kind: "discord", settings: ["url": "discord.com/x"], setting: "url", words: "https://"),
+    ])
+    func `wrong settings are refused with what to do`(_ wrong: WrongSettings) async {
+        let errors = await #expect(throws: ConnectorErrors.self) {
+            try await Connectors(
+                connections: [("ops", wrong.kind, Settings(wrong.settings))], sources: [], environment: .sample())
+        }
+        #expect(errors?.all.first?.setting == wrong.setting)
+        #expect(errors?.message.contains(wrong.words) == true, "\(errors?.message ?? "")")
+    }
+}
