@@ -47,6 +47,7 @@ struct AdminAPI: Sendable {
         DELETE /simulator/tokens[?which=…]    ends access tokens; or refresh, or all
         GET    /simulator/received            what /hooks/{name} and /webhook/{name} were sent; ?receiver=name
         DELETE /simulator/received
+        GET    /simulator/chats               a page that shows what arrived in the chats, as a person would see it
         PUT    /simulator/receivers/{name}    {"status": 500, "body": "…"}: its answer from now on
         DELETE /simulator/receivers/{name}    back to 200 ok
         GET    /simulator/requests            all requests but these; credentials and cookies left out
@@ -75,6 +76,7 @@ struct AdminAPI: Sendable {
             return Reply(204)
         case ("PATCH", "settings", 1): return try settings(request)
         case (_, "clients", 1), (_, "api_keys", 1), (_, "tokens", 1): return try clients(path, request)
+        case ("GET", "chats", 1): return .html(200, ChatPage(simulation: simulation).html)
         case (_, "received", 1), (_, "receivers", 2): return try receivers(path, request)
         case ("PUT", "access_rules", 1): return try accessRules(request)
         case (_, "eto", 1...3): return try eto(path, request)

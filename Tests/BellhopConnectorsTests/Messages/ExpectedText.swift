@@ -28,9 +28,12 @@ struct ExpectedText {
 
     private(set) var read = ReadText()
     private let look: Look
+    /// Whether line breaks are spaces here, as in items and fields.
+    private var isOneLine = false
 
     init(_ message: Message, from origin: MessageOrigin, _ look: Look) {
         self.look = look
+        let isLinked = message.link.map { Self.isUsable($0.address) } ?? false
         for part in look.order {
             switch part {
             case .title: read.add(title(message, origin), look.title)
@@ -44,15 +47,20 @@ struct ExpectedText {
                     sectionFields(section.fields)
                     list(section.list)
                 }
-            case .link:
-                if let link = message.link {
-                    inline(.link(label: [.value(link.label)], address: [.value(link.address)]), .init())
-                }
+            case .link: if isLinked || look.order.last != .link { link(message.link) }
             case .origin:
+                // What cannot be a button is text before the last line.
+                if !isLinked, look.order.last == .link { link(message.link) }
                 let severity = message.severity == .info ? "" : "\(message.severity.rawValue) · "
                 read.add("\(severity)rule \(origin.rule) · delivery \(origin.delivery)", look.origin)
             }
         }
+    }
+
+    private static func isUsable(_ address: String) -> Bool { address.hasPrefix("https://") && !address.contains("@") }
+
+    private mutating func link(_ link: Message.Link?) {
+        if let link { inline(.link(label: [.value(link.label)], address: [.value(link.address)]), .init()) }
     }
 
     private func title(_ message: Message, _ origin: MessageOrigin) -> String {
@@ -74,6 +82,8 @@ struct ExpectedText {
     }
 
     private mutating func items(_ items: [[Message.Inline]], _ isOrdered: Bool) {
+        isOneLine = true
+        defer { isOneLine = false }
         for (place, item) in items.enumerated() {
             read.add(isOrdered && look.hasNumbers ? "\(place + 1)." : look.bullet)
             let count = read.marks.count
@@ -94,6 +104,8 @@ struct ExpectedText {
     }
 
     private mutating func fields(_ fields: [Message.Field]) {
+        isOneLine = true
+        defer { isOneLine = false }
         for field in fields {
             let isBlankName = isBlank(field.name)
             read.add(
@@ -105,6 +117,8 @@ struct ExpectedText {
 
     /// Within a section, fields are always lines.
     private mutating func sectionFields(_ fields: [Message.Field]) {
+        isOneLine = true
+        defer { isOneLine = false }
         for field in fields {
             read.add(Self.clean(field.name.plainText) + ":", .init(isStrong: true))
             all(field.value, .init())
@@ -128,7 +142,8 @@ struct ExpectedText {
             all(inner, style)
         case .code(let inner):
             // Each line is code or not by itself.
-            for line in Self.clean(inner.plainText).split(separator: "\n") {
+            let text = Self.clean(inner.plainText)
+            for line in isOneLine ? [text[...]] : text.split(separator: "\n") {
                 read.add(
                     String(line),
                     look.notInCode.isDisjoint(with: line)
@@ -138,8 +153,7 @@ struct ExpectedText {
             }
         case .link(let label, let address):
             let words = address.plainText
-            let isUsable = words.hasPrefix("https://") && !words.contains("@")
-            if isUsable {
+            if Self.isUsable(words) {
                 read.add(Self.clean(label.plainText), .init(link: PercentEncoding.decode(words)))
             } else {
                 read.add(Self.clean([inline].plainText), style)

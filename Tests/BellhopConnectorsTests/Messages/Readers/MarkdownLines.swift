@@ -4,7 +4,7 @@ struct MarkdownLines {
     private(set) var blocks: [String] = []
     private(set) var surprises: [String] = []
 
-    /// - Parameter hasIndentedCode: whether four blanks begin a block of code.
+    /// - Parameter hasIndentedCode: whether four blanks begin a block of code, and a line of `=` makes a heading, as in CommonMark.
     init(_ text: String, hasIndentedCode: Bool) {
         var paragraph: [Substring] = []
         func end(_ paragraph: inout [Substring]) -> [String] {
@@ -26,7 +26,9 @@ struct MarkdownLines {
                 continue
             }
             if let surprise = Self.surprise(rest) { surprises.append("\(surprise): \(line)") }
-            if !paragraph.isEmpty, rest.allSatisfy({ $0 == "=" || $0 == " " }) || rest.allSatisfy({ $0 == "-" || $0 == " " }) {
+            if hasIndentedCode, !paragraph.isEmpty,
+                rest.allSatisfy({ $0 == "=" || $0 == " " }) || rest.allSatisfy({ $0 == "-" || $0 == " " })
+            {
                 surprises.append("an underlined heading: \(line)")
             }
             paragraph.append(rest)
