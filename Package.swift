@@ -100,7 +100,9 @@ let package = Package(
             swiftSettings: house),
         .target(
             name: "Simulator",
-            dependencies: ["BellhopCore", crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore, logging, nioCore],
+            dependencies: [
+                "BellhopCore", crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, nioSSL,
+            ],
             swiftSettings: house),
 
         // Virtual time and other fixtures, for every test target.

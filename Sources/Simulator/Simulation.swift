@@ -11,6 +11,10 @@ public struct Simulation: Sendable {
     public let receivers: Receivers
     /// Under `/discord`, `/mattermost`, `/googlechat`, `/telegram`, `/teams` and `/slack`.
     public let chats: SimulatedChats
+    /// Under `/pagerduty`, `/opsgenie`, `/ntfy` and `/matrix`.
+    public let services: SimulatedServices
+    /// A mail server, put on the network by ``MailServer``.
+    public let mail: SimulatedMail
     /// A JSON API under `/rest`.
     public let api: SimulatedAPI
     public let faults: FaultPlan
@@ -28,6 +32,8 @@ public struct Simulation: Sendable {
         mobileFoundation = SimulatedMobileFoundation(seed: seed &+ 5, now: now)
         receivers = Receivers()
         chats = SimulatedChats()
+        services = SimulatedServices()
+        mail = SimulatedMail(now: now)
         api = SimulatedAPI(now: now)
         faults = FaultPlan(seed: seed &+ 3)
         requests = RequestLog()

@@ -63,6 +63,7 @@ struct Switchboard: Sendable {
     private func isForInstance(_ request: ReceivedRequest) -> Bool {
         let first = request.segments.first ?? ""
         return !["hooks", "webhook", "API", "mfp", "external", "rest"].contains(first) && !SimulatedChats.paths.contains(first)
+            && !SimulatedServices.paths.contains(first)
     }
 
     private func trueReply(_ request: ReceivedRequest, _ quirks: Set<Fault>) -> Reply {
@@ -71,6 +72,7 @@ struct Switchboard: Sendable {
             case "hooks", "webhook": simulation.receivers.answer(request)
             case let chat? where SimulatedChats.paths.contains(chat):
                 simulation.receivers.noting(simulation.chats.answer(request), to: request)
+            case let service? where SimulatedServices.paths.contains(service): simulation.services.answer(request)
             case "API": simulation.eto.answer(request)
             case "mfp", "external": simulation.mobileFoundation.answer(request)
             case "rest": simulation.api.answer(request, quirks)

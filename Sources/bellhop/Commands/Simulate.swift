@@ -10,12 +10,15 @@ struct Simulate: AsyncParsableCommand {
             On 127.0.0.1: a simulated instance with a user `john.doe` (password `secret`) whose tasks come, change and go; ETO's \
             services under /API, with the account john.doe@example.com (the same password); a Mobile Foundation runtime under \
             /mfp, with the client `bellhop` (the same secret); a JSON API with issues under /rest/v1; and chat and webhook \
-            receivers that keep what they get. Under /simulator/ you can see the tasks and the requests of all of them, and make \
+            receivers, pagers, ntfy and Matrix that keep what they get; with --mail-port, a mail server, too. Under /simulator/ you can see the tasks and the requests of all of them, and make \
             them fail.
             """)
 
     @Option(help: "The port; 0 takes a free one.")
     var port = 8080
+
+    @Option(help: "The port of a mail server (SMTP, without TLS); by default there is none.")
+    var mailPort: Int?
 
     @Option(help: "The user to whom the tasks are assigned.")
     var user = "john.doe"
@@ -43,6 +46,7 @@ struct Simulate: AsyncParsableCommand {
 
     func validate() throws {
         if !(0...65535).contains(port) { throw ValidationError("--port is from 0 to 65535.") }
+        if let mailPort, !(0...65535).contains(mailPort) { throw ValidationError("--mail-port is from 0 to 65535.") }
         if !(0...600_000).contains(latency) { throw ValidationError("--latency is from 0 to 600000 milliseconds.") }
         if !(speed > 0 && speed <= 1000) { throw ValidationError("--speed is above 0 and at most 1000.") }
     }
@@ -64,6 +68,7 @@ struct Simulate: AsyncParsableCommand {
         let server = SimulatorServer(simulation, port: port)
         let people = simulation.instance.addPeople()
         let (user, password, still, officeHours, port, speed) = (user, password, still, officeHours, port, speed)
+        let mailServer = mailPort.map { MailServer(simulation.mail, port: $0) }
         try await Stopping.onSignal {
             do {
                 try await server.serve { address in
@@ -71,26 +76,43 @@ struct Simulate: AsyncParsableCommand {
                     Console.note(
                         "A simulated instance answers there: user \(user), password \(password); ETO, Mobile Foundation and a JSON API, too. "
                             + "Stop it with Ctrl-C.")
-                    if !still {
-                        let start = simulation.now()
-                        var scenario =
-                            officeHours
-                            ? Scenario.everyday(for: user, among: people, from: start, tasksPerHour: 12, seed: seed)
-                            : Scenario.practice(for: user, among: people, from: start, seed: seed)
-                        for happening in scenario.tick(to: start) { simulation.instance.apply(happening) }
-                        if !officeHours {
-                            Console.note(
-                                "Two tasks are there. Something happens a few seconds after the first poll: start `bellhop run`.")
+                    try await Self.withMail(mailServer) {
+                        if !still {
+                            let start = simulation.now()
+                            var scenario =
+                                officeHours
+                                ? Scenario.everyday(for: user, among: people, from: start, tasksPerHour: 12, seed: seed)
+                                : Scenario.practice(for: user, among: people, from: start, seed: seed)
+                            for happening in scenario.tick(to: start) { simulation.instance.apply(happening) }
+                            if !officeHours {
+                                Console.note(
+                                    "Two tasks are there. Something happens a few seconds after the first poll: start `bellhop run`."
+                                )
+                            }
+                            let story = SimulateStory(instance: simulation.instance, speed: speed)
+                            try await simulation.play(scenario) { Console.note(story.line($0)) }
                         }
-                        let story = SimulateStory(instance: simulation.instance, speed: speed)
-                        try await simulation.play(scenario) { Console.note(story.line($0)) }
+                        try await ContinuousClock().sleep(for: .seconds(1 << 30))
                     }
-                    try await ContinuousClock().sleep(for: .seconds(1 << 30))
                 }
             } catch let problem as SimulatorServer.Problem {
                 guard case .cannotListen = problem else { return }
                 throw CommandError(.unreachable, "The port \(port) of 127.0.0.1 cannot be used: choose another with --port.")
             }
+        }
+    }
+
+    /// Runs a mail server, if there is one, during the body.
+    private static func withMail(_ server: MailServer?, _ body: () async throws -> Void) async throws {
+        guard let server else { return try await body() }
+        do {
+            try await server.serve { port in
+                Console.note("A mail server listens on 127.0.0.1:\(port).")
+                try await body()
+            }
+        } catch let error as MailServer.CannotListen {
+            throw CommandError(
+                .unreachable, "The port \(error.port) of 127.0.0.1 cannot be used: choose another with --mail-port.")
         }
     }
 }
