@@ -2,8 +2,8 @@
 SWIFT ?= swift
 DOCC ?= docc
 PREFIX ?= /usr/local
-PACKAGES = libyaml-dev libsqlite3-dev libre2-dev pkg-config
-HEADERS = yaml.h sqlite3.h re2/re2.h
+PACKAGES = libyaml-dev libsqlite3-dev libre2-dev libcurl4-openssl-dev pkg-config
+HEADERS = yaml.h sqlite3.h re2/re2.h curl/curl.h
 RUN_TIME = tzdata ca-certificates curl
 
 # The number of concurrent tests: few enough that tests that wait for a process or a socket get processor time.

@@ -60,6 +60,7 @@ let package = Package(
     ],
     targets: [
         // The cellar: system libraries.
+        .systemLibrary(name: "CLibCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2"), .linkedLibrary("stdc++")]),
@@ -73,7 +74,7 @@ let package = Package(
         .target(
             name: "BellhopConnectors",
             dependencies: [
-                "BellhopCore", "CRE2", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioHTTP1,
+                "BellhopCore", "CLibCurl", "CRE2", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioHTTP1,
                 nioHTTPCompression, nioPosix, nioSSL, nioTLS,
             ],
             swiftSettings: house),

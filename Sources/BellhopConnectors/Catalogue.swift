@@ -14,6 +14,7 @@ public enum Catalogue {
         HookConnection<MattermostReceiver>.kind,
         HookConnection<GoogleChatReceiver>.kind,
         HookConnection<TelegramReceiver>.kind,
+        EmailConnection.kind,
         HookConnection<WebhookReceiver>.kind,
         WebConnection.kind,
     ]

@@ -72,7 +72,5 @@ public enum ConfigurationManifest {
     ]
 
     /// Kinds that are specified but not built yet.
-    public static let laterConnections = [
-        "pagerduty", "opsgenie", "email",
-    ]
+    public static let laterConnections: [String] = []
 }

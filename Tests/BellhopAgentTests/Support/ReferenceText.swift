@@ -63,9 +63,9 @@ enum ReferenceText {
 
     // MARK: Kinds
 
-    /// The settings common to all kinds of connection.
+    /// The settings common to all kinds of connection but mail.
     private static var common: [Setting] {
-        let all = Catalogue.connections.map(\.settings)
+        let all = Catalogue.connections.filter { $0.kind != "email" }.map(\.settings)
         return (all.first ?? []).filter { setting in all.allSatisfy { $0.contains(setting) } }
     }
 

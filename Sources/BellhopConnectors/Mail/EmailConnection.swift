@@ -1,0 +1,203 @@
+import BellhopCore
+
+/// Mail to one or several people, over SMTP.
+struct EmailConnection: MessageReceiver, Connection {
+    static let kind = ConnectionKind(
+        ConnectionManifest(
+            kind: "email", summary: "Mail to one or several addresses, through an SMTP server.",
+            actions: [NotifyAction.manifest.kind], messages: abilities,
+            limits: declared, settings: settings, starter: ["url", "username", "password", "from", "to"]),
+        login: { settings in
+            settings.text("username") == nil ? .none("without a `username` it logs in nowhere") : .configured
+        },
+        make: { name, settings, environment throws(ConnectorError) in
+            try EmailConnection(name: name, settings: settings, in: environment)
+        }, render: EmailRenderer.render)
+
+    /// Servers accept few connections of one client at once.
+    private static let declared = DeliveryLimits(concurrency: 2)
+    private static let abilities = MessageAbilities(threads: .yes)
+
+    private static let settings = [
+        Setting(
+            "url", .text, required: true,
+            "The mail server: smtp://host:587 (with STARTTLS), or smtps://host for TLS from the first byte.",
+            example: "url: smtp://smtp.example.com:587"),
+        Setting("username", .text, "The account's user name, if the server asks for one.", example: "username: bellhop"),
+        Setting("password", .secret, "Its password."),
+        Setting(
+            "from", .text, required: true, "The sender: bellhop@example.com or Bellhop <bellhop@example.com>.",
+            example: "from: Bellhop <bellhop@example.com>"),
+        Setting("to", .list(.text), required: true, "The recipients.", example: "to: [ops@example.com]"),
+        Setting(
+            "starttls", .oneOf(["required", "off"]),
+            "Whether smtp:// is upgraded to TLS: required, except that it is off by default for a server on this machine."),
+        Setting("ca", .path, "A PEM file with certificate authorities to trust in addition to the system's."),
+        Setting(
+            "timeout", .duration, default: "30s", least: "1ms", "The time limit of a mail, from the connection to the answer."),
+        Setting("rate", .rate, "The largest number of mails per time, such as 60/m."),
+    ]
+
+    private let name: String
+    private let configuration: SMTPConfiguration
+    private let label: SMTPLabel
+    private let from: MailAddress
+    private let to: [MailAddress]
+    private let deliveries: DeliverySettings
+    private let limiter: RateLimiter?
+    private let notebook: any Notebook
+    private let clock: any AgentClock
+
+    /// - Parameter settings: checked against the manifest.
+    init(name: String, settings: Settings, in environment: ConnectorEnvironment) throws(ConnectorError) {
+        self.name = name
+        notebook = environment.notebook
+        clock = environment.clock
+        let address: SMTPAddress
+        do throws(HTTPAddress.Problem) {
+            address = try SMTPAddress(settings.text("url") ?? "")
+        } catch {
+            throw ConnectorError(connection: name, setting: "url", error.message)
+        }
+        func mailbox(_ text: String, _ setting: String) throws(ConnectorError) -> MailAddress {
+            do throws(MailAddress.Problem) { return try MailAddress(text) } catch {
+                throw ConnectorError(connection: name, setting: setting, error.message)
+            }
+        }
+        from = try mailbox(settings.text("from") ?? "", "from")
+        var recipients: [MailAddress] = []
+        for text in settings.texts("to") {
+            let recipient = try mailbox(text, "to")
+            if !recipients.contains(where: { $0.text == recipient.text }) { recipients.append(recipient) }
+        }
+        guard !recipients.isEmpty else {
+            throw ConnectorError(connection: name, setting: "to", "Name at least one recipient.")
+        }
+        to = recipients
+        let isOff = settings.text("starttls").map { $0 == "off" } ?? address.isLoopback
+        if isOff, !address.isSecure, !address.isLoopback {
+            throw ConnectorError(
+                connection: name, setting: "starttls",
+                "Mail and passwords to \(address.place) could be read by others: STARTTLS can be off only for a server on this machine."
+            )
+        }
+        var login: SMTPConfiguration.Login?
+        switch (settings.text("username"), settings.text("password")) {
+        case (let username?, let password?): login = .init(username: username, password: password)
+        case (nil, nil): break
+        case (nil, _?): throw ConnectorError(connection: name, setting: "username", "A `password` needs a `username`.")
+        case (_?, nil): throw ConnectorError(connection: name, setting: "password", "A `username` needs a `password`.")
+        }
+        configuration = SMTPConfiguration(
+            address: address, upgrades: !address.isSecure && !isOff, login: login, ca: settings.text("ca"),
+            timeout: settings.duration("timeout") ?? .seconds(30), helloName: from.host)
+        label = SMTPLabel(name: name, configuration)
+        deliveries = DeliverySettings(settings)
+        limiter = environment.rates.limiter(name, settings.record("rate").flatMap(Rate.init))
+    }
+
+    var limits: ReceiverLimits { deliveries.limits(Self.declared, rate: limiter) }
+
+    func action(_ kind: String) -> (any Action)? { kind == NotifyAction.manifest.kind ? NotifyAction(self) : nil }
+
+    func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        let place = MessagePlace(message, firstMessage: attempt.firstMessage, Self.abilities)
+        let mail = mail(EmailRenderer.render(message, from: MessageOrigin(delivery)), message, delivery, at: place)
+        let bytes: [UInt8]
+        do throws(MailHeaderValue.Refused) { bytes = try mail.bytes() } catch {
+            throw Failure(.unrenderable, .giveUp, "A header of the mail would contain a line break or another control character.")
+        }
+        let done = attempt.number > 1 ? try await accepted(delivery) : []
+        let waiting = to.map(\.text).filter { !done.contains($0) }
+        try await waitForTurn()
+        let ending = try await talk(.send(from: from.text, to: waiting, mail: bytes))
+        let outcome = try SMTPOutcome(ending, recipients: waiting, server: label)
+        guard outcome.refused.isEmpty else {
+            throw try await incomplete(outcome, done + outcome.accepted, delivery)
+        }
+        return Receipt(
+            "\(label.words(of: outcome.receipt)), from \(label.text)", conversation: Self.change(mail, message, place))
+    }
+
+    /// A mail that answers has the first mail's subject, by which some programs find the conversation.
+    private func mail(_ rendered: JSON, _ message: Message, _ delivery: Delivery, at place: MessagePlace) -> Mail {
+        var thread: MessageID?
+        var subject = rendered["subject"]?.asString ?? ""
+        if case .reply(let first) = place {
+            thread = first["message_id"]?.asString.flatMap { MessageID($0) }
+            subject = first["subject"]?.asString ?? subject
+        }
+        return Mail(
+            id: MessageID(delivery: delivery.id.text, host: from.host), time: delivery.createdAt, from: from, to: to,
+            subject: subject, thread: thread, list: name, rule: delivery.id.rule,
+            isUrgent: message.severity == .error || message.severity == .critical, text: rendered["text"]?.asString ?? "",
+            html: rendered["html"]?.asString ?? "")
+    }
+
+    private static func change(_ mail: Mail, _ message: Message, _ place: MessagePlace) -> ConversationChange? {
+        guard place == .new, let conversation = message.conversation else { return nil }
+        return ConversationChange(
+            conversation, firstMessage: ["message_id": .string(mail.id.text), "subject": .string(mail.subject)])
+    }
+
+    private func waitForTurn() async throws(Failure) {
+        do { try await limiter?.wait() } catch {
+            throw Failure(.interrupted, .retry(after: nil), "The mail was cancelled before it was sent.")
+        }
+    }
+
+    private func talk(_ work: SMTPTransfer.Work) async throws(Failure) -> SMTPEnding {
+        do throws(CurlLibrary.Missing) {
+            return await SMTPTransfer(configuration, work, with: try CurlLibrary.load()).run()
+        } catch {
+            throw Failure(.fileSystem, .retry(after: nil), "\(name): \(error.message)")
+        }
+    }
+
+    // MARK: Recipients
+
+    /// The recipients for whom an earlier attempt was accepted: they do not get the mail again.
+    private func accepted(_ delivery: Delivery) async throws(Failure) -> [String] {
+        do {
+            return (try await notebook.note(delivery.noteKey))?["accepted"]?.asArray?.compactMap(\.asString) ?? []
+        } catch {
+            throw Failure(.fileSystem, .retry(after: nil), "The delivery's notes cannot be read: \(error).")
+        }
+    }
+
+    /// The failure of a mail that was accepted for some recipients and not for others; notes the former.
+    private func incomplete(_ outcome: SMTPOutcome, _ done: [String], _ delivery: Delivery) async throws(Failure) -> Failure {
+        do {
+            try await notebook.setNote(delivery.noteKey, to: ["accepted": .array(done.map(JSON.string))])
+        } catch {
+            throw Failure(
+                .fileSystem, .retry(after: nil),
+                "\(label.text) accepted the mail for \(done.joined(separator: ", ")), which cannot be stored: \(error).")
+        }
+        let words = outcome.refused.map { "\($0.recipient) (\(label.words(of: $0.reply)))" }.joined(separator: ", ")
+        let rest = "\(label.text) accepted the mail for \(done.joined(separator: ", ")) and refused \(words)."
+        guard outcome.refused.contains(where: \.reply.isTemporary) else { return Failure(.refused, .giveUp, rest) }
+        return Failure(.dropped, .retry(after: nil), rest + " It is sent again to those it refused.")
+    }
+
+    // MARK: Examination
+
+    func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
+        let ending = try await talk(.tryLogin)
+        guard ending.cause == .completed else { throw SMTPOutcome.failure(ending, [], label) }
+        return LoginTrial(user: configuration.login?.username)
+    }
+
+    func examine(_ needs: ConnectionNeeds) async -> [Finding] {
+        do throws(Failure) {
+            let trial = try await verifyLogin(needs)
+            let way = configuration.address.isSecure || configuration.upgrades ? "over TLS" : "without TLS, on this machine"
+            let login = trial.user.map { "logged in as \($0)" } ?? "without a login"
+            return [Finding("mail", .ok, "\(configuration.address.place) answers \(way), \(login)")]
+        } catch {
+            return [Finding("mail", error)]
+        }
+    }
+
+    func shutdown() async throws {}
+}

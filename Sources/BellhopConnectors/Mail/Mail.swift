@@ -1,0 +1,60 @@
+import BellhopCore
+
+/// A mail: its header, a text and the same as HTML. A value that becomes the same bytes at every attempt.
+struct Mail: Sendable, Hashable {
+    var id: MessageID
+    var time: Timestamp
+    var from: MailAddress
+    var to: [MailAddress]
+    var subject: String
+    /// The first mail of the conversation that this one belongs to.
+    var thread: MessageID?
+    /// What readers can sort it by: the connection's name.
+    var list: String
+    /// The rule that it comes from.
+    var rule: String
+    var isUrgent: Bool
+    var text: String
+    var html: String
+
+    /// The whole mail (RFC 5322, RFC 2046) in lines of ASCII of at most 998 characters.
+    func bytes() throws(MailHeaderValue.Refused) -> [UInt8] {
+        var bytes: [UInt8] = []
+        func line(_ text: String) { bytes += Array((text + "\r\n").utf8) }
+        for (name, value) in try header() { line(name + ": " + value.lines.joined(separator: "\r\n ")) }
+        // No encoded text contains `=_` (RFC 2045, section 6.7).
+        let boundary = "=_bellhop_" + id.text.filter { $0.isASCII && ($0.isLetter || $0.isNumber) }.prefix(32)
+        line("MIME-Version: 1.0")
+        line("Content-Type: multipart/alternative;\r\n boundary=\"\(boundary)\"")
+        line("")
+        for (type, text) in [("text/plain", text), ("text/html", html)] {
+            let body = MailBody(text)
+            line("--" + boundary)
+            line("Content-Type: \(type); charset=utf-8")
+            line("Content-Transfer-Encoding: " + body.encoding.rawValue)
+            line("")
+            bytes += body.bytes
+        }
+        line("--\(boundary)--")
+        return bytes
+    }
+
+    private func header() throws(MailHeaderValue.Refused) -> [(String, MailHeaderValue)] {
+        var fields: [(String, MailHeaderValue)] = [
+            ("Message-ID", MailHeaderValue([id])), ("Date", MailHeaderValue(time)),
+            ("From", try MailHeaderValue([from], after: 6)), ("To", try MailHeaderValue(to, after: 4)),
+            ("Subject", try MailHeaderValue(text: subject, after: 9)),
+        ]
+        if let thread {
+            fields += [("In-Reply-To", MailHeaderValue([thread])), ("References", MailHeaderValue([thread]))]
+        }
+        // Out-of-office programs, and trackers that read mail, must not answer (RFC 3834; the second is Exchange's own).
+        fields += [
+            ("Auto-Submitted", MailHeaderValue("auto-generated")), ("X-Auto-Response-Suppress", MailHeaderValue("All")),
+            ("List-Id", MailHeaderValue(list: list, host: from.host)),
+            ("X-Bellhop-Rule", try MailHeaderValue(text: rule, after: 16)),
+        ]
+        if isUrgent { fields.append(("Importance", MailHeaderValue("high"))) }
+        return fields
+    }
+}

@@ -1,0 +1,61 @@
+import BellhopCore
+
+/// A mailbox of RFC 5322: `ops@example.com` or `Ops <ops@example.com>`.
+///
+/// The address itself is ASCII: mail servers without SMTPUTF8 (RFC 6531) refuse others. The name may be anything that fits on a
+/// line.
+struct MailAddress: Sendable, Hashable {
+    /// Empty if there is none.
+    var name: String
+    var local: String
+    /// In lower case.
+    var host: String
+
+    struct Problem: Error, Sendable, Hashable {
+        /// One sentence.
+        var message: String
+    }
+
+    /// The longest local part and the longest address (RFC 5321, section 4.5.3.1).
+    private static let longestLocal = 64
+    private static let longest = 254
+
+    init(_ text: some StringProtocol) throws(Problem) {
+        let text = ASCII.trimmed(text)
+        guard MailHeaderValue.isLine(text) else {
+            throw Problem(message: "A mail address is one line without control characters.")
+        }
+        var address = text
+        name = ""
+        if text.last == ">", let open = text.lastIndex(of: "<") {
+            address = text[text.index(after: open)...].dropLast()
+            var words = ASCII.trimmed(text[..<open])
+            if words.count >= 2, words.first == "\"", words.last == "\"" { words = words.dropFirst().dropLast() }
+            name = String(words)
+        }
+        guard let at = address.lastIndex(of: "@") else {
+            throw Problem(message: "A mail address is name@host, or Somebody <name@host>.")
+        }
+        local = String(address[..<at])
+        host = ASCII.lowercased(address[address.index(after: at)...])
+        guard address.utf8.allSatisfy({ $0 < 0x80 }) else {
+            throw Problem(
+                message: "A mail address has only ASCII characters; write a host such as bücher.example as xn--bcher-kva.example."
+            )
+        }
+        guard Self.isDotted(local, { ASCII.isAlphanumeric($0) || "!#$%&'*+-/=?^_`{|}~".utf8.contains($0) }),
+            Self.isDotted(host, { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "-") }),
+            local.utf8.count <= Self.longestLocal, address.utf8.count <= Self.longest
+        else { throw Problem(message: "A mail address is name@host, or Somebody <name@host>.") }
+    }
+
+    /// `ops@example.com`.
+    var text: String { "\(local)@\(host)" }
+
+    /// Parts of these characters between dots (a dot-atom of RFC 5322).
+    private static func isDotted(_ text: String, _ isAllowed: (UInt8) -> Bool) -> Bool {
+        text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { part in
+            !part.isEmpty && part.allSatisfy(isAllowed)
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import BellhopCore
+
+/// The address of a mail server: `smtp://host[:port]`, or `smtps://host[:port]` for TLS from the first byte (RFC 8314).
+struct SMTPAddress: Sendable, Hashable {
+    var isSecure: Bool
+    /// In lower case; an IPv6 address without its brackets.
+    var host: String
+    var port: Int
+
+    /// The port for mail from programs and people (RFC 6409), and the one for TLS from the first byte (RFC 8314).
+    static let submission = 587
+    static let submissions = 465
+
+    init(_ text: some StringProtocol) throws(HTTPAddress.Problem) {
+        let text = ASCII.trimmed(text)
+        guard let separator = text.firstRange(of: "://") else {
+            throw HTTPAddress.Problem(message: "The address of a mail server begins with smtp:// or smtps://.")
+        }
+        switch ASCII.lowercased(text[..<separator.lowerBound]) {
+        case "smtp": isSecure = false
+        case "smtps": isSecure = true
+        default: throw HTTPAddress.Problem(message: "The address of a mail server begins with smtp:// or smtps://.")
+        }
+        let rest = text[separator.upperBound...]
+        let authority = rest.prefix { !"/?#".contains($0) }
+        guard rest.dropFirst(authority.count).allSatisfy({ $0 == "/" }), !authority.contains("@") else {
+            throw HTTPAddress.Problem(
+                message: "Write the server's address as smtp://host:port; the user is `username` and the password `password`.")
+        }
+        // The same rules for hosts and ports as in web addresses.
+        let address = try HTTPAddress("http://" + authority)
+        host = address.host
+        port = authority.last == "]" || !authority.contains(":") ? (isSecure ? Self.submissions : Self.submission) : address.port
+    }
+
+    /// True for addresses of this machine, where mail may go without TLS.
+    var isLoopback: Bool { HTTPAddress.isLoopback(host) }
+
+    /// `host:port`, for messages.
+    var place: String { (host.contains(":") ? "[\(host)]" : host) + ":\(port)" }
+
+    /// `smtp://host:port`.
+    var text: String { (isSecure ? "smtps://" : "smtp://") + place }
+}

@@ -1,0 +1,154 @@
+import BellhopCore
+
+/// What a dialogue with a mail server means for a delivery.
+struct SMTPOutcome: Sendable, Hashable {
+    struct Refusal: Sendable, Hashable {
+        var recipient: String
+        var reply: SMTPReply
+    }
+
+    /// The recipients for whom the server accepted the mail.
+    var accepted: [String] = []
+    /// Those that it refused, with its answer.
+    var refused: [Refusal] = []
+    /// The server's answer to the mail.
+    var receipt: SMTPReply
+
+    /// - Parameters:
+    ///   - recipients: in the order in which they were named to the server.
+    ///   - server: how messages name it: `mail (smtp.example.com:587)`.
+    /// - Throws: if the server accepted the mail for no recipient, or may have.
+    init(_ ending: SMTPEnding, recipients: [String], server: SMTPLabel) throws(Failure) {
+        let talk = ending.talk
+        if let receipt = talk.reply(.mail), receipt.isPositive {
+            self.receipt = receipt
+            for (recipient, reply) in zip(recipients, talk.recipients) {
+                if reply.isPositive {
+                    accepted.append(recipient)
+                } else {
+                    refused.append(Refusal(recipient: recipient, reply: reply))
+                }
+            }
+            return
+        }
+        throw Self.failure(ending, recipients, server)
+    }
+
+    /// Why nothing was accepted.
+    static func failure(_ ending: SMTPEnding, _ recipients: [String], _ server: SMTPLabel) -> Failure {
+        let talk = ending.talk
+        if let refusal = refusal(talk, recipients, server) { return refusal }
+        let again = Failure.Remedy.retry(after: nil)
+        if talk.mayHaveArrived {
+            return Failure(
+                ending.cause == .timeout ? .timeout : .cut, again,
+                "\(server.text) did not say whether it accepted the mail: it is sent again with the same Message-ID.")
+        }
+        let place = server.place
+        switch ending.cause {
+        case .unknownHost:
+            return Failure(
+                .unreachable, again,
+                "\(server.name): There is no host named \(server.host); DNS does not know it or cannot be reached.")
+        case .unreachable: return Failure(.unreachable, again, "\(server.name): No connection to \(place).")
+        case .timeout:
+            return Failure(
+                .timeout, again, "\(server.name): \(place) did not finish the dialogue within \(server.timeout.plain).")
+        case .noTLS:
+            return Failure(
+                .tls, again,
+                "\(server.name): \(place) does not offer STARTTLS, and mail is not sent over the network without TLS.")
+        case .tls: return Failure(.tls, again, "\(server.name): No TLS connection to \(place): the handshake failed.")
+        case .untrustedCertificate:
+            return Failure(
+                .tls, again,
+                "\(server.name): This machine does not trust the certificate of \(place); a private authority can be named with ca:."
+            )
+        case .badAuthorities:
+            return Failure(.tls, .giveUp, "\(server.name): No certificates can be read from the file in `ca`.")
+        case .loginRefused:
+            return Failure(
+                .unauthenticated, .pauseReceiver,
+                "\(server.text) offers none of the ways to log in that Bellhop knows (PLAIN and LOGIN), or refused the login.")
+        case .cancelled: return Failure(.interrupted, again, "The dialogue with \(place) was cancelled.")
+        case .completed, .cut:
+            return Failure(.cut, again, "\(server.name): \(place) closed the connection before it accepted the mail.")
+        }
+    }
+
+    /// The failure of the reply that ended the dialogue; nil if no reply did.
+    private static func refusal(_ talk: SMTPTalk, _ recipients: [String], _ server: SMTPLabel) -> Failure? {
+        // Recipients first: if all are refused, the library ends the dialogue.
+        let answers = talk.recipients
+        if talk.reply(.data) == nil, !answers.isEmpty, answers.count == recipients.count,
+            !answers.contains(where: \.isPositive)
+        {
+            if let deferred = answers.first(where: \.isTemporary) { return failure(of: deferred, to: "the recipients", server) }
+            let words = zip(recipients, answers).map { "\($0) (\(server.words(of: $1)))" }
+            return Failure(.refused, .giveUp, "\(server.text) refused all recipients: \(words.joined(separator: ", ")).")
+        }
+        guard let last = talk.exchanges.last(where: { $0.reply != nil && $0.step != .quit }), let reply = last.reply,
+            !reply.isPositive
+        else {
+            return nil
+        }
+        return switch last.step {
+        case .greeting, .hello, .startTLS, .quit, .other: failure(of: reply, to: "the connection", server)
+        case .login:
+            reply.isTemporary
+                ? failure(of: reply, to: "the login", server)
+                : Failure(
+                    .unauthenticated, .pauseReceiver,
+                    "\(server.text) refused the login: \(server.words(of: reply)). Check `username` and `password`.")
+        case .sender: failure(of: reply, to: "the sender", server)
+        case .recipient: failure(of: reply, to: "the recipients", server)
+        case .data, .mail: failure(of: reply, to: "the mail", server)
+        }
+    }
+
+    private static func failure(of reply: SMTPReply, to what: String, _ server: SMTPLabel) -> Failure {
+        let message = "\(server.text) answered \(what) with \(server.words(of: reply))."
+        switch reply.code {
+        // It closes the connection, often because of too many.
+        case 421: return Failure(.throttled, .rest(nil), message)
+        case 400..<500: return Failure(.dropped, .retry(after: nil), message)
+        // Authentication is required, too weak, or its mechanism needs TLS.
+        case 530, 534, 535, 538: return Failure(.unauthenticated, .pauseReceiver, message + " Check `username` and `password`.")
+        case 552: return Failure(.tooLarge, .giveUp, message)
+        default: return Failure(.refused, .giveUp, message)
+        }
+    }
+}
+
+/// How messages name a mail server.
+struct SMTPLabel: Sendable, Hashable {
+    /// The connection's.
+    var name: String
+    var host: String
+    var place: String
+    var timeout: Duration
+    /// What the server might repeat.
+    var secrets: [String]
+
+    init(name: String, _ configuration: SMTPConfiguration) {
+        self.name = name
+        host = configuration.address.host
+        place = configuration.address.place
+        timeout = configuration.timeout
+        secrets =
+            configuration.login.map { login in
+                // As AUTH LOGIN and AUTH PLAIN send it.
+                let sent = [login.password, "\0\(login.username)\0\(login.password)"].map { Base64.encode(Array($0.utf8)) }
+                return [login.password] + sent
+            } ?? []
+    }
+
+    var text: String { "\(name) (\(place))" }
+
+    /// The server's own words, on one line and without secrets.
+    func words(of reply: SMTPReply) -> String {
+        var words = Redaction.excerpt(DisplayText.line(Redaction.scrub(reply.text, of: secrets)), length: 160)
+        if words.last == "." { words.removeLast() }
+        return words
+    }
+}

@@ -1,0 +1,97 @@
+/// A server's answer to one command (RFC 5321, section 4.2).
+struct SMTPReply: Sendable, Hashable {
+    var code: Int
+    /// The texts of its lines.
+    var lines: [String]
+
+    /// It may work later.
+    var isTemporary: Bool { 400..<500 ~= code }
+    var isPositive: Bool { 200..<400 ~= code }
+
+    /// The code and the text on one line, which begins with the enhanced code if the server sends one: `550 5.1.1 no such user`.
+    var text: String { ([String(code)] + lines).joined(separator: " ") }
+}
+
+/// What a mail server and the library said to each other, as far as the outcome depends on it. Holds no credentials.
+struct SMTPTalk: Sendable, Hashable {
+    enum Step: Sendable, Hashable {
+        case greeting, hello, startTLS, login, sender, recipient, data
+        /// The mail itself; its reply says whether the server accepted it.
+        case mail
+        case quit, other
+    }
+
+    struct Exchange: Sendable, Hashable {
+        var step: Step
+        /// Nil if the server has not answered.
+        var reply: SMTPReply?
+    }
+
+    /// Begins with the greeting, which no command asks for.
+    private(set) var exchanges: [Exchange] = [Exchange(step: .greeting)]
+    /// Whether the whole mail was handed to the library.
+    private(set) var isSent = false
+    /// Lines of an answer that has not ended.
+    private var lines: [String] = []
+    private var rest: [UInt8] = []
+
+    /// The most of a server's text that is kept.
+    private static let longestLine = 2000
+    private static let mostLines = 100
+
+    mutating func sent(_ command: some Collection<UInt8>) {
+        // A line of the login's dialogue could look like any command.
+        if let last = exchanges.last, last.step == .login, last.reply?.code == 334 {
+            exchanges.append(Exchange(step: .login))
+            return
+        }
+        let text = String(decoding: command.prefix(10), as: UTF8.self)
+        let word = ASCII.lowercased(text.prefix { $0.isLetter })
+        let step: Step =
+            switch word {
+            case "ehlo", "helo": .hello
+            case "starttls": .startTLS
+            case "mail": .sender
+            case "rcpt": .recipient
+            case "data": .data
+            case "quit": .quit
+            case "noop": .other
+            default: .login
+            }
+        exchanges.append(Exchange(step: step))
+    }
+
+    mutating func mailWasSent() {
+        guard !isSent else { return }
+        isSent = true
+        exchanges.append(Exchange(step: .mail))
+    }
+
+    mutating func received(_ bytes: some Sequence<UInt8>) {
+        rest += bytes
+        while let end = rest.firstIndex(of: 0x0a) {
+            take(String(decoding: rest[..<end].prefix(Self.longestLine), as: UTF8.self))
+            rest.removeSubrange(...end)
+        }
+    }
+
+    private mutating func take(_ line: String) {
+        let line = line.last == "\r" ? line.dropLast() : Substring(line)
+        guard let code = Int(line.prefix(3)), 100...599 ~= code else { return }
+        if lines.count < Self.mostLines { lines.append(String(line.dropFirst(4))) }
+        // A hyphen after the code means that more lines follow.
+        guard line.dropFirst(3).first != "-" else { return }
+        let place = exchanges.firstIndex { $0.reply == nil } ?? exchanges.indices.last ?? 0
+        exchanges[place].reply = SMTPReply(code: code, lines: lines)
+        lines = []
+    }
+
+    /// The last reply in a step; nil if there is none.
+    func reply(_ step: Step) -> SMTPReply? { exchanges.last { $0.step == step }?.reply }
+
+    /// The replies to the recipients, in their order; fewer if the dialogue ended earlier.
+    var recipients: [SMTPReply] { exchanges.filter { $0.step == .recipient }.compactMap(\.reply) }
+
+    /// Whether the server may have accepted the mail without saying so.
+    var mayHaveArrived: Bool { isSent && reply(.mail) == nil }
+}

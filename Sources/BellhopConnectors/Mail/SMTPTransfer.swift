@@ -1,0 +1,226 @@
+import BellhopCore
+import CLibCurl
+import Glibc
+import Synchronization
+
+/// Where and how a connection sends mail.
+struct SMTPConfiguration: Sendable, Hashable, CustomStringConvertible {
+    var address: SMTPAddress
+    /// Whether the connection is upgraded to TLS, or refused if the server cannot; always for other machines.
+    var upgrades: Bool
+    var login: Login?
+    /// A PEM file with authorities to trust besides the system's.
+    var ca: String?
+    /// For the whole dialogue.
+    var timeout: Duration
+    /// What the client calls itself.
+    var helloName: String
+
+    struct Login: Sendable, Hashable {
+        var username: String
+        var password: String
+    }
+
+    /// Only the address: the rest may hold secrets.
+    var description: String { "SMTPConfiguration(\(address.place))" }
+}
+
+/// How a dialogue with a mail server ended.
+struct SMTPEnding: Sendable, Hashable {
+    enum Cause: Sendable, Hashable {
+        /// To its end.
+        case completed
+        case unknownHost, unreachable, timeout
+        /// TLS is required and the server does not offer it.
+        case noTLS
+        /// The handshake failed.
+        case tls
+        case untrustedCertificate
+        /// The CA file cannot be read.
+        case badAuthorities
+        case loginRefused
+        case cancelled
+        /// The connection ended, or the server broke the protocol or refused a command; the dialogue says which.
+        case cut
+    }
+
+    var cause: Cause
+    var talk: SMTPTalk
+}
+
+/// One dialogue with a mail server, by libcurl on a thread of its own: it blocks none of Swift's.
+///
+/// A class over a lock, because the library's thread and the task that may be cancelled share it.
+final class SMTPTransfer: Sendable {
+    /// What to do once logged in.
+    enum Work: Sendable {
+        case send(from: String, to: [String], mail: [UInt8])
+        /// Nothing but a NOOP.
+        case tryLogin
+    }
+
+    private struct State {
+        var talk = SMTPTalk()
+        var offset = 0
+        var isCancelled = false
+    }
+
+    private let curl: CurlLibrary
+    private let configuration: SMTPConfiguration
+    private let work: Work
+    private let state = Mutex(State())
+
+    init(_ configuration: SMTPConfiguration, _ work: Work, with curl: CurlLibrary) {
+        self.configuration = configuration
+        self.work = work
+        self.curl = curl
+    }
+
+    /// Talks to the server; ends within a second if the task is cancelled.
+    func run() async -> SMTPEnding {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                // Cleaning up may wait for the resolver of names, so the result comes before it.
+                Self.onOwnThread { self.talk { continuation.resume(returning: $0) } }
+            }
+        } onCancel: {
+            state.withLock { $0.isCancelled = true }
+        }
+    }
+
+    private func talk(then finish: (SMTPEnding) -> Void) {
+        guard let easy = curl.easyInit() else { return finish(ending(.cut)) }
+        defer { curl.easyCleanup(easy) }
+        configure(easy)
+        let recipients = list()
+        defer { curl.listFree(recipients) }
+        if let recipients { curl.set(easy, CURLOPT_MAIL_RCPT, UnsafeRawPointer(recipients)) }
+        let cause = Self.cause(curl.easyPerform(easy))
+        finish(ending(cause))
+    }
+
+    private func ending(_ cause: SMTPEnding.Cause) -> SMTPEnding { SMTPEnding(cause: cause, talk: state.withLock { $0.talk }) }
+
+    // MARK: Options
+
+    private func configure(_ easy: CurlLibrary.Handle) {
+        // The path is what the client calls itself.
+        curl.set(easy, CURLOPT_URL, configuration.address.text + "/" + configuration.helloName)
+        curl.set(easy, CURLOPT_NOSIGNAL, 1)
+        curl.set(easy, CURLOPT_PROXY, "")
+        curl.set(easy, CURLOPT_TIMEOUT_MS, milliseconds(configuration.timeout))
+        curl.set(easy, CURLOPT_CONNECTTIMEOUT_MS, milliseconds(min(configuration.timeout, .seconds(10))))
+        if configuration.upgrades { curl.set(easy, CURLOPT_USE_SSL, Int(CURLUSESSL_ALL.rawValue)) }
+        curl.set(easy, CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2))
+        if let ca = configuration.ca {
+            curl.set(easy, CURLOPT_CAINFO, ca)
+            curl.set(easy, CURLOPT_CAPATH, "/etc/ssl/certs")
+        }
+        if let login = configuration.login {
+            curl.set(easy, CURLOPT_USERNAME, login.username)
+            curl.set(easy, CURLOPT_PASSWORD, login.password)
+            curl.set(easy, CURLOPT_LOGIN_OPTIONS, "AUTH=PLAIN;AUTH=LOGIN")
+        }
+        let context = UnsafeRawPointer(Unmanaged.passUnretained(self).toOpaque())
+        curl.set(easy, CURLOPT_VERBOSE, 1)
+        curl.set(easy, CURLOPT_DEBUGDATA, context)
+        curl.setDebugger(easy) { _, type, bytes, count, context in
+            guard let context, let bytes else { return 0 }
+            let heard = UnsafeRawBufferPointer(start: bytes, count: count)
+            Unmanaged<SMTPTransfer>.fromOpaque(context).takeUnretainedValue().note(type, heard)
+            return 0
+        }
+        curl.set(easy, CURLOPT_NOPROGRESS, 0)
+        curl.set(easy, CURLOPT_XFERINFODATA, context)
+        // Called at least once a second.
+        curl.setProgress(easy) { context, _, _, _, _ in
+            guard let context else { return 0 }
+            return Unmanaged<SMTPTransfer>.fromOpaque(context).takeUnretainedValue().isCancelled ? 1 : 0
+        }
+        switch work {
+        case .send(let from, _, let mail):
+            curl.set(easy, CURLOPT_MAIL_FROM, "<\(from)>")
+            // One refused recipient does not keep the mail from the others.
+            curl.set(easy, CURLOPT_MAIL_RCPT_ALLLOWFAILS, 1)
+            curl.set(easy, CURLOPT_UPLOAD, 1)
+            curl.setSize(easy, CURLOPT_INFILESIZE_LARGE, mail.count)
+            curl.set(easy, CURLOPT_READDATA, context)
+            curl.setReader(easy) { place, size, count, context in
+                guard let context, let place else { return 0 }
+                let room = UnsafeMutableRawBufferPointer(start: place, count: size * count)
+                return Unmanaged<SMTPTransfer>.fromOpaque(context).takeUnretainedValue().read(into: room)
+            }
+        case .tryLogin:
+            curl.set(easy, CURLOPT_CUSTOMREQUEST, "NOOP")
+            curl.set(easy, CURLOPT_NOBODY, 1)
+        }
+    }
+
+    private func list() -> UnsafeMutablePointer<curl_slist>? {
+        guard case .send(_, let recipients, _) = work else { return nil }
+        return recipients.reduce(nil) { list, recipient in curl.listAppend(list, "<\(recipient)>") }
+    }
+
+    private func milliseconds(_ duration: Duration) -> Int { max(Int(duration.nanoseconds / 1_000_000), 1) }
+
+    // MARK: What the library reports
+
+    private var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    private func note(_ type: curl_infotype, _ bytes: UnsafeRawBufferPointer) {
+        state.withLock { state in
+            switch type {
+            case CURLINFO_HEADER_OUT: state.talk.sent(bytes)
+            case CURLINFO_HEADER_IN: state.talk.received(bytes)
+            default: break
+            }
+        }
+    }
+
+    private func read(into room: UnsafeMutableRawBufferPointer) -> Int {
+        guard case .send(_, _, let mail) = work else { return 0 }
+        return state.withLock { state in
+            let part = mail[state.offset...].prefix(room.count)
+            room.copyBytes(from: part)
+            state.offset += part.count
+            if state.offset == mail.count { state.talk.mailWasSent() }
+            return part.count
+        }
+    }
+
+    private static func cause(_ code: CURLcode) -> SMTPEnding.Cause {
+        switch code {
+        case CURLE_OK: .completed
+        case CURLE_COULDNT_RESOLVE_HOST: .unknownHost
+        case CURLE_COULDNT_CONNECT: .unreachable
+        case CURLE_OPERATION_TIMEDOUT: .timeout
+        case CURLE_USE_SSL_FAILED: .noTLS
+        case CURLE_PEER_FAILED_VERIFICATION: .untrustedCertificate
+        case CURLE_SSL_CACERT_BADFILE: .badAuthorities
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND: .tls
+        case CURLE_LOGIN_DENIED: .loginRefused
+        case CURLE_ABORTED_BY_CALLBACK: .cancelled
+        default: .cut
+        }
+    }
+
+    // MARK: The thread
+
+    /// A thread and not a pool's, because the library's name resolution and TLS may block for as long as the network likes.
+    private static func onOwnThread(_ work: @escaping @Sendable () -> Void) {
+        final class Box: Sendable {
+            let work: @Sendable () -> Void
+            init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+        }
+        let box = Unmanaged.passRetained(Box(work))
+        var thread = pthread_t()
+        let failed = pthread_create(
+            &thread, nil,
+            { box in
+                if let box { Unmanaged<Box>.fromOpaque(box).takeRetainedValue().work() }
+                return nil
+            }, box.toOpaque())
+        precondition(failed == 0, "the system has no thread left")
+        pthread_detach(thread)
+    }
+}

@@ -1,0 +1,357 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// Mails over a real connection to a simulated server.
+@Suite(.timeLimit(.minutes(2)))
+struct SMTPTests {
+    private let mail = SimulatedMail(now: { SampleDelivery.now.microseconds })
+    private let notebook = MemoryNotebook()
+
+    private static let identity = MailServer.Identity(certificate: TLSServer.certificate, key: TLSServer.key)
+
+    private var environment: ConnectorEnvironment {
+        ConnectorEnvironment(
+            clock: TestClock(), events: EventLog(), notebook: notebook, login: { _ in nil }, baseFolder: "", output: { _ in })
+    }
+
+    private func connection(_ url: String, _ more: JSON.Object = [:]) throws(ConnectorError) -> EmailConnection {
+        var values: JSON.Object = ["url": .string(url), "from": "Bellhop <bellhop@example.com>", "to": "ops@example.com"]
+        for (name, value) in more { values[name] = value }
+        return try EmailConnection(name: "mail", settings: Settings(values), in: environment)
+    }
+
+    private func send(
+        _ message: Message = SampleMessage.full, attempt: Int = 1, over connection: EmailConnection
+    ) async throws -> Receipt {
+        try await connection.send(
+            message, for: SampleDelivery.notify(message, to: "mail"), attempt: Attempt(number: attempt, now: SampleDelivery.now))
+    }
+
+    private func failure(_ settings: JSON.Object = [:], attempt: Int = 1) async throws -> Failure {
+        let failure = try await MailServer(mail).serve { port in
+            let connection = try connection("smtp://127.0.0.1:\(port)", settings)
+            return await BellhopConnectorsTests.failure { _ = try await send(attempt: attempt, over: connection) }
+        }
+        let found = try #require(failure)
+        #expect(!found.message.contains("correct horse"))
+        return found
+    }
+
+    @Test func `a mail arrives at a server on this machine`() async throws {
+        let receipt = try await MailServer(mail).serve { port in
+            try await send(
+                over: try connection("smtp://localhost:\(port)", ["to": ["ops@example.com", "Duty <duty@example.com>"]]))
+        }
+        #expect(receipt.summary.hasPrefix("250 2.0.0 Ok: queued as 1, from mail (localhost:"))
+        let arrived = try #require(mail.received.first)
+        #expect(arrived.sender == "bellhop@example.com")
+        #expect(arrived.recipients == ["ops@example.com", "duty@example.com"])
+        #expect(arrived.client == "example.com")
+        let read = try MIMEReader(arrived.bytes)
+        #expect(try read.head.field("To") == "ops@example.com, Duty <duty@example.com>")
+        #expect(try read.subject == "🚨 INC0010021 needs somebody")
+        #expect(try read.head.field("Importance") == "high")
+    }
+
+    @Test(arguments: [["PLAIN"], ["LOGIN"], ["CRAM-MD5", "LOGIN", "PLAIN"]])
+    func `to other machines a mail goes over STARTTLS, and the login comes after it`(_ mechanisms: [String]) async throws {
+        mail.settings.accounts = ["bellhop": "correct horse"]
+        mail.settings.needsTLS = true
+        mail.settings.mechanisms = mechanisms
+        let folder = try TemporaryFolder()
+        try folder.write("ca.pem", TLSServer.certificate)
+        _ = try await MailServer(mail, identity: Self.identity).serve { port in
+            let connection = try connection(
+                "smtp://localhost:\(port)",
+                [
+                    "starttls": "required", "ca": .string(folder.path + "/ca.pem"), "username": "bellhop",
+                    "password": "correct horse",
+                ])
+            #expect(try await connection.verifyLogin(ConnectionNeeds()).user == "bellhop")
+            #expect(await connection.examine(ConnectionNeeds()).map(\.state) == [.ok])
+            return try await send(over: connection)
+        }
+        #expect(mail.received.map(\.user) == ["bellhop"])
+        #expect(mail.received.map(\.isEncrypted) == [true])
+    }
+
+    @Test func `smtps uses TLS from the first byte`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("ca.pem", TLSServer.certificate)
+        _ = try await MailServer(mail, identity: Self.identity, isTLSFromStart: true).serve { port in
+            try await send(over: try connection("smtps://localhost:\(port)", ["ca": .string(folder.path + "/ca.pem")]))
+        }
+        #expect(mail.received.map(\.isEncrypted) == [true])
+    }
+
+    @Test func `without a certificate that this machine trusts, nothing is sent`() async throws {
+        mail.settings.accounts = ["bellhop": "correct horse"]
+        for (server, url) in [
+            (MailServer(mail, identity: Self.identity), "smtp"),
+            (MailServer(mail, identity: Self.identity, isTLSFromStart: true), "smtps"),
+        ] {
+            let found = try await server.serve { port in
+                let connection = try connection(
+                    "\(url)://localhost:\(port)", ["starttls": "required", "username": "bellhop", "password": "correct horse"])
+                return await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
+            }
+            #expect(found?.reason == .tls)
+            #expect(found?.message.contains("does not trust the certificate of localhost:") == true)
+        }
+        #expect(mail.received.isEmpty)
+    }
+
+    @Test func `a certificate for another name is not accepted`() async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("ca.pem", TLSServer.certificate)
+        let found = try await MailServer(mail, identity: Self.identity, isTLSFromStart: true).serve { port in
+            let connection = try connection("smtps://127.0.0.1:\(port)", ["ca": .string(folder.path + "/ca.pem")])
+            return await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
+        }
+        #expect(found?.reason == .tls)
+        #expect(mail.received.isEmpty)
+    }
+
+    @Test func `if STARTTLS is required and not offered, neither mail nor password is sent`() async throws {
+        mail.settings.accounts = ["bellhop": "correct horse"]
+        let found = try await failure(["starttls": "required", "username": "bellhop", "password": "correct horse"])
+        #expect(found.reason == .tls)
+        #expect(found.message.contains("does not offer STARTTLS"))
+        #expect(mail.received.isEmpty)
+    }
+
+    @Test func `STARTTLS cannot be off for another machine`() {
+        let error = #expect(throws: ConnectorError.self) { try connection("smtp://mail.example.com", ["starttls": "off"]) }
+        #expect(error?.setting == "starttls")
+    }
+
+    @Test(arguments: [
+        ("url", "http://x"), ("from", "a\r\nBcc: b@example.com"), ("to", "nobody"), ("username", "x"), ("password", "x"),
+        ("from", ""),
+    ])
+    func `a wrong setting is reported by its name`(_ setting: String, _ value: String) {
+        let error = #expect(throws: ConnectorError.self) { try connection("smtp://mail.example.com", [setting: .string(value)]) }
+        let named = ["username": "password", "password": "username"][setting] ?? setting
+        #expect(error?.setting == named)
+    }
+
+    struct Refusal: Sendable, CustomTestStringConvertible {
+        var place: String
+        var reply: String
+        var reason: Failure.Reason
+        var remedy: Failure.Remedy
+        var testDescription: String { "\(place): \(reply)" }
+    }
+
+    @Test(arguments: [
+        Refusal(place: "greeting", reply: "554 No SMTP service here", reason: .refused, remedy: .giveUp),
+        Refusal(place: "greeting", reply: "421 4.3.2 Too many connections", reason: .throttled, remedy: .rest(nil)),
+        Refusal(place: "greeting", reply: "450 4.3.2 Later", reason: .dropped, remedy: .retry(after: nil)),
+        Refusal(place: "login", reply: "535 5.7.8 No", reason: .unauthenticated, remedy: .pauseReceiver),
+        Refusal(place: "login", reply: "454 4.7.0 Too many login attempts", reason: .dropped, remedy: .retry(after: nil)),
+        Refusal(place: "sender", reply: "553 5.7.1 Not your address", reason: .refused, remedy: .giveUp),
+        Refusal(place: "sender", reply: "451 4.3.0 Later", reason: .dropped, remedy: .retry(after: nil)),
+        Refusal(place: "sender", reply: "530 5.7.0 Authentication required", reason: .unauthenticated, remedy: .pauseReceiver),
+        Refusal(place: "recipients", reply: "550 5.1.1 No such user", reason: .refused, remedy: .giveUp),
+        Refusal(place: "recipients", reply: "450 4.2.1 Greylisted", reason: .dropped, remedy: .retry(after: nil)),
+        Refusal(place: "recipients", reply: "421 4.7.0 Closing", reason: .throttled, remedy: .rest(nil)),
+        Refusal(place: "data", reply: "554 5.5.1 No", reason: .refused, remedy: .giveUp),
+        Refusal(place: "data", reply: "451 4.3.0 Later", reason: .dropped, remedy: .retry(after: nil)),
+        Refusal(place: "end", reply: "554 5.7.1 Rejected as spam", reason: .refused, remedy: .giveUp),
+        Refusal(place: "end", reply: "552 5.3.4 Too big", reason: .tooLarge, remedy: .giveUp),
+        Refusal(place: "end", reply: "452 4.3.1 Disk full", reason: .dropped, remedy: .retry(after: nil)),
+    ])
+    func `a refusal at any step is final or retried, depending on its code`(_ known: Refusal) async throws {
+        mail.settings.accounts = ["bellhop": "correct horse"]
+        switch known.place {
+        case "greeting": mail.settings.greeting = known.reply
+        case "login": mail.settings.login = known.reply
+        case "sender": mail.settings.sender = known.reply
+        case "recipients": mail.settings.recipients = ["ops@example.com": known.reply]
+        case "data": mail.settings.data = known.reply
+        default: mail.settings.end = known.reply
+        }
+        let found = try await failure(["username": "bellhop", "password": "correct horse"])
+        #expect(found.reason == known.reason, "\(found.message)")
+        #expect(found.remedy == known.remedy, "\(found.message)")
+        #expect(found.message.contains(known.reply), "\(found.message)")
+        #expect(mail.received.isEmpty)
+    }
+
+    @Test func `a wrong password is reported without it`() async throws {
+        mail.settings.accounts = ["bellhop": "another"]
+        let found = try await failure(["username": "bellhop", "password": "correct horse"])
+        #expect(found.reason == .unauthenticated)
+        #expect(found.message.contains("Username and password not accepted"))
+    }
+
+    @Test func `a server that knows no common way to log in is reported`() async throws {
+        mail.settings.accounts = ["bellhop": "correct horse"]
+        mail.settings.mechanisms = ["GSSAPI"]
+        #expect(try await failure(["username": "bellhop", "password": "correct horse"]).reason == .unauthenticated)
+    }
+
+    @Test func `a mail too large for the server is refused before it is sent`() async throws {
+        mail.settings.largest = 100
+        let found = try await failure()
+        #expect(found.reason == .tooLarge)
+        #expect(found.message.contains("552 5.3.4"))
+    }
+
+    // MARK: Conversations
+
+    @Test func `mails of one thread refer to the first one and have its subject`() async throws {
+        var message = SampleMessage.titled("INC1 begins")
+        message.thread = "INC1"
+        let first = message
+        message.title = [.text("INC1 goes on")]
+        let second = message
+        try await MailServer(mail).serve { port in
+            let connection = try connection("smtp://127.0.0.1:\(port)")
+            let began = try await send(first, over: connection)
+            #expect(began.conversation?.conversation == "INC1")
+            var answer = SampleDelivery.notify(second, to: "mail")
+            answer.id.step = StepPath(index: 1)
+            let attempt = Attempt(number: 1, now: SampleDelivery.now, firstMessage: began.conversation?.firstMessage)
+            #expect(try await connection.send(second, for: answer, attempt: attempt).conversation == nil)
+        }
+        let mails = try mail.received.map { try MIMEReader($0.bytes) }
+        let root = try mails[0].head.field("Message-ID")
+        #expect(try mails[1].head.field("Message-ID") != root)
+        #expect(try mails[1].head.field("In-Reply-To") == root)
+        #expect(try mails[1].head.field("References") == root)
+        #expect(try mails.map { try $0.subject } == ["INC1 begins", "INC1 begins"])
+        #expect(try mails[1].text.hasPrefix("INC1 goes on"))
+    }
+
+    @Test func `a mail without a thread begins no conversation`() async throws {
+        let receipt = try await MailServer(mail).serve { port in
+            try await send(over: try connection("smtp://127.0.0.1:\(port)"))
+        }
+        #expect(receipt.conversation == nil)
+    }
+
+    // MARK: Several recipients
+
+    private static let three: JSON = ["a@example.com", "b@example.com", "c@example.com"]
+
+    @Test func `a refused recipient does not keep the mail from the others, and nobody gets it twice`() async throws {
+        mail.settings.recipients = ["b@example.com": "450 4.2.1 Greylisted"]
+        let first = try await failure(["to": Self.three])
+        #expect(first.remedy == .retry(after: nil))
+        #expect(
+            first.message.contains(
+                "accepted the mail for a@example.com, c@example.com and refused b@example.com (450 4.2.1 Greylisted)"))
+        mail.settings.recipients = [:]
+        _ = try await MailServer(mail).serve { port in
+            try await send(attempt: 2, over: try connection("smtp://127.0.0.1:\(port)", ["to": Self.three]))
+        }
+        #expect(mail.received.map(\.recipients) == [["a@example.com", "c@example.com"], ["b@example.com"]])
+        #expect(Set(try mail.received.map { try MIMEReader($0.bytes).head.field("Message-ID") }).count == 1)
+    }
+
+    @Test func `a recipient refused for good is reported, and the others have the mail`() async throws {
+        mail.settings.recipients = ["b@example.com": "550 5.1.1 No such user"]
+        let found = try await failure(["to": Self.three])
+        #expect(found.remedy == .giveUp)
+        #expect(found.message.contains("and refused b@example.com (550 5.1.1 No such user)"))
+        #expect(mail.received.map(\.recipients) == [["a@example.com", "c@example.com"]])
+        let again = try await failure(["to": Self.three], attempt: 2)
+        #expect(again.remedy == .giveUp)
+        #expect(mail.received.count == 1)
+    }
+
+    @Test func `more recipients than the server takes at once get the mail with the next attempt`() async throws {
+        mail.settings.mostRecipients = 2
+        #expect(try await failure(["to": Self.three]).remedy == .retry(after: nil))
+        _ = try await MailServer(mail).serve { port in
+            try await send(attempt: 2, over: try connection("smtp://127.0.0.1:\(port)", ["to": Self.three]))
+        }
+        #expect(mail.received.map(\.recipients) == [["a@example.com", "b@example.com"], ["c@example.com"]])
+    }
+
+    @Test func `if it cannot be stored who has the mail, the delivery says so`() async throws {
+        notebook.refuseWriting()
+        mail.settings.recipients = ["b@example.com": "450 4.2.1 Greylisted"]
+        let found = try await failure(["to": Self.three])
+        #expect(found.reason == .fileSystem)
+        #expect(found.message.contains("a@example.com, c@example.com"))
+    }
+
+    // MARK: Lost connections
+
+    @Test(arguments: SimulatedMail.Cut.allCases)
+    func `after a lost connection the same mail is sent again`(_ cut: SimulatedMail.Cut) async throws {
+        mail.settings.cut = cut
+        let found = try await failure(["timeout": 700_000])
+        #expect(found.remedy == .retry(after: nil))
+        #expect(found.reason == (cut == .silentAfterMail ? .timeout : .cut), "\(found.message)")
+        #expect(found.message.contains("same Message-ID") == (cut != .atOnce))
+        #expect(mail.received.count == (cut == .afterMail || cut == .silentAfterMail ? 1 : 0))
+        mail.settings.cut = nil
+        _ = try await MailServer(mail).serve { port in
+            try await send(attempt: 2, over: try connection("smtp://127.0.0.1:\(port)"))
+        }
+        #expect(Set(mail.received.map(\.bytes)).count == 1)
+    }
+
+    @Test func `a slow server is waited for no longer than the timeout`() async throws {
+        mail.settings.delay = 300
+        let started = ContinuousClock.now
+        let found = try await failure(["timeout": 500_000])
+        #expect(found.reason == .timeout)
+        #expect(ContinuousClock.now - started < .seconds(5))
+    }
+
+    @Test func `a cancelled attempt ends at once`() async throws {
+        mail.settings.cut = .silentAfterMail
+        let started = ContinuousClock.now
+        let found = try await MailServer(mail).serve { port in
+            let connection = try connection("smtp://127.0.0.1:\(port)", ["timeout": 60_000_000])
+            let attempt = Task { await BellhopConnectorsTests.failure { _ = try await send(over: connection) } }
+            while mail.received.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+            attempt.cancel()
+            return await attempt.value
+        }
+        #expect(found?.remedy == .retry(after: nil))
+        #expect(ContinuousClock.now - started < .seconds(20))
+    }
+
+    @Test func `a closed port and an unknown host are reported`() async throws {
+        let closed = await BellhopConnectorsTests.failure { _ = try await send(over: try connection("smtp://127.0.0.1:1")) }
+        #expect(closed?.message == "mail: No connection to 127.0.0.1:1.")
+        #expect(closed?.remedy == .retry(after: nil))
+        let unknown = await BellhopConnectorsTests.failure {
+            _ = try await send(over: try connection("smtp://no-such-host.invalid"))
+        }
+        #expect(
+            unknown?.message == "mail: There is no host named no-such-host.invalid; DNS does not know it or cannot be reached.")
+    }
+
+    @Test func `many mails at once all arrive`() async throws {
+        try await MailServer(mail).serve { port in
+            let connection = try connection("smtp://127.0.0.1:\(port)")
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<50 { group.addTask { _ = try await send(over: connection) } }
+                try await group.waitForAll()
+            }
+        }
+        #expect(mail.received.count == 50)
+    }
+
+    @Test func `a hostile message stays one mail to its recipients`() async throws {
+        let hostile =
+            "x\r\n.\r\nMAIL FROM:<evil@example.com>\r\nRCPT TO:<evil@example.com>\r\nDATA\r\nBcc: evil@example.com\r\n\r\n.\r\n"
+        _ = try await MailServer(mail).serve { port in
+            try await send(SampleMessage.saying(hostile), over: try connection("smtp://127.0.0.1:\(port)"))
+        }
+        #expect(mail.received.map(\.recipients) == [["ops@example.com"]])
+        let read = try MIMEReader(try #require(mail.received.first).bytes)
+        #expect(!read.head.fields.contains { $0.name.lowercased() == "bcc" })
+        #expect(try read.text.contains("MAIL FROM:<evil@example.com>"))
+    }
+}
