@@ -14,7 +14,11 @@ public enum Catalogue {
         HookConnection<MattermostReceiver>.kind,
         HookConnection<GoogleChatReceiver>.kind,
         HookConnection<TelegramReceiver>.kind,
+        HookConnection<PagerDutyReceiver>.kind,
+        HookConnection<OpsgenieReceiver>.kind,
         EmailConnection.kind,
+        HookConnection<NtfyReceiver>.kind,
+        HookConnection<MatrixReceiver>.kind,
         HookConnection<WebhookReceiver>.kind,
         WebConnection.kind,
     ]
@@ -33,6 +37,7 @@ public enum Catalogue {
     public static let sources: [SourceManifest] = sourceKinds.map(\.manifest)
 
     public static let actions: [ActionManifest] = [
+        AcknowledgeAction.manifest,
         AttachAction.manifest,
         CommentAction.manifest,
         CreateAction.manifest,

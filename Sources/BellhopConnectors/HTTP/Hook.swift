@@ -59,6 +59,17 @@ struct Hook: Sendable {
 
     func words(of response: HTTPResponse) -> String { answer.words(of: response) }
 
+    /// The failure of an answer whose status is a success, but which is not the service's.
+    /// - Parameter what: what the service answers.
+    func unexpected(_ response: HTTPResponse, instead what: String) -> Failure {
+        if ReceiverAnswer.isPage(response) {
+            return Failure(
+                .unexpectedPage, .retry(after: nil),
+                "\(label) answered with a web page instead of \(what): an intermediary answered.")
+        }
+        return Failure(.badAnswer, .giveUp, "\(label) answered \(response.status) without \(what)\(words(of: response))")
+    }
+
     /// The parts of an address that are long enough to be secrets.
     private static func secrets(of address: HTTPAddress) -> [String] {
         let parts = address.target.split { "/?&=".contains($0) }.map(String.init).filter { $0.count >= 12 }

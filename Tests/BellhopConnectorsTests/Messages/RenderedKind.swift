@@ -20,7 +20,7 @@ struct RenderedKind: Sendable, CustomTestStringConvertible {
         return read
     }
 
-    static let all: [RenderedKind] = [slack, discord, mattermost, googleChat, telegram, teams]
+    static let all: [RenderedKind] = [slack, discord, mattermost, googleChat, telegram, teams, mail, matrix]
 
     static let slack = RenderedKind(
         name: "slack", render: { SlackRenderer().render($0, from: $1) }, reader: SlackReader(),
@@ -64,6 +64,16 @@ struct RenderedKind: Sendable, CustomTestStringConvertible {
         name: "teams", render: { TeamsRenderer().render($0, from: $1) }, reader: TeamsReader(),
         look: .init(order: [.title, .text, .fields, .list, .sections, .origin, .link], bullet: "•", hasNumbers: true),
         size: { ($0["attachments"]?[0]?["content"]?.encoded().count ?? 0, 28_000) })
+}
+
+extension RenderedKind {
+    static let mail = RenderedKind(
+        name: "email", render: EmailRenderer.render, reader: MailHTMLReader(),
+        size: { ($0["html"]?.asString?.unicodeScalars.count ?? 0, EmailLimits.text + 200) })
+
+    static let matrix = RenderedKind(
+        name: "matrix", render: MatrixReceiver.render, reader: MatrixReader(),
+        size: { ($0.encoded().count, 32_000) })
 }
 
 extension ReadText {

@@ -1,0 +1,163 @@
+import BellhopCore
+
+/// A room of Matrix (client-server API). The delivery is the transaction's id, so a repetition is no second message.
+struct MatrixReceiver: HookReceiver {
+    static let kind = "matrix"
+    static let summary = "A room of Matrix."
+    static let settings = [
+        Setting(
+            "url", .address, required: true, "The homeserver's address, such as https://matrix.example.org.",
+            example: "url: https://matrix.example.org"),
+        Setting("token", .secret, required: true, "The access token of the account that writes."),
+        Setting(
+            "room", .text, required: true,
+            "The room's internal id, such as !AbCdEf:example.org; the account must have joined it.",
+            example: "room: \"!AbCdEf:example.org\""
+        ),
+    ]
+    static let messages = MessageAbilities(threads: .yes, updates: .yes, mentions: .yes)
+    static let noLogin = "it needs only its token, and only a message would show that it works"
+
+    private let token: String
+    private let room: String
+
+    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+        token = settings.text("token") ?? ""
+        room = settings.text("room") ?? ""
+        guard !token.isEmpty, HeaderFields.isValue(token) else {
+            throw ConnectorError(connection: connection, setting: "token", "This is not an access token.")
+        }
+        guard room.first == "!", room.utf8.count > 1, room.utf8.count <= 255, MailHeaderValue.isLine(room) else {
+            throw ConnectorError(
+                connection: connection, setting: "room",
+                "Write the room's internal id, which begins with `!`: most apps show it in the room's settings, under Advanced.")
+        }
+    }
+
+    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+        try HTTPAddress(settings.text("url") ?? "")
+    }
+
+    var secrets: [String] { [token] }
+
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON { MatrixRenderer().render(message, from: origin) }
+
+    func request(_ rendered: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest {
+        let steps = [room, "send", "m.room.message", call.delivery.id.text].map { PercentEncoding.encode($0) }
+        let address: HTTPAddress
+        do throws(HTTPAddress.Problem) {
+            address = try call.address.inside("_matrix/client/v3/rooms/" + steps.joined(separator: "/"))
+        } catch {
+            throw Failure(.badArguments, .giveUp, error.message)
+        }
+        return call.post(content(rendered, at: call.place), ["Authorization": "Bearer " + token], method: "PUT", to: address)
+    }
+
+    private func content(_ rendered: JSON, at place: MessagePlace) -> JSON {
+        var content = rendered.asObject ?? [:]
+        switch place {
+        case .new, .resolve: break
+        case .reply(let first):
+            content["m.relates_to"] = [
+                "rel_type": "m.thread", "event_id": first, "is_falling_back": true, "m.in_reply_to": ["event_id": first],
+            ]
+        case .update(let first):
+            // Clients without edits show the text with an asterisk.
+            content["m.new_content"] = rendered
+            content["body"] = .string("* " + (rendered["body"]?.asString ?? ""))
+            content["m.relates_to"] = ["rel_type": "m.replace", "event_id": first]
+        }
+        return .object(content)
+    }
+
+    /// Errors have a code of their own (client-server API, *Standard error response*).
+    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+        let answer = response.json
+        if StatusSet.success.contains(response.status) {
+            return answer?["event_id"]?.asString == nil ? hook.unexpected(response, instead: "the event_id of the message") : nil
+        }
+        let words = hook.words(of: response)
+        switch answer?["errcode"]?.asString {
+        case "M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED":
+            return Failure(
+                .unauthenticated, .pauseReceiver, "\(hook.label) does not accept the token any more\(words) Set a new `token`.")
+        case "M_FORBIDDEN":
+            return Failure(.forbidden, .pauseReceiver, "\(hook.label) does not let the account write to the room\(words) Has it joined?")
+        case "M_TOO_LARGE": return Failure(.tooLarge, .giveUp, "\(hook.label) refuses the message as too large\(words)")
+        default: return nil
+        }
+    }
+
+    func wait(in response: HTTPResponse) -> Duration? {
+        guard let milliseconds = response.json?["retry_after_ms"]?.asInt, 1...86_400_000 ~= milliseconds else {
+            return nil
+        }
+        return .milliseconds(milliseconds)
+    }
+
+    func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
+        guard let answer = response.json else { return false }
+        // Servers check relations in their own ways; Synapse says `Can't send relation to unknown event`.
+        let isUnknownRelation = answer["error"]?.asString?.contains("unknown event") == true
+        return response.status == 404 && answer["errcode"] == "M_NOT_FOUND" || response.status == 400 && isUnknownRelation
+    }
+
+    func probes(of hook: Hook) -> [HookProbe] {
+        guard let address = try? hook.address.inside("_matrix/client/v3/account/whoami") else { return [] }
+        return [
+            HookProbe(
+                "token", HTTPRequest("GET", address, headers: ["Authorization": "Bearer " + token]), remedy: "set a new `token`"
+            ) { response throws(Failure) in
+                guard let user = response.json?["user_id"]?.asString else {
+                    throw hook.unexpected(response, instead: "the token's user")
+                }
+                return "user \(user)"
+            }
+        ]
+    }
+
+    func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? { response.json?["event_id"] }
+}
+
+/// How large a message to Matrix may be: a whole event has at most 65,536 bytes (client-server API, *Size limits*), and an edit
+/// contains its content twice. In bytes of JSON.
+enum MatrixLimits {
+    static let body = 8000
+    static let html = 16_000
+    static let mentions = 20
+    static let mention = 255
+}
+
+struct MatrixRenderer: Sendable {
+    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        let users = users(message)
+        let isForRoom = message.mentions.contains(.group("room"))
+        let body = MessageText(flavour: JSONBytes(PlainMarkup()), limit: MatrixLimits.body)
+        let html = MessageText(flavour: JSONBytes(HTMLMarkup()), limit: MatrixLimits.html)
+        let links = users.map {
+            "<a href=\"https://matrix.to/#/\(PercentEncoding.encode($0, keeping: "-._~@:"))\">\(HTMLMarkup.escaped($0))</a>"
+        }
+        // With `m.mentions`, servers and apps do not look for names and `@room` in the text.
+        var mentions: JSON.Object = [:]
+        if !users.isEmpty { mentions["user_ids"] = .array(users.map(JSON.string)) }
+        if isForRoom { mentions["room"] = true }
+        let room = isForRoom ? ["@room"] : []
+        return [
+            "msgtype": "m.text", "body": .string(body.render(message, from: origin, mentions: room + users)),
+            "format": "org.matrix.custom.html",
+            "formatted_body": .string(html.render(message, from: origin, mentions: room + links)),
+            "m.mentions": .object(mentions),
+        ]
+    }
+
+    /// Users' ids: `@name:host`.
+    private func users(_ message: Message) -> [String] {
+        let users = message.mentions.compactMap { mention -> String? in
+            guard case .user(let id) = mention, id.first == "@", id.contains(":"), id.utf8.count <= MatrixLimits.mention,
+                id.utf8.allSatisfy({ 0x21...0x7e ~= $0 })
+            else { return nil }
+            return id
+        }
+        return Array(users.prefix(MatrixLimits.mentions))
+    }
+}

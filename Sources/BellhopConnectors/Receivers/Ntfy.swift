@@ -1,0 +1,104 @@
+import BellhopCore
+
+/// A topic of ntfy: a notification on telephones and computers. Plain text, so nothing in it is markup.
+struct NtfyReceiver: HookReceiver {
+    static let kind = "ntfy"
+    static let summary = "A topic of ntfy: a notification on telephones and computers."
+    static let settings = [
+        Setting("topic", .secret, required: true, "The topic; on a public server, anyone who knows it can read it."),
+        Setting("token", .secret, "An access token, for a topic that is protected."),
+        Setting("url", .address, default: "https://ntfy.sh", "The server's address."),
+    ]
+    static let noLogin = "it needs only its topic or a token, and only a message would show that it works"
+
+    private let topic: String
+    private let token: String?
+
+    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+        topic = settings.text("topic") ?? ""
+        token = settings.text("token")
+        guard 1...64 ~= topic.utf8.count, topic.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || $0 == 0x2d || $0 == 0x5f }) else {
+            throw ConnectorError(
+                connection: connection, setting: "topic",
+                "A topic of ntfy has at most 64 letters, digits, dashes and underscores.")
+        }
+        if let token, token.isEmpty || !HeaderFields.isValue(token) {
+            throw ConnectorError(connection: connection, setting: "token", "This is not an access token.")
+        }
+    }
+
+    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+        try HTTPAddress(settings.text("url") ?? "https://ntfy.sh")
+    }
+
+    var secrets: [String] { [topic] + (token.map { [$0] } ?? []) }
+
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON { NtfyRenderer().render(message, from: origin) }
+
+    func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
+        var body = rendered.asObject ?? [:]
+        body["topic"] = .string(topic)
+        return call.post(.object(body), token.map { ["Authorization": "Bearer " + $0] } ?? [:])
+    }
+
+    /// ntfy returns the message that it has published.
+    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+        if response.status == 403 {
+            return Failure(
+                .forbidden, .pauseReceiver,
+                "\(hook.label) does not let this connection write to the topic\(hook.words(of: response)) Check `token` and the topic's access rules."
+            )
+        }
+        guard StatusSet.success.contains(response.status), response.json?["id"]?.asString == nil else {
+            return nil
+        }
+        return hook.unexpected(response, instead: "the message with its id")
+    }
+
+    /// When a daily quota is used up, nothing works for hours.
+    func wait(in response: HTTPResponse) -> Duration? {
+        guard response.status == 429, response.json?["code"]?.asInt == NtfyLimits.quotaReached else {
+            return nil
+        }
+        return .seconds(3600)
+    }
+}
+
+enum NtfyLimits {
+    /// In bytes; a longer message becomes an attachment (ntfy, *Limitations*).
+    static let message = 4096
+    /// Ours, in code points.
+    static let title = 250
+    static let buttonLabel = 75
+    /// ntfy's error `limit reached: daily message quota reached`.
+    static let quotaReached: Int64 = 42908
+}
+
+struct NtfyRenderer: Sendable {
+    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        var text = MessageText(flavour: JSONBytes(PlainMarkup()), limit: NtfyLimits.message)
+        text.parts = [.fields, .origin]
+        let title = DisplayText.cut(MessageTitle.text(message, origin), to: NtfyLimits.title)
+        var rendered: JSON.Object = [
+            "message": .string(text.render(message, from: origin)), "priority": .int(priority(message.severity)),
+        ]
+        if !title.isEmpty { rendered["title"] = .string(title) }
+        if let link = message.link ?? origin.taskLink, let address = LinkAddress(link.address, limit: StyledText.longestAddress) {
+            let label = DisplayText.cut(DisplayText.line(link.label), to: NtfyLimits.buttonLabel)
+            rendered["click"] = .string(address.text)
+            rendered["actions"] = [
+                ["action": "view", "label": .string(label.isEmpty ? "Open" : label), "url": .string(address.text)]
+            ]
+        }
+        return .object(rendered)
+    }
+
+    /// From 1 to 5; 3 is usual, 5 keeps ringing.
+    private func priority(_ severity: Message.Severity) -> Int64 {
+        switch severity {
+        case .info: 3
+        case .warning, .error: 4
+        case .critical: 5
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import BellhopCore
+
+/// Opsgenie (Alert API v2): a message opens an alert, which its thread's key closes again.
+///
+/// Opsgenie counts a further message of an open alert and shows it in the alert's activity; one for a closed alert opens a new one.
+struct OpsgenieReceiver: HookReceiver {
+    static let kind = "opsgenie"
+    static let summary = "Opsgenie: a message is an alert that calls people. Atlassian ends Opsgenie on 5 April 2027."
+    static let settings = [
+        Setting("key", .secret, required: true, "The key of an API integration."),
+        Setting(
+            "url", .address, default: "https://api.opsgenie.com",
+            "The address of the API; in the European region https://api.eu.opsgenie.com."),
+    ]
+    static let actions = [NotifyAction.manifest.kind, AcknowledgeAction.manifest.kind]
+    static let messages = MessageAbilities(threads: .yes, resolves: .yes, mentions: .yes)
+    static let noLogin = "it needs only its key, and only an alert would show that it works"
+
+    private let key: String
+
+    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+        key = String(ASCII.trimmed(settings.text("key") ?? ""))
+        guard !key.isEmpty, HeaderFields.isValue(key) else {
+            throw ConnectorError(connection: connection, setting: "key", "This is not a key of an API integration.")
+        }
+    }
+
+    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+        try HTTPAddress(settings.text("url") ?? "https://api.opsgenie.com").inside("v2/alerts")
+    }
+
+    var secrets: [String] { [key] }
+
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        OpsgenieRenderer().render(message, from: origin)
+    }
+
+    func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
+        let alias = AlertKey.of(call.message, call.delivery)
+        if case .resolve = call.place {
+            return post("close", alias, to: call.address, notAfter: call.delivery.expires)
+        }
+        var alert = rendered.asObject ?? [:]
+        alert["alias"] = .string(alias)
+        return call.post(.object(alert), authorization)
+    }
+
+    private var authorization: HeaderFields { ["Authorization": "GenieKey " + key, "Content-Type": "application/json"] }
+
+    private func post(_ verb: String, _ alias: String, to address: HTTPAddress, notAfter: Timestamp?) -> HTTPRequest {
+        let target = "\(address.path)/\(PercentEncoding.encode(alias))/\(verb)?identifierType=alias"
+        return HTTPRequest(
+            "POST", address.with(target: target), headers: authorization, body: JSON.object(["source": "Bellhop"]).encoded(),
+            notAfter: notAfter)
+    }
+
+    /// Opsgenie answers 202 with the id of a request that it performs later.
+    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+        Self.failure(of: response, from: hook)
+    }
+
+    private static func failure(of response: HTTPResponse, from hook: Hook) -> Failure? {
+        if response.status == 403 {
+            return Failure(
+                .forbidden, .pauseReceiver,
+                "\(hook.label) does not let this key create alerts\(hook.words(of: response)) Check the integration's rights.")
+        }
+        guard StatusSet.success.contains(response.status), response.json?["requestId"]?.asString == nil else {
+            return nil
+        }
+        return hook.unexpected(response, instead: "a requestId")
+    }
+
+    func wait(in response: HTTPResponse) -> Duration? { Self.wait(in: response) }
+
+    /// The period over which it counts requests.
+    private static func wait(in response: HTTPResponse) -> Duration? {
+        guard let text = response.headers["X-RateLimit-Period-In-Sec"], let seconds = Int(text), 1...3600 ~= seconds else {
+            return nil
+        }
+        return .seconds(seconds)
+    }
+
+    func action(_ kind: String, over hook: Hook) -> (any Action)? {
+        guard kind == AcknowledgeAction.manifest.kind else { return nil }
+        return AcknowledgeAction { alert, delivery, attempt throws(Failure) in
+            let request = post("acknowledge", alert, to: hook.address, notAfter: delivery.expires)
+            let response = try await hook.answer(to: request)
+            if let failure = Self.failure(of: response, from: hook)
+                ?? hook.failure(of: response, expecting: .success, wait: Self.wait(in: response), at: attempt.now)
+            {
+                throw failure
+            }
+            return Receipt("\(response.status) from \(hook.label)")
+        }
+    }
+}
+
+/// How large an alert for Opsgenie may be, in characters (Alert API, *Create Alert*).
+enum OpsgenieLimits {
+    static let message = 130
+    static let description = 15_000
+    /// All names and values of `details` together.
+    static let details = 8000
+    static let entity = 512
+    static let source = 100
+    static let responders = 50
+    /// Ours.
+    static let fieldName = 100
+    static let fieldValue = 1000
+}
+
+/// Renders a message as an alert for Opsgenie, whose description is HTML.
+///
+/// Its message is read as HTML in some places and as text in others (notifications), so angle brackets become similar characters.
+struct OpsgenieRenderer: Sendable {
+    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        let title = DisplayText.line(message.title.plainText)
+        let isBlank = title.unicodeScalars.allSatisfy(\.properties.isWhitespace)
+        let shown = (isBlank ? DisplayText.line(origin.rule) : title).replacing("<", with: "‹").replacing(">", with: "›")
+        var description = MessageText(flavour: HTMLMarkup(), limit: OpsgenieLimits.description)
+        description.parts = [.fields, .link, .origin]
+        var alert: JSON.Object = [
+            "message": .string(DisplayText.cut(shown, to: OpsgenieLimits.message)),
+            "description": .string(description.render(message, from: origin)), "priority": .string(priority(message.severity)),
+            "source": "Bellhop", "details": .object(details(message, origin)),
+        ]
+        if let task = origin.task, !task.number.isEmpty {
+            alert["entity"] = .string(DisplayText.cut(DisplayText.line(task.number), to: OpsgenieLimits.entity))
+        }
+        let responders = message.mentions.prefix(OpsgenieLimits.responders).map(responder)
+        if !responders.isEmpty { alert["responders"] = .array(responders) }
+        return .object(alert)
+    }
+
+    private func priority(_ severity: Message.Severity) -> String {
+        switch severity {
+        case .critical: "P1"
+        case .error: "P2"
+        case .warning: "P3"
+        case .info: "P5"
+        }
+    }
+
+    /// A user by name, or a team.
+    private func responder(_ mention: Message.Mention) -> JSON {
+        switch mention {
+        case .user(let id): ["type": "user", "username": .string(id)]
+        case .group(let id): ["type": "team", "name": .string(id)]
+        }
+    }
+
+    private func details(_ message: Message, _ origin: MessageOrigin) -> JSON.Object {
+        var details: JSON.Object = ["rule": .string(DisplayText.line(origin.rule)), "delivery": .string(origin.delivery)]
+        var room = OpsgenieLimits.details - 500
+        for field in message.fields {
+            let name = DisplayText.cut(DisplayText.line(field.name.plainText), to: OpsgenieLimits.fieldName)
+            let value = DisplayText.cut(DisplayText.line(field.value.plainText), to: OpsgenieLimits.fieldValue)
+            room -= name.unicodeScalars.count + value.unicodeScalars.count
+            guard room >= 0 else { break }
+            if !name.isEmpty, details[name] == nil { details[name] = .string(value) }
+        }
+        return details
+    }
+}

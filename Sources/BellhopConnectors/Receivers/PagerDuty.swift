@@ -1,0 +1,182 @@
+import BellhopCore
+
+/// A service of PagerDuty (Events API v2): a message opens an alert, which its thread's key closes again.
+struct PagerDutyReceiver: HookReceiver {
+    static let kind = "pagerduty"
+    static let summary = "A service of PagerDuty: a message is an alert that calls people."
+    static let settings = [
+        Setting("routing_key", .secret, required: true, "The integration key of the service, for the Events API v2."),
+        Setting(
+            "url", .address, default: "https://events.pagerduty.com",
+            "The address of the Events API; in the European region https://events.eu.pagerduty.com."),
+    ]
+    static let actions = [NotifyAction.manifest.kind, AcknowledgeAction.manifest.kind]
+    static let messages = MessageAbilities(threads: .yes, resolves: .yes)
+    static let noLogin = "it needs only its routing key, and only an alert would show that it works"
+
+    private let routingKey: String
+
+    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+        routingKey = settings.text("routing_key") ?? ""
+        guard routingKey.utf8.count == PagerDutyLimits.routingKey, routingKey.utf8.allSatisfy(ASCII.isAlphanumeric) else {
+            throw ConnectorError(
+                connection: connection, setting: "routing_key",
+                "An integration key for PagerDuty's Events API v2 has \(PagerDutyLimits.routingKey) letters and digits.")
+        }
+    }
+
+    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
+        try HTTPAddress(settings.text("url") ?? "https://events.pagerduty.com").inside("v2/enqueue")
+    }
+
+    var secrets: [String] { [routingKey] }
+
+    static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        PagerDutyRenderer().render(message, from: origin)
+    }
+
+    func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
+        let key = AlertKey.of(call.message, call.delivery)
+        if case .resolve = call.place { return call.post(.object(event("resolve", key))) }
+        var body = event("trigger", key)
+        for (name, value) in rendered.asObject ?? [:] { body[name] = value }
+        return call.post(.object(body))
+    }
+
+    private func event(_ action: String, _ key: String) -> JSON.Object {
+        ["routing_key": .string(routingKey), "event_action": .string(action), "dedup_key": .string(key)]
+    }
+
+    /// PagerDuty answers 202 with `"status": "success"`; anything else with a status of success comes from something else.
+    func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+        Self.failure(of: response, from: hook)
+    }
+
+    private static func failure(of response: HTTPResponse, from hook: Hook) -> Failure? {
+        let answer = response.json
+        switch response.status {
+        case 200..<300:
+            return answer?["status"] == "success" ? nil : hook.unexpected(response, instead: "\"status\": \"success\"")
+        case 400:
+            let errors = answer?["errors"]?.asArray?.compactMap(\.asString) ?? []
+            guard errors.contains(where: { $0.contains("routing_key") }) else { return nil }
+            return Failure(
+                .unauthenticated, .pauseReceiver,
+                "\(hook.label) does not accept the routing key\(hook.words(of: response)) Check `routing_key`: it is the integration key of a service."
+            )
+        default: return nil
+        }
+    }
+
+    func action(_ kind: String, over hook: Hook) -> (any Action)? {
+        guard kind == AcknowledgeAction.manifest.kind else { return nil }
+        return AcknowledgeAction { alert, delivery, attempt throws(Failure) in
+            let body = JSON.object(event("acknowledge", alert)).encoded()
+            let request = HTTPRequest(
+                "POST", hook.address, headers: ["Content-Type": "application/json"], body: body, notAfter: delivery.expires)
+            let response = try await hook.answer(to: request)
+            if let failure = Self.failure(of: response, from: hook)
+                ?? hook.failure(of: response, expecting: .success, at: attempt.now)
+            {
+                throw failure
+            }
+            return Receipt("\(response.status) from \(hook.label)")
+        }
+    }
+}
+
+/// How large an event for PagerDuty may be: 512 KB in all (Events API v2, *Send an event*). In code points unless it says otherwise.
+enum PagerDutyLimits {
+    static let routingKey = 32
+    /// Documented.
+    static let summary = 1024
+    /// Ours: four bytes each stay far below the whole event's limit.
+    static let text = 25_000
+    static let fieldName = 250
+    static let fieldValue = 1000
+    static let fields = 30
+    static let source = 250
+    static let linkText = 250
+    static let links = 2
+}
+
+/// Renders a message as the payload of a PagerDuty event. All of it is plain text there.
+struct PagerDutyRenderer: Sendable {
+    func render(_ message: Message, from origin: MessageOrigin) -> JSON {
+        var rendered: JSON.Object = [
+            "payload": .object(payload(message, origin)), "client": "Bellhop",
+        ]
+        let links = links(message, origin)
+        if let first = links.first { rendered["client_url"] = .string(first.address.text) }
+        if !links.isEmpty {
+            rendered["links"] = .array(
+                links.map {
+                    ["href": .string($0.address.text), "text": .string(DisplayText.cut($0.label, to: PagerDutyLimits.linkText))]
+                })
+        }
+        return .object(rendered)
+    }
+
+    private func payload(_ message: Message, _ origin: MessageOrigin) -> JSON.Object {
+        let title = DisplayText.line(message.title.plainText)
+        let isBlank = title.unicodeScalars.allSatisfy(\.properties.isWhitespace)
+        var payload: JSON.Object = [
+            "summary": .string(DisplayText.cut(isBlank ? DisplayText.line(origin.rule) : title, to: PagerDutyLimits.summary)),
+            "source": .string(source(origin)), "severity": .string(message.severity.rawValue),
+            "timestamp": .string(origin.time.rfc3339),
+        ]
+        if let task = origin.task {
+            if !task.number.isEmpty { payload["component"] = .string(short(task.number)) }
+            if !task.className.isEmpty { payload["class"] = .string(short(task.className)) }
+        }
+        payload["custom_details"] = .object(details(message, origin))
+        return payload
+    }
+
+    /// Fields first, because PagerDuty shows details in their order; later ones with the same name are numbered.
+    private func details(_ message: Message, _ origin: MessageOrigin) -> JSON.Object {
+        var details: JSON.Object = [:]
+        func add(_ name: String, _ value: String) {
+            var free = name
+            var number = 2
+            while details[free] != nil {
+                free = "\(name) \(number)"
+                number += 1
+            }
+            details[free] = .string(value)
+        }
+        for field in message.fields.prefix(PagerDutyLimits.fields) {
+            let name = DisplayText.cut(DisplayText.line(field.name.plainText), to: PagerDutyLimits.fieldName)
+            add(
+                name.isEmpty ? "–" : name,
+                DisplayText.cut(DisplayText.line(field.value.plainText), to: PagerDutyLimits.fieldValue))
+        }
+        var text = MessageText(flavour: PlainMarkup(), limit: PagerDutyLimits.text)
+        text.parts = []
+        let words = text.render(message, from: origin)
+        if !words.isEmpty { add("text", words) }
+        if message.isFallback { add("note", PlainRenderer.fallbackNote) }
+        add("rule", short(origin.rule))
+        add("delivery", origin.delivery)
+        return details
+    }
+
+    /// The system that the task is in, or else Bellhop.
+    private func source(_ origin: MessageOrigin) -> String {
+        guard let task = origin.task else { return "bellhop" }
+        if let host = (try? HTTPAddress(task.url))?.host { return short(host) }
+        return task.source.isEmpty ? "bellhop" : short(task.source)
+    }
+
+    private func short(_ text: String) -> String { DisplayText.cut(DisplayText.line(text), to: PagerDutyLimits.source) }
+
+    private func links(_ message: Message, _ origin: MessageOrigin) -> [(address: LinkAddress, label: String)] {
+        [message.link, origin.taskLink].compactMap { $0 }.reduce(into: []) { links, link in
+            guard let address = LinkAddress(link.address, limit: StyledText.longestAddress),
+                !links.contains(where: { $0.address == address })
+            else { return }
+            let label = DisplayText.line(link.label)
+            links.append((address, label.isEmpty ? "Open" : label))
+        }
+    }
+}

@@ -1,0 +1,239 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// ntfy and Matrix over HTTP.
+@Suite(.timeLimit(.minutes(5)))
+struct PushTests {
+    private static let token = "tk_SECRETSECRETSECRET"
+    private static let room = "!AbCdEf:example.org"
+
+    private var ntfy: ServicePractice {
+        ServicePractice(kind: "ntfy", path: "/ntfy", settings: ["topic": "ops-alerts", "token": .string(Self.token)])
+    }
+    private var matrix: ServicePractice {
+        ServicePractice(kind: "matrix", path: "/matrix", settings: ["token": .string(Self.token), "room": .string(Self.room)])
+    }
+
+    private static let hostile =
+        HostileTexts.all + [String(repeating: "é<&\"\\ ", count: 180_000), String(repeating: "\u{1F468}", count: 250_000)]
+
+    // MARK: ntfy
+
+    @Test func `a notification of ntfy has a priority and opens the link`() async throws {
+        let practice = ntfy
+        _ = try await practice.send(SampleMessage.full)
+        let shown = try #require(practice.services.notifications.first).message
+        #expect(shown["topic"] == "ops-alerts")
+        #expect(shown["title"] == "🚨 INC0010021 needs somebody")
+        #expect(shown["priority"] == 5)
+        #expect(shown["click"] == "https://acme.service-now.com/x?y=1&z=2")
+        #expect(shown["actions"] == [["action": "view", "label": "Open", "url": "https://acme.service-now.com/x?y=1&z=2"]])
+        #expect(
+            shown["message"]
+                == """
+                See now! or soon: rm -rf
+                the task (https://x.example/a%20b)
+
+                Second.
+
+                1. one
+                2. two
+
+                State: In Progress
+                Group: Network
+
+                - INC1 (https://x.example/1) a
+                - INC2 b
+                and 3 more
+
+                critical · rule tell-ops · delivery \(SampleDelivery.notify(SampleMessage.full).id.text)
+                """, "\(shown["message"]?.asString ?? "")")
+    }
+
+    @Test func `no message is too long for a notification, whatever its text`() async throws {
+        let practice = ntfy
+        try await practice.open { connectors in
+            for (place, text) in Self.hostile.enumerated() {
+                let message = MessageMaker.everywhere(text)
+                _ = try await practice.send(message, occasion: "e\(place)", over: connectors)
+            }
+        }
+        #expect(practice.services.notifications.count == Self.hostile.count)
+        #expect(practice.services.notifications.allSatisfy { !$0.isAttachment })
+        #expect(practice.services.notifications.allSatisfy { $0.message["markdown"] == nil })
+    }
+
+    @Test func `a protected topic needs a token that is accepted`() async throws {
+        var practice = ntfy
+        practice.services.protectTopic("ops-alerts")
+        _ = try await practice.send(SampleMessage.full)
+        practice.services.revoke(Self.token)
+        let revoked = try await practice.failure()
+        #expect(revoked.reason == .unauthenticated)
+        #expect(revoked.remedy == .pauseReceiver)
+        #expect(!revoked.message.contains(Self.token))
+        practice.settings["token"] = nil
+        #expect(try await practice.failure().reason == .forbidden)
+    }
+
+    @Test func `ntfy's limits are waited for`() async throws {
+        let requests = #"{"code":42901,"http":429,"error":"limit reached: too many requests"}"#
+        #expect(try await ntfy.answering(429, requests).failure().remedy == .rest(nil))
+        let quota = #"{"code":42908,"http":429,"error":"limit reached: daily message quota reached"}"#
+        #expect(try await ntfy.answering(429, quota).failure().remedy == .rest(.seconds(3600)))
+        #expect(try await ntfy.answering(507, #"{"code":50701,"http":507}"#).failure().remedy == .retry(after: nil))
+        #expect(try await ntfy.answering(200, "{}").failure().reason == .badAnswer)
+        #expect(try await ntfy.answering(200, "<html>").failure().reason == .unexpectedPage)
+    }
+
+    @Test(arguments: ["", "a b", "topic/x", "über", String(repeating: "x", count: 65)])
+    func `a topic of the wrong form is refused`(_ topic: String) {
+        let error = #expect(throws: ConnectorError.self) {
+            try NtfyReceiver(Settings(["topic": .string(topic)]), connection: "ops")
+        }
+        #expect(error?.setting == "topic")
+    }
+
+    // MARK: Matrix
+
+    @Test func `a message in Matrix is HTML beside its text, and mentions only those it names`() async throws {
+        let practice = matrix
+        var message = SampleMessage.saying("@room <b>@ada:example.org</b>")
+        message.mentions = [.user("@ada:example.org"), .user("nonsense"), .group("network")]
+        _ = try await practice.send(message)
+        let event = try #require(practice.services.events.first)
+        #expect(event.room == Self.room)
+        #expect(event.transaction == SampleDelivery.notify(message).id.text)
+        #expect(event.content["msgtype"] == "m.text")
+        #expect(event.content["format"] == "org.matrix.custom.html")
+        #expect(event.content["m.mentions"] == ["user_ids": ["@ada:example.org"]])
+        let html = event.content["formatted_body"]?.asString ?? ""
+        #expect(html.hasPrefix(#"<p><a href="https://matrix.to/#/@ada:example.org">@ada:example.org</a></p>"#), "\(html)")
+        #expect(html.contains("@room &lt;b&gt;@ada:example.org&lt;/b&gt;"))
+        #expect(event.content["body"]?.asString?.hasPrefix("@ada:example.org\n\n@room <b>") == true)
+    }
+
+    @Test func `only the mention of the room itself notifies all`() {
+        var message = SampleMessage.saying("@room")
+        #expect(MatrixRenderer().render(message, from: SampleMessage.origin)["m.mentions"] == .object([:]))
+        message.mentions = [.group("room")]
+        #expect(MatrixRenderer().render(message, from: SampleMessage.origin)["m.mentions"] == ["room": true])
+    }
+
+    @Test func `a repeated attempt is no second message`() async throws {
+        let practice = matrix
+        try await practice.open { connectors in
+            for _ in 0..<3 { _ = try await practice.send(SampleMessage.full, over: connectors) }
+        }
+        #expect(practice.services.events.count == 1)
+    }
+
+    @Test func `messages of a thread answer the first one or replace it`() async throws {
+        let practice = matrix
+        var message = SampleMessage.full
+        message.thread = "INC1"
+        let first = message
+        message.update = true
+        let update = message
+        try await practice.open { connectors in
+            let began = try await practice.send(first, over: connectors)
+            let root = try #require(began.conversation?.firstMessage)
+            #expect(root == .string(practice.services.events[0].id))
+            _ = try await practice.send(first, occasion: "e2", after: root, over: connectors)
+            _ = try await practice.send(update, occasion: "e3", after: root, over: connectors)
+            let relations = practice.services.events.map { $0.content["m.relates_to"] }
+            #expect(
+                relations == [
+                    nil,
+                    ["rel_type": "m.thread", "event_id": root, "is_falling_back": true, "m.in_reply_to": ["event_id": root]],
+                    ["rel_type": "m.replace", "event_id": root],
+                ])
+            let edited = practice.services.events[2].content
+            #expect(
+                edited["m.new_content"]?["body"]
+                    == practice.services.events[0].content["body"].map { body in
+                        .string(
+                            (body.asString ?? "").replacing(
+                                SampleDelivery.notify(first).id.text,
+                                with: edited["m.new_content"]?["body"]?.asString?.suffix(32) ?? ""))
+                    })
+            #expect(edited["body"]?.asString?.hasPrefix("* ") == true)
+        }
+    }
+
+    @Test func `a first message that was deleted begins a new conversation`() async throws {
+        let practice = matrix
+        var message = SampleMessage.full
+        message.thread = "INC1"
+        let threaded = message
+        try await practice.open { connectors in
+            let root = try await practice.send(threaded, over: connectors).conversation?.firstMessage
+            practice.services.redact(practice.services.events[0].id)
+            let again = try await practice.send(threaded, occasion: "e2", after: root, over: connectors)
+            #expect(again.conversation?.firstMessage == .string(practice.services.events[0].id))
+            #expect(practice.services.events[0].content["m.relates_to"] == nil)
+        }
+    }
+
+    @Test func `no message or edit is too large for an event, whatever its text`() async throws {
+        let practice = matrix
+        try await practice.open { connectors in
+            let root = try await practice.send(SampleMessage.full, occasion: "root", over: connectors)
+            _ = root
+            let first = JSON.string(practice.services.events[0].id)
+            for (place, text) in Self.hostile.enumerated() {
+                var message = MessageMaker.everywhere(text)
+                message.thread = "INC1"
+                message.mentions = (0..<100).map { .user("@" + String(repeating: "x", count: 200) + "\($0):example.org") }
+                let threaded = message
+                message.update = true
+                let update = message
+                _ = try await practice.send(threaded, occasion: "a\(place)", over: connectors)
+                _ = try await practice.send(update, occasion: "b\(place)", after: first, over: connectors)
+            }
+        }
+        #expect(practice.services.events.count == 1 + 2 * Self.hostile.count)
+    }
+
+    @Test func `Matrix's own errors are understood`() async throws {
+        let limited = try await matrix.answering(429, #"{"errcode":"M_LIMIT_EXCEEDED","error":"Too many","retry_after_ms":2500}"#)
+            .failure()
+        #expect(limited.remedy == .rest(.milliseconds(2500)))
+        let practice = matrix
+        practice.services.closeRoom(Self.room)
+        let closed = try await practice.failure()
+        #expect(closed.reason == .forbidden)
+        #expect(closed.remedy == .pauseReceiver)
+        practice.services.revoke(Self.token)
+        let revoked = try await practice.failure()
+        #expect(revoked.reason == .unauthenticated)
+        #expect(revoked.remedy == .pauseReceiver)
+        #expect(!revoked.message.contains(Self.token))
+        #expect(try await matrix.answering(413, #"{"errcode":"M_TOO_LARGE"}"#).failure().reason == .tooLarge)
+        #expect(try await matrix.answering(200, "{}").failure().reason == .badAnswer)
+    }
+
+    @Test func `the doctor tries the token without a message`() async throws {
+        let practice = matrix
+        func token() async throws -> Finding? {
+            try await practice.open { await $0.examine(connection: "ops", ConnectionNeeds()).first { $0.subject == "token" } }
+        }
+        #expect(try await token()?.text == "user @bellhop:simulator")
+        practice.services.revoke(Self.token)
+        #expect(try await token()?.state == .missing)
+        #expect(practice.services.events.isEmpty)
+    }
+
+    @Test(arguments: ["", "#ops:example.org", "ops", "!"])
+    func `a room that is not an id is refused with where to find it`(_ room: String) {
+        let error = #expect(throws: ConnectorError.self) {
+            try MatrixReceiver(Settings(["token": "t", "room": .string(room)]), connection: "ops")
+        }
+        #expect(error?.setting == "room")
+        #expect(error?.message.contains("Advanced") == true)
+    }
+}

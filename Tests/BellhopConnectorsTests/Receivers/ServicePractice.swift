@@ -1,0 +1,63 @@
+import BellhopCore
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// A connection of one kind to the simulated services.
+struct ServicePractice: Sendable {
+    let simulation = Simulation(now: { SampleDelivery.now.microseconds })
+    var kind: String
+    /// The path of the service's address.
+    var path: String
+    var settings: JSON.Object
+
+    var services: SimulatedServices { simulation.services }
+
+    func open<Value: Sendable>(_ body: (Connectors) async throws -> Value) async throws -> Value {
+        try await simulation.serve { base in
+            var all = settings
+            all["url"] = .string(base + path)
+            let connectors = try await Connectors(
+                connections: [("ops", kind, Settings(all))], sources: [], environment: .sample())
+            let result: Result<Value, any Error>
+            do { result = .success(try await body(connectors)) } catch { result = .failure(error) }
+            await connectors.shutdown()
+            return try result.get()
+        }
+    }
+
+    /// - Parameters:
+    ///   - occasion: makes it a delivery of its own.
+    ///   - first: what the receiver returned for the first message of the conversation.
+    func send(
+        _ message: Message, occasion: String = "e1", after first: JSON? = nil, over connectors: Connectors
+    ) async throws -> Receipt {
+        try await perform("notify", .message(message), occasion: occasion, after: first, over: connectors)
+    }
+
+    func perform(
+        _ action: String, _ arguments: Arguments, occasion: String = "e1", after first: JSON? = nil, over connectors: Connectors
+    ) async throws -> Receipt {
+        var delivery = SampleDelivery.make(action, arguments)
+        delivery.id.occasion = Occasion.event(.init(occasion)).id
+        let performer = try #require(connectors.action(for: delivery))
+        return try await performer.perform(delivery, attempt: Attempt(number: 1, now: SampleDelivery.now, firstMessage: first))
+    }
+
+    /// One message, with its receipt.
+    func send(_ message: Message) async throws -> Receipt { try await open { try await send(message, over: $0) } }
+
+    func failure(_ message: Message = SampleMessage.full, after first: JSON? = nil) async throws -> Failure {
+        let found = try await open { connectors in
+            await BellhopConnectorsTests.failure { _ = try await send(message, after: first, over: connectors) }
+        }
+        return try #require(found)
+    }
+
+    /// What the service answers to the next request instead.
+    func answering(_ status: Int, _ body: String) -> ServicePractice {
+        simulation.faults.add(.status(status, body: body), path: path)
+        return self
+    }
+}
