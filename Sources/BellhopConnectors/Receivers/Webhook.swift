@@ -2,28 +2,41 @@ public import BellhopCore
 import Crypto
 
 /// A user's own HTTP endpoint. `notify` sends it the document of ``WebhookMessageRenderer``, the action `webhook` what the rule
-/// describes. With a `secret` its requests are signed (``WebhookSigner``).
+/// describes. With a `secret` its requests are signed (``WebhookSigner``), with several by each of them, so that one can be replaced
+/// without a gap. A message may also be sent as a ``CloudEvent``.
 struct WebhookReceiver: HookReceiver {
     static let kind = "webhook"
     static let summary = "Your own HTTP endpoint."
     static let settings = [
         Setting("url", .secret, required: true, "The address of the endpoint."),
         Setting(
-            "secret", .secret,
-            "Signs each request according to Standard Webhooks: whsec_ and the Base64 of 24 to 64 random bytes."),
+            "secret", .list(.secret),
+            "Signs each request according to Standard Webhooks: whsec_ and the Base64 of 24 to 64 random bytes. With several, each signs, so that one can be replaced without a gap."
+        ),
+        Setting(
+            "format", .oneOf(Format.allCases.map(\.rawValue)), default: Format.bellhop.rawValue,
+            "How a message is sent: as Bellhop's own document, or as a CloudEvent 1.0 in the body (`cloudevents`) or with its attributes as header fields (`cloudevents_binary`)."
+        ),
     ]
     static let actions = [NotifyAction.manifest.kind, WebhookAction.manifest.kind]
     static let messages = MessageAbilities(threads: .yes, updates: .yes, resolves: .yes, mentions: .yes)
     static let noLogin =
         "it needs only its address, or a `secret` to sign requests with, and only a message would show that it works"
 
+    enum Format: String, Sendable, CaseIterable {
+        case bellhop, cloudevents
+        case binary = "cloudevents_binary"
+    }
+
     let secrets: [String]
     private let signer: WebhookSigner?
+    private let format: Format
 
     init(_ settings: Settings, connection: String) throws(ConnectorError) {
-        secrets = settings.text("secret").map { [$0] } ?? []
+        secrets = settings.texts("secret")
+        format = settings.text("format").flatMap(Format.init) ?? .bellhop
         do throws(WebhookSigner.Problem) {
-            signer = try settings.text("secret").map { secret throws(WebhookSigner.Problem) in try WebhookSigner(secret: secret) }
+            signer = secrets.isEmpty ? nil : try WebhookSigner(secrets: secrets)
         } catch {
             throw ConnectorError(connection: connection, setting: "secret", error.message)
         }
@@ -35,7 +48,13 @@ struct WebhookReceiver: HookReceiver {
 
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
         let id = call.delivery.id.text
-        var request = call.post(rendered)
+        let event = CloudEvent(rendered, MessageOrigin(call.delivery))
+        var request =
+            switch format {
+            case .bellhop: call.post(rendered)
+            case .cloudevents: call.post(event.structured, ["Content-Type": CloudEvent.contentType])
+            case .binary: call.post(event.data, event.fields)
+            }
         request.headers = request.headers.with(
             signer?.headers(id: id, body: request.body ?? [], at: call.now) ?? ["webhook-id": id])
         return request
@@ -128,10 +147,19 @@ public struct WebhookSigner: Sendable {
         public var message: String
     }
 
-    private let key: SymmetricKey
+    private let keys: [SymmetricKey]
 
     /// - Parameter secret: `whsec_` and the Base64 of 24 to 64 random bytes, as in the specification.
-    public init(secret: String) throws(Problem) {
+    public init(secret: String) throws(Problem) { try self.init(secrets: [secret]) }
+
+    /// - Parameter secrets: a receiver that knows any of them accepts the request.
+    public init(secrets: [String]) throws(Problem) {
+        var keys: [SymmetricKey] = []
+        for secret in secrets { keys.append(try Self.key(secret)) }
+        self.keys = keys
+    }
+
+    private static func key(_ secret: String) throws(Problem) -> SymmetricKey {
         let prefix = "whsec_"
         guard secret.hasPrefix(prefix), let bytes = Base64.decode(secret.dropFirst(prefix.count)) else {
             throw Problem(message: "A signing secret is whsec_ and the Base64 of 24 to 64 random bytes.")
@@ -139,7 +167,7 @@ public struct WebhookSigner: Sendable {
         guard 24...64 ~= bytes.count else {
             throw Problem(message: "A signing secret has 24 to 64 bytes; this one has \(bytes.count).")
         }
-        key = SymmetricKey(data: bytes)
+        return SymmetricKey(data: bytes)
     }
 
     /// A new signing secret of 32 random bytes.
@@ -151,7 +179,7 @@ public struct WebhookSigner: Sendable {
     public func headers(id: String, body: [UInt8], at now: Timestamp) -> HeaderFields {
         let stamp = String(now.seconds)
         let signed = Array("\(id).\(stamp).".utf8) + body
-        let code = HMAC<SHA256>.authenticationCode(for: signed, using: key)
-        return ["webhook-id": id, "webhook-timestamp": stamp, "webhook-signature": "v1," + Base64.encode(Array(code))]
+        let signatures = keys.map { "v1," + Base64.encode(Array(HMAC<SHA256>.authenticationCode(for: signed, using: $0))) }
+        return ["webhook-id": id, "webhook-timestamp": stamp, "webhook-signature": signatures.joined(separator: " ")]
     }
 }
