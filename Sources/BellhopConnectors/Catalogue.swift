@@ -50,6 +50,9 @@ public enum Catalogue {
         WebhookAction.manifest,
     ]
 
+    /// The kind of action that sends messages.
+    static let messageAction = NotifyAction.manifest.kind
+
     /// The fields that rules may assume of a task without a configuration.
     public static let assumedFields = TaskFields.assumed
 

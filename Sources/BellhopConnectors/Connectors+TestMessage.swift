@@ -7,7 +7,7 @@ extension Connectors {
         let delivery = Delivery(
             id: Delivery.ID(
                 occasion: Occasion.ID("test/\(now.microseconds)"), rule: "notify", step: StepPath(index: 0), receiver: connection),
-            revision: "", action: NotifyAction.manifest.kind, arguments: .message(message), task: nil, lane: connection,
+            revision: "", action: Catalogue.messageAction, arguments: .message(message), task: nil, lane: connection,
             createdAt: now)
         guard bound[connection] != nil, let action = action(for: delivery) else {
             throw Failure(.missingReceiver, .giveUp, "There is no connection `\(connection)`.")

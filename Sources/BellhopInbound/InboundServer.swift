@@ -91,12 +91,14 @@ public struct InboundServer: Service {
         _ request: Request, _ writer: consuming ResponseWriter, _ desk: InboundDesk
     ) async throws {
         let path = String((request.head.path ?? "/").prefix { $0 != "?" })
+        // A body has one iterator only: asking for a second one ends the process.
+        var pieces = request.body.makeAsyncIterator()
         var answer: InboundAnswer
         var isRead = false
         do throws(InboundAnswer) {
             let limit = try desk.admit(
                 method: request.method.rawValue, path: path, announced: request.headers[.contentLength].flatMap { Int($0) })
-            let body = try await Self.body(of: request, limit: limit)
+            let body = try await Self.body(of: &pieces, limit: limit)
             isRead = true
             let headers = request.headers.map { (name: $0.name.rawName, value: $0.value) }
             answer = await desk.answer(InboundRequest(headers: headers, body: body), to: path)
@@ -113,18 +115,17 @@ public struct InboundServer: Service {
             response: HTTPResponse(status: status, headerFields: fields), body: ResponseBody(byteBuffer: text))
         if isRead { return }
         var drained = 0
-        for try await piece in request.body {
-            drained += piece.readableBytes
-            if drained > mostDrained { break }
-        }
+        while drained <= mostDrained, let piece = try await pieces.next() { drained += piece.readableBytes }
         throw Unread()
     }
 
-    private static func body(of request: Request, limit: Int) async throws(InboundAnswer) -> [UInt8] {
+    private static func body(
+        of pieces: inout RequestBody.AsyncIterator, limit: Int
+    ) async throws(InboundAnswer) -> [UInt8] {
         let start = ContinuousClock.now
         var bytes: [UInt8] = []
         do {
-            for try await piece in request.body {
+            while let piece = try await pieces.next() {
                 guard bytes.count + piece.readableBytes <= limit else { throw InboundDesk.tooLarge(limit) }
                 guard start.duration(to: .now) < patience else {
                     throw InboundAnswer(408, "The request took too long to arrive.")

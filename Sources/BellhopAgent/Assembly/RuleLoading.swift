@@ -54,7 +54,7 @@ public enum RuleLoading {
         // What comes from outside shows no tasks.
         facts += configuration.inbound.sources.map { name in
             RuleSurroundings.SourceFacts(
-                name: name, kind: InboundReading.kind, connection: "", schema: TaskSchema(fields: []),
+                name: name, kind: InboundReading.kind, connection: "", schema: TaskSchema([]),
                 scope: Scope(instance: "inbound", user: "", kind: InboundReading.kind, query: name).id, user: "", shows: .events,
                 journal: .no, labels: .no)
         }

@@ -26,14 +26,19 @@ struct StarterReceiver {
             + settings.map { line, comment in line.padded(to: width) + "# " + comment }
     }
 
-    /// The commands that store its secrets.
+    /// What is left to do: the settings to write, and the commands that store its secrets.
     var steps: [String] {
-        secrets.map { "bellhop secret set ops_\($0.name)".padded(to: 29) + " " + Self.sentence($0) }
+        let own = settings.filter { $0.type != .secret && $0.example == nil }.map {
+            "Write `\($0.name)` under `ops` in bellhop.yaml: \(Self.sentence($0))."
+        }
+        return own + secrets.map { "bellhop secret set ops_\($0.name)".padded(to: 29) + " " + Self.sentence($0) }
     }
 
+    /// What the kind names; else what it requires, or at least its first secret.
     private var settings: [Setting] {
-        guard let names = manifest.starter else { return manifest.settings.filter(\.required) }
-        return names.compactMap { name in manifest.settings.first { $0.name == name } }
+        if let names = manifest.starter { return names.compactMap { name in manifest.settings.first { $0.name == name } } }
+        let required = manifest.settings.filter(\.required)
+        return required.isEmpty ? Array(manifest.settings.filter { $0.type == .secret }.prefix(1)) : required
     }
 
     private var secrets: [Setting] { settings.filter { $0.type == .secret } }
