@@ -59,9 +59,12 @@ public struct Lease: Sendable, Hashable {
     public var token: Int64
     public var node: NodeID
     public var until: Timestamp
+    /// Where the store keeps the delivery, so that it need not search for it by name; nil if that is unknown.
+    public var place: Int64?
 
-    public init(token: Int64, node: NodeID = .only, until: Timestamp) {
+    public init(token: Int64, node: NodeID = .only, until: Timestamp, place: Int64? = nil) {
         self.token = token
+        self.place = place
         self.node = node
         self.until = until
     }

@@ -30,6 +30,7 @@ public struct Dispatcher: Sendable {
     private let actions: @Sendable (Delivery) -> (any Action)?
     private let limits: Limits
     private let lanes: Lanes
+    private let endings = Endings()
 
     /// - Parameters:
     ///   - receivers: the limits of a receiver.
@@ -145,14 +146,8 @@ public struct Dispatcher: Sendable {
         }
     }
 
-    /// The outcome of an attempt, and how long it took.
-    private struct Ended: Sendable {
-        var claim: Claim
-        var outcome: Outcome
-        var took: Duration
-    }
-
-    /// Performs the deliveries of one claim; returns when the last outcome is stored.
+    /// Performs the deliveries of one claim; returns when the last attempt has ended. Its outcome is stored by then, or by another call
+    /// of this that is under way.
     private func attempt(_ claims: [Claim]) async {
         await withDiscardingTaskGroup { group in
             // Those whose leases end together began together, and share one time limit.
@@ -188,7 +183,8 @@ public struct Dispatcher: Sendable {
                             ended.outcome = .failed(
                                 Failure(.timeout, .unknownOutcome, "The attempt did not end within \(limit) and was stopped."))
                         }
-                        keeping.addTask { [ended] in await conclude(ended) }
+                        // Outcomes that come while others are being stored are stored together.
+                        if endings.add(ended) { keeping.addTask { while let batch = endings.take() { await conclude(batch) } } }
                     } else {
                         isOver = left > 0 && !Task.isCancelled
                     }
@@ -198,17 +194,29 @@ public struct Dispatcher: Sendable {
         }
     }
 
-    private func conclude(_ ended: Ended) async {
-        let claim = ended.claim
-        surroundings.checkpoint(.afterPerform)
-        let change = lanes.ended(claim, ended.outcome, at: surroundings.clock.now)
-        let finish = finish(claim, ended.outcome, change)
+    /// An attempt that has ended, as it is stored.
+    private struct Ending: Sendable {
+        var ended: Ended
+        var change: ReceiverGate.Change
+        var finish: Finish
+    }
+
+    private func conclude(_ batch: [Ended]) async {
+        var left: [Ending] = []
+        for ended in batch {
+            surroundings.checkpoint(.afterPerform)
+            let change = lanes.ended(ended.claim, ended.outcome, at: surroundings.clock.now)
+            left.append(Ending(ended: ended, change: change, finish: finish(ended.claim, ended.outcome, change)))
+        }
         // If this fails, nothing is lost: the lease runs out, and the attempt counts as one of unknown outcome. But the attempt
         // would then be repeated, so retry until the lease ends.
-        while await !uncancelled({ await self.keep(finish, of: claim, took: ended.took, change) }) {
-            guard surroundings.clock.now < claim.lease.until, await surroundings.pauseAfterStoreError() else { break }
+        while true {
+            left = await uncancelled { [left] in await keep(left) }
+            let now = surroundings.clock.now
+            left.removeAll { now >= $0.ended.claim.lease.until }
+            guard !left.isEmpty, await surroundings.pauseAfterStoreError() else { break }
         }
-        lanes.leave(claim)
+        for ended in batch { lanes.leave(ended.claim) }
         surroundings.bells.dispatcher.ring()
     }
 
@@ -264,23 +272,31 @@ public struct Dispatcher: Sendable {
             events: events)
     }
 
-    /// Records how an attempt ended (T4); false if the store failed.
-    private func keep(_ finish: Finish, of claim: Claim, took: Duration, _ change: ReceiverGate.Change) async -> Bool {
+    /// Records how attempts ended (T4); returns those that the store did not accept.
+    private func keep(_ endings: [Ending]) async -> [Ending] {
         do throws(StoreError) {
-            let kept = try await surroundings.store.finish([finish])
+            let kept = try await surroundings.store.finish(endings.map(\.finish))
             surroundings.checkpoint(.afterFinish)
-            signal(change, pause: finish.pause)
-            guard kept == [true] else {
-                surroundings.signals.emit(.leaseLost(claim.delivery))
-                return true
-            }
+            for (ending, isKept) in zip(endings, kept) { signal(ending, isKept: isKept) }
+            return []
         } catch {
-            surroundings.signals.emit(.storeFailed(doing: "keeping an outcome", error))
-            return false
+            guard endings.count > 1 else {
+                surroundings.signals.emit(.storeFailed(doing: "keeping an outcome", error))
+                return endings
+            }
+            // One that cannot be stored does not stop the others.
+            var left: [Ending] = []
+            for ending in endings { left += await keep([ending]) }
+            return left
         }
-        signal(claim, finish, took: took, isNewRest: change.isNew)
+    }
+
+    private func signal(_ ending: Ending, isKept: Bool) {
+        let (claim, finish) = (ending.ended.claim, ending.finish)
+        signal(ending.change, pause: finish.pause)
+        guard isKept else { return surroundings.signals.emit(.leaseLost(claim.delivery)) }
+        signal(claim, finish, took: ending.ended.took, isNewRest: ending.change.isNew)
         if !finish.events.isEmpty { surroundings.bells.router.ring() }
-        return true
     }
 
     private func signal(_ claim: Claim, _ finish: Finish, took: Duration, isNewRest: Bool) {

@@ -104,6 +104,10 @@ extension SQL {
 
         static let running = "SELECT id, lease, lane, started FROM delivery WHERE name = :name AND state = 'running'"
 
+        static let runningAt = """
+            SELECT lease, lane, receiver, rule, step, occasion FROM delivery WHERE id = :id AND state = 'running'
+            """
+
         static let done = """
             UPDATE delivery SET
                 state = 'done', head = 0, lease_until = NULL, finished = :at, receipt = :receipt, reference = :reference

@@ -5,7 +5,10 @@ import CSQLite
 /// A class, because it owns the connection. One thread uses it at a time: it has no lock of its own (`SQLITE_OPEN_NOMUTEX`).
 final class Database {
     let handle: OpaquePointer
-    private var statements: [String: OpaquePointer] = [:]
+    /// The prepared statements: those of long texts by the address of the text, which each keeps alive. Hashing a whole text for each
+    /// use would cost more than many statements do.
+    private var byAddress: [UnsafeRawPointer: Statement] = [:]
+    private var byText: [String: Statement] = [:]
 
     enum Access {
         case reading
@@ -27,7 +30,8 @@ final class Database {
     }
 
     deinit {
-        for statement in statements.values { sqlite3_finalize(statement) }
+        for statement in byAddress.values { sqlite3_finalize(statement.handle) }
+        for statement in byText.values { sqlite3_finalize(statement.handle) }
         sqlite3_close(handle)
     }
 
@@ -37,13 +41,41 @@ final class Database {
     }
 
     /// The statement with this text, prepared on first use.
-    func statement(_ sql: String) throws -> OpaquePointer {
-        if let statement = statements[sql] { return statement }
+    func statement(_ sql: String) throws -> Statement {
+        // A shorter text may be stored in the value itself and so have no address of its own.
+        let address = sql.utf8.count < 32 ? nil : sql.utf8.withContiguousStorageIfAvailable { UnsafeRawPointer($0.baseAddress) }
+        if let address = address ?? nil {
+            if let statement = byAddress[address] { return statement }
+            let statement = try prepare(sql)
+            byAddress[address] = statement
+            return statement
+        }
+        if let statement = byText[sql] { return statement }
+        let statement = try prepare(sql)
+        byText[sql] = statement
+        return statement
+    }
+
+    private func prepare(_ sql: String) throws -> Statement {
         var prepared: OpaquePointer?
         let code = sqlite3_prepare_v3(handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil)
-        guard code == SQLITE_OK, let statement = prepared else { throw failure() }
-        statements[sql] = statement
-        return statement
+        guard code == SQLITE_OK, let prepared else { throw failure() }
+        return Statement(sql: sql, handle: prepared)
+    }
+
+    /// A prepared statement.
+    ///
+    /// A class, because each use of the statement adds to what is known of its parameters.
+    final class Statement {
+        let sql: String
+        let handle: OpaquePointer
+        /// The positions of its parameters, in the order in which they are bound.
+        var places: [Int32] = []
+
+        fileprivate init(sql: String, handle: OpaquePointer) {
+            self.sql = sql
+            self.handle = handle
+        }
     }
 
     /// Whether a transaction is open. If the disk is full, SQLite itself ends it.

@@ -85,7 +85,7 @@ final class GroupCommit: Sendable {
 
     private func drain(_ session: Session) {
         while let group = take() {
-            if group.count == 1 || !together(group, session) {
+            if group.count == 1 || !(together(group, session) || apart(group, session)) {
                 for job in group { alone(job, session) }
             }
             log?.fold(session.database)
@@ -103,8 +103,25 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// One transaction for all, a savepoint for each. False if the whole transaction failed; no caller has been answered then.
+    /// One transaction for all. False if one failed; no caller has been answered then.
     private func together(_ group: [Job], _ session: Session) -> Bool {
+        var kept: [@Sendable () -> Void] = []
+        kept.reserveCapacity(group.count)
+        do {
+            try session.run(SQL.begin)
+            for job in group { kept.append(try job.perform(session)) }
+            try commit(session)
+        } catch {
+            rollback(session)
+            return false
+        }
+        for settle in kept { settle() }
+        return true
+    }
+
+    /// One transaction for all, a savepoint for each, so that those that fail do not stop the others. False if the whole transaction
+    /// failed; no caller has been answered then.
+    private func apart(_ group: [Job], _ session: Session) -> Bool {
         var kept: [@Sendable () -> Void] = []
         var failed: [(Job, any Error)] = []
         do {

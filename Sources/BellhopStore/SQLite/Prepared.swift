@@ -3,19 +3,18 @@ import CSQLite
 
 /// A prepared statement in use: parameters by name in, columns by position out, without boxing.
 ///
-/// Parameters must be bound in the same order in each run; only the first run looks their positions up. The statement is the
+/// Parameters must be bound in the same order in each use; only the first use on a connection looks their positions up. The statement is the
 /// connection's cached one, so there must be at most one `Prepared` per text at a time.
 struct Prepared: ~Copyable {
-    private let sql: String
+    private let statement: Database.Statement
     private let handle: OpaquePointer
     private let session: Session
-    private var places: [Int32] = []
     private var bound = 0
     private var isRunning = false
 
     init(_ sql: String, in session: Session) throws {
-        self.sql = sql
-        handle = try session.database.statement(sql)
+        statement = try session.database.statement(sql)
+        handle = statement.handle
         self.session = session
     }
 
@@ -193,12 +192,12 @@ struct Prepared: ~Copyable {
 
     private mutating func place(_ name: StaticString) -> Int32 {
         defer { bound += 1 }
-        if bound < places.count { return places[bound] }
+        if bound < statement.places.count { return statement.places[bound] }
         let place = name.withUTF8Buffer { buffer in
             buffer.withMemoryRebound(to: CChar.self) { sqlite3_bind_parameter_index(handle, $0.baseAddress) }
         }
-        precondition(place > 0, "the statement has no parameter \(name): \(sql)")
-        places.append(place)
+        precondition(place > 0, "the statement has no parameter \(name): \(statement.sql)")
+        statement.places.append(place)
         return place
     }
 

@@ -180,7 +180,7 @@ extension Session {
     private func start(
         _ row: Row, by node: NodeID, until: Timestamp, at now: Timestamp, after downtime: Downtime?
     ) throws -> Claim {
-        let lease = Lease(token: row.lease + 1, node: node, until: until)
+        let lease = Lease(token: row.lease + 1, node: node, until: until, place: row.id)
         var statement = try prepare(SQL.Deliveries.start)
         try statement.bind(":lease", lease.token)
         try statement.bind(":node", node.name)

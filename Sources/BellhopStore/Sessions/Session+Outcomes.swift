@@ -50,7 +50,7 @@ extension Session {
         // What the attempt showed about its receiver holds without the lease too.
         if let pause = finish.pause { try self.pause(pause) }
         for stop in finish.stops { try keep(stop) }
-        guard let row = try running(finish.id), row.lease == finish.lease.token else { return false }
+        guard let row = try running(finish), row.lease == finish.lease.token else { return false }
         switch finish.next {
         case .done(let receipt):
             try done(row.id, receipt, at: finish.at)
@@ -92,7 +92,17 @@ extension Session {
         try statement.run()
     }
 
-    private func running(_ id: Delivery.ID) throws -> (id: Int64, lease: Int64, lane: String)? {
+    private func running(_ finish: Finish) throws -> (id: Int64, lease: Int64, lane: String)? {
+        let id = finish.id
+        if let place = finish.lease.place {
+            var statement = try prepare(SQL.Deliveries.runningAt)
+            try statement.bind(":id", place)
+            // The place may have been given to another delivery since.
+            guard try statement.next(), statement.text(2) == id.receiver, statement.text(3) == id.rule,
+                statement.text(4) == id.step.text, statement.text(5) == id.occasion.text
+            else { return nil }
+            return (place, statement.int(0), statement.text(1))
+        }
         var statement = try prepare(SQL.Deliveries.running)
         try statement.bind(":name", key: id.text)
         guard try statement.next() else { return nil }

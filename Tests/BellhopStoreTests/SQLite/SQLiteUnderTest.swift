@@ -43,7 +43,7 @@ struct SQLiteUnderTest: TestedStore {
             while try names.next() { tables.append(names.text(0)) }
             var text = ""
             for table in tables {
-                let rows = try session.database.statement("SELECT * FROM \(table) ORDER BY 1")
+                let rows = try session.database.statement("SELECT * FROM \(table) ORDER BY 1").handle
                 defer { sqlite3_reset(rows) }
                 while sqlite3_step(rows) == SQLITE_ROW {
                     let values = (0..<sqlite3_column_count(rows)).map { column in
