@@ -20,7 +20,7 @@ import Testing
 
     static let connections = [
         "snow: {kind: servicenov, instance: acme, auth: {bearer: hunter2}}",
-        "pager: {kind: pagerduty, routing_key: hunter2}",
+        "pager: {kind: pagerdooty, routing_key: hunter2}",
         "none: {login: hunter2}",
         "bare: hunter2",
         "ops: {kind: slack, url: hunter2, tiemout: 1s}",

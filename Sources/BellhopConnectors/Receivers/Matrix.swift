@@ -82,7 +82,8 @@ struct MatrixReceiver: HookReceiver {
             return Failure(
                 .unauthenticated, .pauseReceiver, "\(hook.label) does not accept the token any more\(words) Set a new `token`.")
         case "M_FORBIDDEN":
-            return Failure(.forbidden, .pauseReceiver, "\(hook.label) does not let the account write to the room\(words) Has it joined?")
+            return Failure(
+                .forbidden, .pauseReceiver, "\(hook.label) does not let the account write to the room\(words) Has it joined?")
         case "M_TOO_LARGE": return Failure(.tooLarge, .giveUp, "\(hook.label) refuses the message as too large\(words)")
         default: return nil
         }

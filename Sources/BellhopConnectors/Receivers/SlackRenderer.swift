@@ -81,7 +81,13 @@ struct SlackRenderer: Sendable {
             }
             if let list = part.list { add(self.list(list, room: room - (before - left))) }
         }
-        if let button { blocks.append(button) }
+        if let button {
+            blocks.append(button)
+        } else if let link = message.link {
+            var text = SlackRichText(room: SlackLimits.header + SlackLimits.address, oneLine: true)
+            text.add([.link(label: [.value(link.label)], address: [.value(link.address)])])
+            add(Self.richText([text.section]))
+        }
         blocks.append(Self.block("context", ["elements": .array([Self.plain(last)])]))
         return blocks
     }

@@ -109,8 +109,11 @@ struct TelegramReceiver: HookReceiver {
             return Failure(
                 .goneOrHidden, .giveUp, "\(said): there is no such chat, or the bot is not in it. Add the bot to the chat first.")
         case 429: return Failure(.throttled, .rest(wait(in: response)), "\(said): too many requests for now.")
-        case 200..<300:
-            return Failure(.badAnswer, .giveUp, "\(said), but not that it took the message\(hook.words(of: response))")
+        case let code where StatusSet.success.contains(response.status):
+            let isTheirs = code >= 500
+            return Failure(
+                isTheirs ? .serverError : .refused, isTheirs ? .retry(after: nil) : .giveUp,
+                "\(said), but with the error \(code)\(hook.words(of: response))")
         default: return nil
         }
     }
