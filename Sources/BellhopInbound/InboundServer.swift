@@ -119,6 +119,7 @@ public struct InboundServer: Service {
         throw Unread()
     }
 
+    @concurrent
     private static func body(
         of pieces: inout RequestBody.AsyncIterator, limit: Int
     ) async throws(InboundAnswer) -> [UInt8] {
