@@ -21,7 +21,7 @@ struct ExpectedText {
         var blank = "–"
         var blankField = ""
         /// Characters that a text in code must not have, to be code.
-        var notInCode: Set<Character> = []
+        var notInCode: Set<Unicode.Scalar> = []
         /// Whether code may have other styles, too.
         var codeKeepsStyle = false
     }
@@ -146,7 +146,7 @@ struct ExpectedText {
             for line in isOneLine ? [text[...]] : text.split(separator: "\n") {
                 read.add(
                     String(line),
-                    look.notInCode.isDisjoint(with: line)
+                    look.notInCode.isDisjoint(with: line.unicodeScalars)
                         ? .init(
                             isStrong: look.codeKeepsStyle && style.isStrong,
                             isEmphasized: look.codeKeepsStyle && style.isEmphasized, isCode: true) : .init())

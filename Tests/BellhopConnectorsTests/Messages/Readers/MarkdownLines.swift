@@ -36,18 +36,21 @@ struct MarkdownLines {
         blocks += end(&paragraph)
     }
 
-    /// What follows `- ` or `1. `; nil for anything but an item.
+    /// What follows `- ` or `1. `; nil for anything but an item. By scalars: a mark may combine with the blank after it.
     private static func item(_ line: Substring) -> Substring? {
-        if let first = line.first, "-*+".contains(first), line.dropFirst().first.map({ " \t".contains($0) }) ?? true {
-            return line.dropFirst(2)
+        let scalars = line.unicodeScalars
+        func content(after mark: Substring.UnicodeScalarView.Index) -> Substring? {
+            guard mark < scalars.endIndex else { return "" }
+            return " \t".unicodeScalars.contains(scalars[mark]) ? Substring(scalars[scalars.index(after: mark)...]) : nil
         }
-        let digits = line.prefix { $0.isASCII && $0.isNumber }
-        guard 1...9 ~= digits.count else { return nil }
-        let rest = line[digits.endIndex...]
-        guard rest.first == "." || rest.first == ")", rest.dropFirst().first.map({ " \t".contains($0) }) ?? true else {
+        guard let first = scalars.first else { return nil }
+        if "-*+".unicodeScalars.contains(first) { return content(after: scalars.index(after: scalars.startIndex)) }
+        let digits = scalars.prefix { 0x30...0x39 ~= $0.value }
+        guard 1...9 ~= digits.count, digits.endIndex < scalars.endIndex, ".)".unicodeScalars.contains(scalars[digits.endIndex])
+        else {
             return nil
         }
-        return rest.dropFirst(2)
+        return content(after: scalars.index(after: digits.endIndex))
     }
 
     private static func surprise(_ line: Substring) -> String? {
