@@ -256,12 +256,12 @@ extension StyledText.Style {
 }
 
 extension StyledText.Run? {
-    /// Whether something other than whitespace follows on the line.
+    /// Whether something follows on the line that is not whitespace to CommonMark, to which U+FEFF is none.
     fileprivate var hasWord: Bool {
         switch self {
         case nil, .lineBreak?: false
         case .link?: true
-        case .text(let words, let style)?: style != .plain || words.unicodeScalars.first?.isBlank == false
+        case .text(let words, let style)?: style != .plain || words.unicodeScalars.first?.properties.isWhitespace == false
         }
     }
 }

@@ -79,13 +79,8 @@ extension RenderedKind {
 extension ReadText {
     /// Links percent-decoded: kinds encode different characters of an address.
     var withDecodedLinks: ReadText {
-        var copy = ReadText()
-        (copy.mentions, copy.surprises) = (mentions, surprises)
-        for mark in marks {
-            var style = mark.style
-            style.link = style.link.map { PercentEncoding.decode($0) }
-            copy.add(String(mark.scalar), style)
-        }
+        var copy = self
+        copy.decodeLinks { PercentEncoding.decode($0) }
         return copy
     }
 }

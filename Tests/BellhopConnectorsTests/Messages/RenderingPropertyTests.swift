@@ -17,7 +17,7 @@ import Testing
 
     @Test(arguments: RenderedKind.all)
     func `a random message shows exactly its texts with the rule's own markup`(_ kind: RenderedKind) {
-        for run in 0..<UInt64(Storm.count(250)) {
+        for run in 0..<UInt64(Storm.count(100)) {
             var maker = MessageMaker(seed: Storm.seed(run))
             check(maker.message(), kind)
         }

@@ -237,14 +237,13 @@ struct CommonMarkReader {
         )
     }
 
+    private static let addressPrefixes = ["http://", "https://", "www."].map { Array($0.unicodeScalars) }
+
     static func isBareAddress(_ source: ArraySlice<Unicode.Scalar>, _ at: Int) -> Bool {
-        for prefix in ["http://", "https://", "www."] {
-            let word = Array(prefix.unicodeScalars)
-            if source[at...].starts(with: word), source[at...].dropFirst(word.count).first.map({ !isSpace($0) }) ?? false {
-                return true
-            }
+        guard source[at] == "h" || source[at] == "w" else { return false }
+        return addressPrefixes.contains { prefix in
+            source[at...].starts(with: prefix) && source[at...].dropFirst(prefix.count).first.map { !isSpace($0) } ?? false
         }
-        return false
     }
 
     static func isSpace(_ scalar: Unicode.Scalar) -> Bool {

@@ -30,6 +30,12 @@ struct ReadText: Hashable, CustomStringConvertible {
         surprises += other.surprises
     }
 
+    mutating func decodeLinks(_ decode: (String) -> String) {
+        for place in marks.indices where marks[place].style.link != nil {
+            marks[place].style.link = marks[place].style.link.map(decode)
+        }
+    }
+
     var text: String { String(String.UnicodeScalarView(marks.map(\.scalar))) }
 
     static func counts(_ scalar: Unicode.Scalar) -> Bool {
