@@ -77,7 +77,7 @@ struct DiscordReceiver: HookReceiver {
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
         guard [401, 404].contains(response.status), [10015, 50027].contains(response.json?["code"]?.asInt) else { return nil }
         return Failure(
-            .goneOrHidden, .giveUp,
+            .goneOrHidden, .pauseReceiver,
             "\(hook.label) answered \(response.status): the webhook was deleted. Create a new one and put its address into `url`."
         )
     }

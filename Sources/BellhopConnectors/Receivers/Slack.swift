@@ -116,13 +116,15 @@ struct SlackReceiver: HookReceiver {
             return Failure(
                 .throttled, .rest(RetryAfter.read(response.headers, at: call.now)), "\(said): too many messages for now.")
         case "invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired":
-            return Failure(.unauthenticated, .giveUp, "\(said): the bot's token is not valid (any more). Install the app again.")
+            return Failure(
+                .unauthenticated, .pauseReceiver, "\(said): the bot's token is not valid (any more). Install the app again.")
         case "missing_scope", "no_permission", "ekm_access_denied", "access_denied", "org_login_required",
             "restricted_action", "not_allowed_token_type":
-            return Failure(.forbidden, .giveUp, "\(said): the bot may not do this. It needs the scope chat:write.")
+            return Failure(.forbidden, .pauseReceiver, "\(said): the bot may not do this. It needs the scope chat:write.")
         case "channel_not_found", "not_in_channel", "is_archived":
             return Failure(
-                .goneOrHidden, .giveUp, "\(said): the channel is gone, or the bot is not in it. Invite the bot to the channel.")
+                .goneOrHidden, .pauseReceiver,
+                "\(said): the channel is gone, or the bot is not in it. Invite the bot to the channel.")
         case "internal_error", "fatal_error", "service_unavailable", "request_timeout", "team_added_to_org":
             return Failure(.serverError, .retry(after: RetryAfter.read(response.headers, at: call.now)), "\(said).")
         default: return Failure(.refused, .giveUp, "\(said)\(hook.words(of: response))")

@@ -49,7 +49,7 @@ struct TeamsReceiver: HookReceiver {
         let code = response.json?["error"]?["code"]?.asString ?? ""
         guard code == "WorkflowTriggerIsNotEnabled" || code == "WorkflowNotFound" else { return nil }
         return Failure(
-            .goneOrHidden, .giveUp,
+            .goneOrHidden, .pauseReceiver,
             "\(said): the workflow is turned off or deleted. Its owner can turn it on, or create one and put its address into `url`."
         )
     }

@@ -97,17 +97,18 @@ struct TelegramReceiver: HookReceiver {
         let said = "\(hook.label) answered \(response.status)"
         if isOK { return nil }
         if let chat = json["parameters"]?["migrate_to_chat_id"]?.asInt {
-            return Failure(.goneOrHidden, .giveUp, "\(said): the group became a supergroup. Set `chat: \(chat)`.")
+            return Failure(.goneOrHidden, .pauseReceiver, "\(said): the group became a supergroup. Set `chat: \(chat)`.")
         }
         switch json["error_code"]?.asInt ?? Int64(response.status) {
         case 401, 404:
             return Failure(
-                .unauthenticated, .giveUp, "\(said): the bot's token is not valid (any more). Get one from @BotFather.")
+                .unauthenticated, .pauseReceiver, "\(said): the bot's token is not valid (any more). Get one from @BotFather.")
         case 403:
-            return Failure(.forbidden, .giveUp, "\(said): the bot may not write to this chat\(hook.words(of: response))")
+            return Failure(.forbidden, .pauseReceiver, "\(said): the bot may not write to this chat\(hook.words(of: response))")
         case 400 where words.contains("chat not found"):
             return Failure(
-                .goneOrHidden, .giveUp, "\(said): there is no such chat, or the bot is not in it. Add the bot to the chat first.")
+                .goneOrHidden, .pauseReceiver,
+                "\(said): there is no such chat, or the bot is not in it. Add the bot to the chat first.")
         case 429: return Failure(.throttled, .rest(wait(in: response)), "\(said): too many requests for now.")
         case let code where StatusSet.success.contains(response.status):
             let isTheirs = code >= 500

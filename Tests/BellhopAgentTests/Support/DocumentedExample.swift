@@ -95,21 +95,6 @@ enum DocumentedExample: Sendable {
             folder = try TemporaryFolder()
             keychain = Keychain(path: folder.path + "/keychain.json")
             for match in text.matches(of: /secret\.(\w+)/) {
-<<<<<<< HEAD
-                // One value that is valid both as a password and as an address; some keys have a form of their own.
-                let value =
-                    switch match.1 {
-                    case "pagerduty": String(repeating: "0", count: 32)
-                    case let name where name.hasSuffix("_key"): "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
-                    default: "https://example.com/x"
-                    }
-                try keychain.setSecret(String(match.1), to: value)
-||||||| parent of 27683e83 (Check the documented examples of chats with tokens of the right form)
-                // One value that is valid both as a password and as an address; signing secrets have a form of their own.
-                let isKey = match.1.hasSuffix("_key")
-                try keychain.setSecret(
-                    String(match.1), to: isKey ? "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz" : "https://example.com/x")
-=======
                 // One value that is valid both as a password and as an address; some keys have a form of their own.
                 let value =
                     switch match.1 {
@@ -120,7 +105,6 @@ enum DocumentedExample: Sendable {
                     default: "https://example.com/x"
                     }
                 try keychain.setSecret(String(match.1), to: value)
->>>>>>> 27683e83 (Check the documented examples of chats with tokens of the right form)
             }
         } catch {
             throw .unreadable("\(error)")

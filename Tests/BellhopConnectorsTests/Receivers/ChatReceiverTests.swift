@@ -189,13 +189,13 @@ import Testing
     }
 
     @Test(arguments: Chat.all, [SimulatedChats.Trouble.revoked, .noChat])
-    func `a revoked token and a chat that is gone are not tried again`(
+    func `a revoked token and a chat that is gone pause the receiver`(
         _ chat: Chat, _ trouble: SimulatedChats.Trouble
     ) async throws {
         try await open(chat) { sender in
             sender.chats.answer(of: chat.kind, next: trouble)
             let failure = try #require(await sender.failure(of: SampleMessage.full))
-            #expect([.giveUp].contains(failure.remedy), "\(failure)")
+            #expect(failure.remedy == .pauseReceiver, "\(failure)")
             #expect([.unauthenticated, .forbidden, .goneOrHidden].contains(failure.reason), "\(failure)")
             #expect(failure.message.hasPrefix("ops (127.0.0.1:"))
         }
