@@ -49,6 +49,19 @@ struct DiscordReceiver: HookReceiver {
         return "&thread_id=" + PercentEncoding.encode(id)
     }
 
+    /// A webhook describes itself.
+    func probes(of hook: Hook) -> [HookProbe] {
+        [
+            HookProbe("webhook", HTTPRequest("GET", hook.address), remedy: "create a webhook, and set its `url`") {
+                response throws(Failure) in
+                guard let name = response.json?["name"]?.asString else {
+                    throw hook.unexpected(response, instead: "the webhook's name")
+                }
+                return "webhook \(name)"
+            }
+        ]
+    }
+
     func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? {
         guard let json = response.json, let id = json["id"], let channel = json["channel_id"] else { return nil }
         return ["message": id, "channel": channel]

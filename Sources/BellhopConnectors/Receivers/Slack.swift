@@ -86,6 +86,24 @@ struct SlackReceiver: HookReceiver {
             body, type.with(["Authorization": "Bearer \(bot.token)"]), to: call.address.adding(path: method))
     }
 
+    /// `auth.test` says whose token it is. A webhook cannot be tried without a message.
+    func probes(of hook: Hook) -> [HookProbe] {
+        guard let bot else { return [] }
+        let request = HTTPRequest(
+            "POST", hook.address.adding(path: "/auth.test"), headers: ["Authorization": "Bearer \(bot.token)"], body: [])
+        return [
+            HookProbe("token", request, remedy: "install the app again, and set its bot's new `token`") {
+                response throws(Failure) in
+                if let error = response.json?["error"]?.asString {
+                    let words = DisplayText.line(DisplayText.cut(error, to: 60))
+                    throw Failure(.unauthenticated, .giveUp, "\(hook.label) refused the token: \(words).")
+                }
+                guard response.json?["ok"] == true else { throw hook.unexpected(response, instead: "the token's user") }
+                return "user \(response.json?["user"]?.asString ?? "-") of team \(response.json?["team"]?.asString ?? "-")"
+            }
+        ]
+    }
+
     func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? {
         guard bot != nil, let json = response.json, let ts = json["ts"], let channel = json["channel"] else { return nil }
         return ["ts": ts, "channel": channel]

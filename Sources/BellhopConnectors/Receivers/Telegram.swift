@@ -68,6 +68,25 @@ struct TelegramReceiver: HookReceiver {
         return call.post(body, to: call.address.adding(path: "/bot\(token)/\(method)"))
     }
 
+    /// `getMe` says which bot it is, `getChat` whether that bot knows the chat.
+    func probes(of hook: Hook) -> [HookProbe] {
+        let askBot = HTTPRequest("GET", hook.address.adding(path: "/bot\(token)/getMe"))
+        let query = "chat_id=" + PercentEncoding.encode(chat.asString ?? chat.text)
+        let askChat = HTTPRequest("GET", hook.address.adding(path: "/bot\(token)/getChat").adding(query: query))
+        return [
+            HookProbe("token", askBot, remedy: "get a new `token` from @BotFather") { response throws(Failure) in
+                guard let name = response.json?["result"]?["username"]?.asString else {
+                    throw hook.unexpected(response, instead: "the bot's name")
+                }
+                return "bot @\(name)"
+            },
+            HookProbe("chat", askChat, remedy: "add the bot to the chat, or set another `chat`") { response throws(Failure) in
+                guard let found = response.json?["result"] else { throw hook.unexpected(response, instead: "the chat") }
+                return "chat \(found["title"]?.asString ?? found["username"]?.asString ?? "without a title")"
+            },
+        ]
+    }
+
     func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON? {
         response.json?["result"]?["message_id"].map { ["message": $0] }
     }

@@ -17,6 +17,9 @@ extension SimulatedChats.State {
         case .noChat?: throw ChatRefusal(404, ["message": "Unknown Webhook", "code": 10015])
         case .hiddenError?, nil: break
         }
+        if call.request.method == "GET" {
+            return .json(200, ["id": .string(hook), "name": "bellhop", "channel_id": .string(hook), "type": 1])
+        }
         let now = call.request.time
         let recent = (uses[hook] ?? []).filter { $0 > now - Self.bucket.microseconds }
         guard recent.count < Self.bucket.size else { throw limited(Double(recent[0] + Self.bucket.microseconds - now) / 1e6) }

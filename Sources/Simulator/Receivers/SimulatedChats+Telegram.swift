@@ -19,6 +19,14 @@ extension SimulatedChats.State {
         case .hiddenError?: return .json(200, ["ok": false, "error_code": 500, "description": "Internal Server Error"])
         case nil: break
         }
+        if call.path[1] == "getMe" {
+            return .json(200, ["ok": true, "result": ["id": 7, "is_bot": true, "username": "bellhop_bot"]])
+        }
+        if call.path[1] == "getChat" {
+            let chat = call.request.parameter("chat_id") ?? ""
+            guard chat != "-100404" else { throw Self.refusal(400, "Bad Request: chat not found") }
+            return .json(200, ["ok": true, "result": ["id": .string(chat), "title": "On call"]])
+        }
         let body = try call.body(or: Self.refusal(400, "Bad Request: can't parse JSON object"))
         let chat = body["chat_id"]?.asInt.map(String.init) ?? body["chat_id"]?.asString ?? ""
         guard !chat.isEmpty else { throw Self.refusal(400, "Bad Request: chat_id is empty") }

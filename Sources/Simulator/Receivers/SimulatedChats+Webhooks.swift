@@ -127,6 +127,7 @@ extension SimulatedChats.State {
         }
         guard call.path.count == 2, call.path[0] == "api" else { throw refusal("unknown_method") }
         guard let token = call.request.header("Authorization"), token.hasPrefix("Bearer xox") else { throw refusal("not_authed") }
+        if call.path[1] == "auth.test" { return .json(200, ["ok": true, "user": "bellhop", "team": "Acme"]) }
         let body = try call.body(or: refusal("invalid_json"))
         guard let channel = body["channel"]?.asString else { throw refusal("channel_not_found") }
         guard channel.hasPrefix("C"), channel != "C404" else { throw refusal("channel_not_found") }

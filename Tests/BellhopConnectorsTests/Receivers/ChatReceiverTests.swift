@@ -158,6 +158,23 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        (Chat.discord, ["webhook bellhop"]), (.telegram, ["bot @bellhop_bot", "chat On call"]),
+        (.slack, ["user bellhop of team Acme"]), (.mattermost, []),
+    ])
+    func `the doctor tries a chat without a message`(_ chat: Chat, _ expected: [String]) async throws {
+        try await open(chat) { sender in
+            let found = await sender.connectors.examine(connection: "ops", ConnectionNeeds()).filter {
+                ["webhook", "token", "chat"].contains($0.subject)
+            }
+            #expect(found.map(\.text) == expected)
+            sender.chats.answer(of: chat.kind, next: .revoked)
+            let refused = await sender.connectors.examine(connection: "ops", ConnectionNeeds()).last
+            #expect(expected.isEmpty || refused?.state == .missing, "\(String(describing: refused))")
+            #expect(sender.chats.messages.isEmpty)
+        }
+    }
+
     @Test(arguments: Chat.all)
     func `too many messages rest the receiver as long as the chat asks in its own form`(_ chat: Chat) async throws {
         try await open(chat) { sender in
