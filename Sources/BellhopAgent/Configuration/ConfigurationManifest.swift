@@ -70,7 +70,4 @@ public enum ConfigurationManifest {
     public static let connection: [Setting] = [
         Setting("kind", .name, required: true, "The kind of connection: `servicenow`, `slack`, …")
     ]
-
-    /// Kinds that are specified but not built yet.
-    public static let laterConnections: [String] = []
 }

@@ -160,8 +160,7 @@ struct ConfigurationReading {
             name, node -> (entry: Configuration.ConnectionEntry, node: Node)? in
             guard
                 let manifest = manifest(
-                    of: node, subject: "connection `\(name)`", kinds: manifests.map(\.kind),
-                    later: ConfigurationManifest.laterConnections)
+                    of: node, subject: "connection `\(name)`", kinds: manifests.map(\.kind))
             else { return nil }
             let declared = ConfigurationManifest.connection + manifests[manifest].settings
             var settings = reader.settings(node, as: declared, of: "connection `\(name)`")
@@ -214,7 +213,7 @@ struct ConfigurationReading {
     }
 
     /// The index in `kinds` of the kind that a node names.
-    private mutating func manifest(of node: Node, subject: String, kinds: [String], later: [String] = []) -> Int? {
+    private mutating func manifest(of node: Node, subject: String, kinds: [String]) -> Int? {
         guard let mapping = node.mapping else {
             reader.report(code: "wrong-type", "\(subject) is a mapping", at: node, help: "write `\(subject.quoted): {kind: …}`")
             return nil
@@ -224,14 +223,9 @@ struct ConfigurationReading {
             return nil
         }
         if let index = kinds.firstIndex(of: name) { return index }
-        if later.contains(name) {
-            reader.report(
-                code: "not-built-yet", "the kind `\(name)` is not built yet", at: kind, help: "there is \(kinds.listed)")
-        } else {
-            reader.report(
-                code: "unknown-kind", "there is no kind `\(name)`", at: kind,
-                help: Suggestion.didYouMean(name, among: kinds + later) ?? "there is \(kinds.listed)")
-        }
+        reader.report(
+            code: "unknown-kind", "there is no kind `\(name)`", at: kind,
+            help: Suggestion.didYouMean(name, among: kinds) ?? "there is \(kinds.listed)")
         return nil
     }
 

@@ -111,7 +111,6 @@ enum ReferenceText {
             names.isEmpty ? "" : "- \(what): \(names.map { "`\($0)`" }.joined(separator: ", "))\n"
         }
         return list("in bellhop.yaml", ConfigurationManifest.later.keys.sorted() + ["store: postgres://…"])
-            + list("kinds of connection", ConfigurationManifest.laterConnections)
             + list("keys of a rule", RuleKeys.laterInRules)
             + list("under `on`", RuleKeys.laterInTriggers)
             + list("names in expressions", RuleKeys.laterNames)
