@@ -47,7 +47,7 @@ public struct Engine: Service {
 
     /// Ends the pause of a receiver, as it is stored already.
     public func resume(_ receiver: String) {
-        surroundings.receivers.resume(receiver)
+        guard surroundings.receivers.resume(receiver) else { return }
         surroundings.signals.emit(.receiverResumed(receiver: receiver))
         surroundings.bells.router.ring()
         surroundings.bells.dispatcher.ring()

@@ -46,7 +46,8 @@ final class Receivers: Sendable {
     func pause(_ stop: ReceiverStop) { withGates { $0[stop.receiver, default: ReceiverGate(stop.receiver)].pause(stop) } }
 
     /// Records that a person resumed a receiver.
-    func resume(_ receiver: String) { withGates { _ = $0[receiver]?.resume() } }
+    /// False if it was not paused.
+    func resume(_ receiver: String) -> Bool { withGates { $0[receiver]?.resume() ?? false } }
 
     /// Corrects times that are in the future because the clock was set back.
     func bringForward(to now: Timestamp) {

@@ -208,7 +208,10 @@ public enum InboundSettings {
             return .bearer(tokens)
         default:
             let basic = auth.record("basic") ?? Settings()
-            return .basic(username: basic.text("username") ?? "", password: basic.text("password") ?? "")
+            guard let username = basic.text("username"), let password = basic.text("password"), !username.isEmpty,
+                !password.isEmpty, !username.contains(":")
+            else { throw complaint("the name or the password is empty, or the name has a colon", "basic") }
+            return .basic(username: username, password: password)
         }
     }
 }

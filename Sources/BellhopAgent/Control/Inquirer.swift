@@ -109,7 +109,8 @@ public struct Inquirer: Sendable {
 
     func resume(_ receiver: String) async throws(StoreError) -> JSON {
         let wasPaused = try await store.resume(receiver: receiver, at: clock.now)
-        if wasPaused { agent?.resume(receiver) }
+        // Also if the store knows no pause: it may have failed when the receiver was paused.
+        agent?.resume(receiver)
         return ["changed": .bool(wasPaused)]
     }
 

@@ -103,6 +103,6 @@ extension Delivery {
             ], severity: .warning)
         return Delivery(
             id: id, revision: "", action: "notify", arguments: .message(message), task: nil, lane: "on_paused/\(id.text)",
-            createdAt: stop.since, hop: event.hop)
+            createdAt: stop.since, expires: stop.since + .days(7), hop: event.hop)
     }
 }

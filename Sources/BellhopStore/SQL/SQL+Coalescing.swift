@@ -25,10 +25,14 @@ extension SQL {
             LIMIT :limit
             """
 
-        /// A message without `thread` that cannot have been sent, and is not itself made of several.
+        /// A message that cannot have been sent, has not expired, and belongs to itself alone: it has no `thread`, mentions no one,
+        /// is not itself made of several, and no later step waits for it.
         private static let isMessage = """
-            action = 'notify' AND uncertain_started IS NULL AND step NOT LIKE '%.\(Delivery.coalesced)'
-                AND json_extract(body, '$.message.thread') IS NULL
+            action = 'notify' AND first_started IS NULL AND step NOT LIKE '%.\(Delivery.coalesced)'
+                AND (expires IS NULL OR expires >= :now)
+                AND json_extract(body, '$.message.title') IS NOT NULL
+                AND json_extract(body, '$.message.thread') IS NULL AND json_extract(body, '$.message.mentions') IS NULL
+                AND NOT EXISTS (SELECT 1 FROM delivery_wait WHERE delivery_wait.after = delivery.id)
             """
     }
 }

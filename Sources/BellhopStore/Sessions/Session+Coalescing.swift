@@ -5,8 +5,7 @@ extension Session {
     /// The most deliveries that become one, so that no transaction lasts long.
     private static let most = 1000
 
-    /// Replaces the messages that are due for a receiver by one, if there are more than `above`: those without `thread` that cannot
-    /// have been sent. They are done, and the new delivery waits in their place. Returns how many it replaced.
+    /// Replaces the messages that are due for a receiver by one, if there are more than `above`. They are done, and the new delivery waits in their place. Returns how many it replaced.
     func coalesce(receiver: String, above: Int, at now: Timestamp) throws -> Int {
         var counting = try prepare(SQL.Coalescing.count)
         try counting.bind(":receiver", receiver)

@@ -25,10 +25,14 @@ struct SMTPTests {
     }
 
     private func send(
-        _ message: Message = SampleMessage.full, attempt: Int = 1, over connection: EmailConnection
+        _ message: Message = SampleMessage.full, attempt: Int = 1, isRetriedByPerson: Bool = false,
+        over connection: EmailConnection
     ) async throws -> Receipt {
         try await connection.send(
-            message, for: SampleDelivery.notify(message, to: "mail"), attempt: Attempt(number: attempt, now: SampleDelivery.now))
+            message, for: SampleDelivery.notify(message, to: "mail"),
+            attempt: Attempt(
+                number: attempt, now: SampleDelivery.now,
+                firstStarted: attempt > 1 || isRetriedByPerson ? SampleDelivery.now : nil))
     }
 
     private func failure(_ settings: JSON.Object = [:], attempt: Int = 1) async throws -> Failure {
@@ -262,6 +266,13 @@ struct SMTPTests {
         #expect(mail.received.map(\.recipients) == [["a@example.com", "c@example.com"]])
         let again = try await failure(["to": Self.three], attempt: 2)
         #expect(again.remedy == .giveUp)
+        #expect(mail.received.count == 1)
+        // A person removes the recipient and retries: attempts count from 1 again.
+        let receipt = try await MailServer(mail).serve { port in
+            let connection = try connection("smtp://127.0.0.1:\(port)", ["to": ["a@example.com", "c@example.com"]])
+            return try await send(isRetriedByPerson: true, over: connection)
+        }
+        #expect(receipt.summary.contains("by earlier attempts"))
         #expect(mail.received.count == 1)
     }
 

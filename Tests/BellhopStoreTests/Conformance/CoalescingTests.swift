@@ -63,6 +63,33 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `messages that were tried, have expired, mention someone or are waited for stay as they are`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Self.message(1)]))
+        let tried = try #require(try await bench.claim().first)
+        try await bench.finish(tried, .retry(at: bench.now, Sample.failure))
+        var mentioning = Self.message(30)
+        if case .message(var message) = mentioning.arguments {
+            message.mentions = [.user("U1")]
+            mentioning.arguments = .message(message)
+        }
+        var following = Sample.delivery(41, action: "webhook")
+        following.after = [Self.message(40).id]
+        var expired = Self.message(2)
+        expired.expires = bench.now + .seconds(1)
+        try await bench.store.route(
+            Routing(deliveries: [expired, mentioning, Self.message(40), following] + (10...12).map { Self.message($0) }))
+        await bench.clock.pass(2)
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 1, at: bench.now) == 3)
+        let left = try await bench.store.deliveries(DeliveryQuery(states: [.available])).map(\.delivery.id)
+        #expect(left.prefix(4) == [Self.message(1), expired, mentioning, Self.message(40)].map(\.id)[...])
+        #expect(left.count == 5)
+        #expect(try await bench.store.deliveries(DeliveryQuery(states: [.waiting])).map(\.delivery.id) == [following.id])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `the messages of a lane are taken in their order, and not past one that is running`(_ kind: StoreUnderTest) async throws
     {
         let bench = try kind.make()

@@ -107,8 +107,10 @@ struct EmailConnection: MessageReceiver, Connection {
         do throws(MailHeaderValue.Refused) { bytes = try mail.bytes() } catch {
             throw Failure(.unrenderable, .giveUp, "A header of the mail would contain a line break or another control character.")
         }
-        let done = attempt.number > 1 ? try await accepted(delivery) : []
+        // A person's retry counts attempts anew, but what was accepted before stays so.
+        let done = attempt.firstStarted == nil ? [] : try await accepted(delivery)
         let waiting = to.map(\.text).filter { !done.contains($0) }
+        if waiting.isEmpty { return Receipt("accepted for all recipients by earlier attempts, from \(label.text)") }
         try await waitForTurn()
         let ending = try await talk(.send(from: from.text, to: waiting, mail: bytes))
         let outcome = try SMTPOutcome(ending, recipients: waiting, server: label)

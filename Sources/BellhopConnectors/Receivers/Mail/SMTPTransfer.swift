@@ -81,7 +81,8 @@ final class SMTPTransfer: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 // Cleaning up may wait for the resolver of names, so the result comes before it.
-                Self.onOwnThread { self.talk { continuation.resume(returning: $0) } }
+                let isStarted = Self.onOwnThread { self.talk { continuation.resume(returning: $0) } }
+                if !isStarted { continuation.resume(returning: ending(.unreachable)) }
             }
         } onCancel: {
             state.withLock { $0.isCancelled = true }
@@ -206,8 +207,9 @@ final class SMTPTransfer: Sendable {
 
     // MARK: The thread
 
-    /// A thread and not a pool's, because the library's name resolution and TLS may block for as long as the network likes.
-    private static func onOwnThread(_ work: @escaping @Sendable () -> Void) {
+    /// A thread and not a pool's, because the library's name resolution and TLS may block for as long as the network likes. False if
+    /// the system has no thread left.
+    private static func onOwnThread(_ work: @escaping @Sendable () -> Void) -> Bool {
         final class Box: Sendable {
             let work: @Sendable () -> Void
             init(_ work: @escaping @Sendable () -> Void) { self.work = work }
@@ -220,7 +222,11 @@ final class SMTPTransfer: Sendable {
                 if let box { Unmanaged<Box>.fromOpaque(box).takeRetainedValue().work() }
                 return nil
             }, box.toOpaque())
-        precondition(failed == 0, "the system has no thread left")
+        guard failed == 0 else {
+            box.release()
+            return false
+        }
         pthread_detach(thread)
+        return true
     }
 }
