@@ -60,17 +60,13 @@ enum TroubledReceivers {
         let surroundings = Surroundings(store: store, clock: clock, bells: bells, signals: signals)
         let dispatcher = Dispatcher(surroundings) { _ in action }
         let began = ContinuousClock.now
-        let ended = Mutex(began)
-        await withTaskGroup { group in
-            group.addTask { await dispatcher.run(until: stop) }
-            group.addTask {
-                while !stop.isUp { try? await Task.sleep(for: .milliseconds(1)) }
-                ended.withLock { $0 = .now }
-            }
-        }
+        async let running: Void = dispatcher.run(until: stop)
+        while !stop.isUp { try await Task.sleep(for: .milliseconds(1)) }
+        let ended = ContinuousClock.now
+        await running
         try await http.shutdown()
         try await store.close()
         for receiver in others + healthy { try await receiver.stop() }
-        return (ended.withLock { $0 } - began).inSeconds
+        return (ended - began).inSeconds
     }
 }
