@@ -18,14 +18,14 @@ demo: packages
 # The system tests start the program many times, and run one after the other.
 test: packages
 	$(SWIFT) build --build-tests
-	SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(WIDTH) $(SWIFT) test --skip-build --skip BellhopSystemTests
-	$(SWIFT) test --skip-build --no-parallel --filter BellhopSystemTests
+	@SWIFT="$(SWIFT)" SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$(WIDTH) .make/test --skip-build --skip BellhopSystemTests
+	@SWIFT="$(SWIFT)" .make/test --skip-build --no-parallel --filter BellhopSystemTests
 
 # The tests with kills and random histories again, with a new random seed: make storm [BELLHOP_SEED=42]
 storm: packages
 	@seed=$${BELLHOP_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
 	echo "To run this storm again: make storm BELLHOP_SEED=$$seed"; \
-	BELLHOP_SEED=$$seed $(SWIFT) test --no-parallel --filter 'KillTests|HistoryTests'
+	SWIFT="$(SWIFT)" BELLHOP_SEED=$$seed .make/test --no-parallel --filter 'KillTests|HistoryTests'
 
 # The program for use. It contains Swift's libraries, so it runs on machines without the toolchain.
 build: packages

@@ -4,9 +4,9 @@ import Simulator
 import Testing
 
 /// The choices of a person in `bellhop login` at a terminal; the page `login-eto` shows the same with input from a pipe.
-@Suite(.timeLimit(.minutes(2))) struct LoginChoicesTests {
+@Suite(.timeLimit(.minutes(5))) struct LoginChoicesTests {
     private func eventually(_ what: String, _ isSo: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(60)
+        let deadline = ContinuousClock.now + .seconds(120)
         while ContinuousClock.now < deadline {
             if isSo() { return }
             try await Task.sleep(for: .milliseconds(10))

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 /// The output of `make` if Debian's packages are missing and cannot be installed.
-@Suite(.timeLimit(.minutes(2))) struct PackagesTests {
+@Suite(.timeLimit(.minutes(5))) struct PackagesTests {
     /// Runs .make/packages for a missing header with only these tools (a name and a script each) and a few that every machine
     /// has.
     private func packages(_ tools: [String: String]) async throws -> Program.Ended {

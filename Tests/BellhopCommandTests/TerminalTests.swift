@@ -3,9 +3,9 @@ import Foundation
 import Testing
 
 /// Terminal modes, prompts and colours.
-@Suite(.timeLimit(.minutes(2))) struct TerminalTests {
+@Suite(.timeLimit(.minutes(5))) struct TerminalTests {
     private func wait(_ what: String, _ isSo: () -> Bool) async throws {
-        let deadline = ContinuousClock.now + .seconds(30)
+        let deadline = ContinuousClock.now + .seconds(120)
         while ContinuousClock.now < deadline {
             if isSo() { return }
             try await Task.sleep(for: .milliseconds(10))

@@ -10,7 +10,7 @@ import Testing
 @testable import BellhopInbound
 
 /// The server over real HTTP.
-@Suite(.timeLimit(.minutes(2))) struct `The server for requests from outside` {
+@Suite(.timeLimit(.minutes(5))) struct `The server for requests from outside` {
     private let kept = Kept()
 
     private func serve(_ endpoints: InboundEndpoint, _ body: @escaping @Sendable (String) async throws -> Void) async throws {
@@ -38,7 +38,7 @@ import Testing
         request.method = .RAW(value: method)
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         if method == "POST" { request.body = .bytes(ByteBuffer(bytes: body)) }
-        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+        let response = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
         _ = try await response.body.collect(upTo: 1 << 20)
         return (
             Int(response.status.code),
@@ -94,7 +94,7 @@ import Testing
                 stream.finish()
             }
             request.body = .stream(pieces, length: .unknown)
-            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(20))
+            let response = try await HTTPClient.shared.execute(request, timeout: .seconds(120))
             #expect(response.status.code == 413)
         }
     }

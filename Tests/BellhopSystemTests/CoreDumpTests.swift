@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// Keeping passwords in memory out of core files and away from other processes.
-@Suite(.timeLimit(.minutes(2))) struct CoreDumpTests {
+@Suite(.timeLimit(.minutes(5))) struct CoreDumpTests {
     private static func text(of file: String) throws -> String { try String(contentsOfFile: file, encoding: .utf8) }
 
     @Test func `a crash of the agent writes no core file`() async throws {

@@ -30,7 +30,7 @@ import YAML
             text += "a\(level): &a\(level) [" + Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", ") + "]\n"
         }
         let elapsed = ContinuousClock().measure { #expect(faults(text).map(\.code) == [.aliasExpansion]) }
-        #expect(elapsed < .seconds(5))
+        #expect(elapsed < .seconds(60))
     }
 
     @Test func `repeated long texts count by their length`() {

@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConnectors
 
 /// Mails over a real connection to a simulated server.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct SMTPTests {
     private let mail = SimulatedMail(now: { SampleDelivery.now.microseconds })
     private let notebook = MemoryNotebook()
@@ -298,7 +298,8 @@ struct SMTPTests {
     @Test(arguments: SimulatedMail.Cut.allCases)
     func `after a lost connection the same mail is sent again`(_ cut: SimulatedMail.Cut) async throws {
         mail.settings.cut = cut
-        let found = try await failure(["timeout": 700_000])
+        // Only the silent server is waited for until the timeout, which leaves a busy machine time for the mail.
+        let found = try await failure(["timeout": cut == .silentAfterMail ? 3_000_000 : 60_000_000])
         #expect(found.remedy == .retry(after: nil))
         #expect(found.reason == (cut == .silentAfterMail ? .timeout : .cut), "\(found.message)")
         #expect(found.message.contains("same Message-ID") == (cut != .atOnce))
@@ -311,25 +312,20 @@ struct SMTPTests {
     }
 
     @Test func `a slow server is waited for no longer than the timeout`() async throws {
-        mail.settings.delay = 300
-        let started = ContinuousClock.now
-        let found = try await failure(["timeout": 500_000])
-        #expect(found.reason == .timeout)
-        #expect(ContinuousClock.now - started < .seconds(5))
+        mail.settings.delay = 3_600_000
+        #expect(try await failure(["timeout": 500_000]).reason == .timeout)
     }
 
     @Test func `a cancelled attempt ends at once`() async throws {
         mail.settings.cut = .silentAfterMail
-        let started = ContinuousClock.now
         let found = try await MailServer(mail).serve { port in
-            let connection = try connection("smtp://127.0.0.1:\(port)", ["timeout": 60_000_000])
+            let connection = try connection("smtp://127.0.0.1:\(port)", ["timeout": 3_600_000_000])
             let attempt = Task { await BellhopConnectorsTests.failure { _ = try await send(over: connection) } }
             while mail.received.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
             attempt.cancel()
             return await attempt.value
         }
         #expect(found?.remedy == .retry(after: nil))
-        #expect(ContinuousClock.now - started < .seconds(20))
     }
 
     @Test func `a closed port and an unknown host are reported`() async throws {
