@@ -149,7 +149,7 @@ let package = Package(
             name: "BellhopInboundTests",
             dependencies: [
                 "BellhopCore", "BellhopInbound", "BellhopTesting", asyncHTTPClient, crypto, logging, nioCore, nioHTTP1,
-                serviceLifecycle,
+                nioPosix, serviceLifecycle,
             ],
             swiftSettings: house),
         .testTarget(

@@ -10,18 +10,23 @@ public struct InboundDesk: Sendable {
     private let store: Keep
     private let poll: @Sendable (String) -> Void
     private let unique: @Sendable () -> String
+    /// How many requests of unknown senders are answered in full. A stranger uses up this budget instead of a sender's rate.
+    private let strangers: RequestBudget
 
     /// - Parameters:
     ///   - endpoints: with distinct paths.
+    ///   - strangers: how many requests that are not known to come from a sender are refused with the reason; further ones are
+    ///     refused with 429.
     ///   - poll: lets a source be polled now.
     ///   - unique: makes a text that it never made before.
     public init(
-        _ endpoints: [InboundEndpoint], clock: any AgentClock, keep: @escaping Keep, poll: @escaping @Sendable (String) -> Void,
-        unique: @escaping @Sendable () -> String
+        _ endpoints: [InboundEndpoint], strangers: (count: Int, per: Duration) = (600, .seconds(60)), clock: any AgentClock,
+        keep: @escaping Keep, poll: @escaping @Sendable (String) -> Void, unique: @escaping @Sendable () -> String
     ) {
         let now = clock.now
         self.endpoints = Dictionary(
             endpoints.map { ($0.path, ($0, RequestBudget($0.rate, at: now))) }, uniquingKeysWith: { first, _ in first })
+        self.strangers = RequestBudget(strangers, at: now)
         self.clock = clock
         store = keep
         self.poll = poll
@@ -30,32 +35,53 @@ public struct InboundDesk: Sendable {
 
     /// How large the body of a request may be that begins like this. Throws what it is refused with before its body is read.
     ///
-    /// - Parameter announced: the size of its body, if it says so.
-    func admit(method: String, path: String, announced: Int?) throws(InboundAnswer) -> Int {
-        guard let (endpoint, budget) = endpoints[path] else { throw InboundAnswer(404, "There is nothing here.") }
-        guard method == "POST" else { throw InboundAnswer(405, "Only POST is answered here.") }
-        if let seconds = budget.take(at: clock.now) {
-            throw InboundAnswer(429, "Too many requests for now.", retryAfter: seconds)
-        }
-        if let announced, announced > endpoint.largestBody { throw Self.tooLarge(endpoint.largestBody) }
+    /// - Parameters:
+    ///   - head: the request without its body.
+    ///   - announced: the size of its body, if it says so.
+    func admit(method: String, path: String, head: InboundRequest, announced: Int?) throws(InboundAnswer) -> Int {
+        guard let (endpoint, budget) = endpoints[path] else { throw refusal(404, "There is nothing here.") }
+        guard method == "POST" else { throw refusal(405, "Only POST is answered here.") }
+        do throws(InboundAnswer) { try endpoint.key.checkHead(head, at: clock.now) } catch { throw refusal(error) }
+        if endpoint.key.isInHead { try take(from: budget) }
+        if let announced, announced > endpoint.largestBody { throw tooLarge(endpoint.largestBody) }
         return endpoint.largestBody
     }
 
-    static func tooLarge(_ limit: Int) -> InboundAnswer { InboundAnswer(413, "The body is larger than \(limit) bytes.") }
+    /// Takes a request of a known sender from the rate.
+    private func take(from budget: RequestBudget) throws(InboundAnswer) {
+        if let seconds = budget.take(at: clock.now) {
+            throw InboundAnswer(429, "Too many requests for now.", retryAfter: seconds)
+        }
+    }
+
+    private func refusal(_ status: Int, _ text: String) -> InboundAnswer { refusal(InboundAnswer(status, text)) }
+
+    /// How an unknown sender is refused. It never counts against the rate of a known one.
+    func refusal(_ answer: InboundAnswer) -> InboundAnswer {
+        guard let seconds = strangers.take(at: clock.now) else { return answer }
+        return InboundAnswer(429, "Too many requests of unknown senders for now.", retryAfter: seconds)
+    }
+
+    /// The refusal of a body, whose sender may be unknown.
+    func tooLarge(_ limit: Int) -> InboundAnswer { refusal(413, "The body is larger than \(limit) bytes.") }
 
     /// Answers a request that was admitted.
     public func answer(_ request: InboundRequest, to path: String) async -> InboundAnswer {
-        guard let endpoint = endpoints[path]?.endpoint else { return InboundAnswer(404, "There is nothing here.") }
+        guard let (endpoint, budget) = endpoints[path] else { return refusal(404, "There is nothing here.") }
+        do throws(InboundAnswer) { try endpoint.key.check(request, at: clock.now) } catch { return refusal(error) }
+        var answer: InboundAnswer
         do throws(InboundAnswer) {
-            try endpoint.key.check(request, at: clock.now)
+            if !endpoint.key.isInHead { try take(from: budget) }
             switch endpoint.purpose {
             case .push(let source): poll(source)
             case .events(let reading): try await keep(reading.events(request, at: clock.now, unique: unique))
             }
-            return .accepted
+            answer = .accepted
         } catch {
-            return error
+            answer = error
         }
+        answer.isToKnownSender = true
+        return answer
     }
 
     private func keep(_ events: [Event]) async throws(InboundAnswer) {

@@ -19,6 +19,23 @@ public enum InboundKey: Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether the head of a request shows already that its sender has the secret.
+    var isInHead: Bool {
+        switch self {
+        case .bearer, .basic: true
+        case .signature, .standardWebhooks: false
+        }
+    }
+
+    /// Throws 401 if the head of a request shows already that it will be refused, so that its body need not be read.
+    func checkHead(_ head: InboundRequest, at now: Timestamp) throws(InboundAnswer) {
+        switch self {
+        case .bearer, .basic: try check(head, at: now)
+        case .signature(let check): _ = try check.parts(of: head, at: now)
+        case .standardWebhooks: _ = try Self.standardWebhooksParts(of: head, at: now)
+        }
+    }
+
     /// Throws 401 if the request does not come from who has the secret, or is too old.
     public func check(_ request: InboundRequest, at now: Timestamp) throws(InboundAnswer) {
         switch self {
@@ -44,18 +61,26 @@ public enum InboundKey: Sendable, CustomStringConvertible {
     private static func standardWebhooks(
         _ request: InboundRequest, _ keys: [[UInt8]], at now: Timestamp
     ) throws(InboundAnswer) {
-        guard let id = request.value("webhook-id"), let time = request.value("webhook-timestamp"),
-            let signatures = request.value("webhook-signature")
-        else { throw InboundAnswer(401, "A `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing.") }
-        try checkAge(time, tolerance, at: now)
-        let signed = Array("\(id).\(time).".utf8) + request.body
-        let codes = signatures.split(separator: " ").filter { $0.hasPrefix("v1,") }.compactMap {
-            Base64Text.decode($0.dropFirst(3))
-        }
+        let (start, codes) = try standardWebhooksParts(of: request, at: now)
+        let signed = Array(start.utf8) + request.body
         let isSigned = keys.reduce(false) { isSigned, key in
             codes.reduce(isSigned) { SignatureCheck.Algorithm.sha256.isValid($1, of: signed, key: key) || $0 }
         }
         guard isSigned else { throw InboundAnswer(401, "The signature is wrong.") }
+    }
+
+    /// What is signed before the body, and the signatures.
+    private static func standardWebhooksParts(
+        of head: InboundRequest, at now: Timestamp
+    ) throws(InboundAnswer) -> (start: String, codes: [[UInt8]]) {
+        guard let id = head.value("webhook-id"), let time = head.value("webhook-timestamp"),
+            let signatures = head.value("webhook-signature")
+        else { throw InboundAnswer(401, "A `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing.") }
+        try checkAge(time, tolerance, at: now)
+        let codes = signatures.split(separator: " ").filter { $0.hasPrefix("v1,") }.compactMap {
+            Base64Text.decode($0.dropFirst(3))
+        }
+        return ("\(id).\(time).", codes)
     }
 
     /// Throws if a time in seconds since 1970 is too far from now.

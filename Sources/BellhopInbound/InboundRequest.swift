@@ -24,6 +24,8 @@ public struct InboundAnswer: Error, Sendable, Hashable {
     public var text: String
     /// When to come back, in seconds.
     public var retryAfter: Int?
+    /// Whether the request came from who has the secret.
+    var isToKnownSender = false
 
     public init(_ status: Int, _ text: String, retryAfter: Int? = nil) {
         self.status = status

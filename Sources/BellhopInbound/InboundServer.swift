@@ -41,34 +41,54 @@ public struct InboundServer: Service {
         public var message: String
     }
 
+    /// How long a peer may take.
+    public struct Patience: Sendable {
+        /// To begin a request, after the connection was made or an answer was written; and to take the answer.
+        public var head: Duration
+        /// To send the rest of a request.
+        public var body: Duration
+
+        public init(head: Duration = .seconds(30), body: Duration = .seconds(10)) {
+            self.head = head
+            self.body = body
+        }
+    }
+
     private let place: Place
     private let desk: InboundDesk
+    private let patience: Patience
+    private let mostConnections: Int
     private let logger: Logger
     private let isListening: @Sendable (Int) -> Void
 
     /// In bytes, of all header fields of a request.
     private static let largestHead = 16 << 10
-    /// How long a request may take to arrive.
-    private static let patience = Duration.seconds(10)
-    private static let idle = TimeAmount.seconds(30)
     /// How much of a refused body is read, in bytes, so that the sender gets the answer before the connection ends.
     private static let mostDrained = 16 << 20
 
-    /// - Parameter isListening: called with the port.
+    /// - Parameters:
+    ///   - mostConnections: how many connections are kept open at once.
+    ///   - isListening: called with the port.
     public init(
-        at place: Place, desk: InboundDesk, logger: Logger, isListening: @escaping @Sendable (Int) -> Void = { _ in }
+        at place: Place, desk: InboundDesk, patience: Patience = Patience(), mostConnections: Int = 256, logger: Logger,
+        isListening: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         self.place = place
         self.desk = desk
+        self.patience = patience
+        self.mostConnections = mostConnections
         self.logger = logger
         self.isListening = isListening
     }
 
     public func run() async throws {
+        let connections = InboundConnections(most: mostConnections)
         let channel = HTTP1Channel(
-            responder: { [desk] request, writer, _ in try await Self.respond(request, writer, desk) },
+            responder: { [desk] request, writer, channel in
+                try await Self.respond(request, writer, desk) { connections.setKnown($0, channel) }
+            },
             configuration: .init(
-                idleTimeout: Self.idle,
+                additionalChannelHandlers: [SlowSenderHandler(patience, connections)],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: Self.largestHead, maxHeaderListSize: Self.largestHead, maxHeaderFieldCount: 100)))
         let server = Server(
@@ -88,7 +108,7 @@ public struct InboundServer: Service {
 
     @concurrent
     private static func respond(
-        _ request: Request, _ writer: consuming ResponseWriter, _ desk: InboundDesk
+        _ request: Request, _ writer: consuming ResponseWriter, _ desk: InboundDesk, isKnown: (Bool) -> Void
     ) async throws {
         let path = String((request.head.path ?? "/").prefix { $0 != "?" })
         // A body has one iterator only: asking for a second one ends the process.
@@ -96,15 +116,17 @@ public struct InboundServer: Service {
         var answer: InboundAnswer
         var isRead = false
         do throws(InboundAnswer) {
+            var whole = InboundRequest(headers: request.headers.map { (name: $0.name.rawName, value: $0.value) }, body: [])
             let limit = try desk.admit(
-                method: request.method.rawValue, path: path, announced: request.headers[.contentLength].flatMap { Int($0) })
-            let body = try await Self.body(of: &pieces, limit: limit)
+                method: request.method.rawValue, path: path, head: whole,
+                announced: request.headers[.contentLength].flatMap { Int($0) })
+            whole.body = try await Self.body(of: &pieces, limit: limit, desk)
             isRead = true
-            let headers = request.headers.map { (name: $0.name.rawName, value: $0.value) }
-            answer = await desk.answer(InboundRequest(headers: headers, body: body), to: path)
+            answer = await desk.answer(whole, to: path)
         } catch {
             answer = error
         }
+        isKnown(answer.isToKnownSender)
         let text = ByteBuffer(string: answer.text + "\n")
         var fields: HTTPFields = [.contentType: "text/plain; charset=utf-8", .contentLength: String(text.readableBytes)]
         if let seconds = answer.retryAfter { fields[.retryAfter] = String(seconds) }
@@ -121,20 +143,18 @@ public struct InboundServer: Service {
 
     @concurrent
     private static func body(
-        of pieces: inout RequestBody.AsyncIterator, limit: Int
+        of pieces: inout RequestBody.AsyncIterator, limit: Int, _ desk: InboundDesk
     ) async throws(InboundAnswer) -> [UInt8] {
-        let start = ContinuousClock.now
         var bytes: [UInt8] = []
         do {
             while let piece = try await pieces.next() {
-                guard bytes.count + piece.readableBytes <= limit else { throw InboundDesk.tooLarge(limit) }
-                guard start.duration(to: .now) < patience else {
-                    throw InboundAnswer(408, "The request took too long to arrive.")
-                }
+                guard bytes.count + piece.readableBytes <= limit else { throw desk.tooLarge(limit) }
                 bytes += piece.readableBytesView
             }
         } catch let error as InboundAnswer {
             throw error
+        } catch is SlowSenderHandler.TooSlow {
+            throw desk.refusal(InboundAnswer(408, "The request took too long to arrive."))
         } catch {
             throw InboundAnswer(400, "The request was cut off.")
         }

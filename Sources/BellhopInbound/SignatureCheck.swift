@@ -73,13 +73,22 @@ public struct SignatureCheck: Sendable {
     }
 
     func check(_ request: InboundRequest, at now: Timestamp) throws(InboundAnswer) {
-        guard let value = request.value(header) else { throw InboundAnswer(401, "The header field `\(header)` is missing.") }
+        let (time, codes) = try parts(of: request, at: now)
+        let signed = timestamp.map { Self.filled($0.signed, time, request.body) } ?? request.body
+        let isSigned = keys.reduce(false) { isSigned, key in
+            codes.reduce(isSigned) { algorithm.isValid($1, of: signed, key: key) || $0 }
+        }
+        guard isSigned else { throw InboundAnswer(401, "The signature is wrong.") }
+    }
+
+    /// The signed time, empty if none is, and the signatures. Throws 401 for a head without them, or with an old time.
+    func parts(of head: InboundRequest, at now: Timestamp) throws(InboundAnswer) -> (time: String, codes: [[UInt8]]) {
+        guard let value = head.value(header) else { throw InboundAnswer(401, "The header field `\(header)` is missing.") }
         var elements = [Substring(value)]
-        var signed = request.body
+        var time: String?
         if let timestamp {
-            let time: String?
             switch timestamp.place {
-            case .header(let name): time = request.value(name)
+            case .header(let name): time = head.value(name)
             case .element(let start):
                 elements = value.split(separator: ",").map { $0.drop { $0 == " " } }
                 let times = elements.filter { $0.hasPrefix(start) }
@@ -87,13 +96,8 @@ public struct SignatureCheck: Sendable {
             }
             guard let time else { throw InboundAnswer(401, "The timestamp is missing.") }
             try InboundKey.checkAge(time, timestamp.tolerance, at: now)
-            signed = Self.filled(timestamp.signed, time, request.body)
         }
-        let codes = elements.filter { $0.hasPrefix(prefix) }.compactMap { decoded($0.dropFirst(prefix.count)) }
-        let isSigned = keys.reduce(false) { isSigned, key in
-            codes.reduce(isSigned) { algorithm.isValid($1, of: signed, key: key) || $0 }
-        }
-        guard isSigned else { throw InboundAnswer(401, "The signature is wrong.") }
+        return (time ?? "", elements.filter { $0.hasPrefix(prefix) }.compactMap { decoded($0.dropFirst(prefix.count)) })
     }
 
     private func decoded(_ text: Substring) -> [UInt8]? {

@@ -21,9 +21,12 @@ final class Kept: Sendable {
 
     func fail(with error: StoreError?) { state.withLock { $0.error = error } }
 
-    func desk(_ endpoints: InboundEndpoint..., clock: TestClock = TestClock()) -> InboundDesk {
+    func desk(
+        _ endpoints: InboundEndpoint..., strangers: (count: Int, per: Duration) = (600, .seconds(60)),
+        clock: TestClock = TestClock()
+    ) -> InboundDesk {
         InboundDesk(
-            endpoints, clock: clock,
+            endpoints, strangers: strangers, clock: clock,
             keep: { events throws(StoreError) in
                 let error = self.state.withLock { state in
                     if state.error == nil { state.events += events }
@@ -161,23 +164,88 @@ extension InboundEndpoint {
         #expect(kept.polled == ["my-work"])
     }
 
-    @Test func `paths, methods, sizes and rates are bounded before a body is read`() async {
+    /// The status that refuses a request before its body is read; 0 if the body is read.
+    private func admission(
+        _ desk: InboundDesk, _ method: String = "POST", _ path: String = "/in/snow", token: String = "token",
+        headers: [(String, String)] = [], announced: Int? = nil
+    ) -> Int {
+        let all = [("Authorization", "Bearer " + token)] + headers
+        let head = InboundRequest(headers: all.map { (name: $0.0, value: $0.1) }, body: [])
+        do throws(InboundAnswer) {
+            _ = try desk.admit(method: method, path: path, head: head, announced: announced)
+            return 0
+        } catch {
+            if error.status == 429 { #expect(error.retryAfter != nil) }
+            return error.status
+        }
+    }
+
+    @Test func `paths, methods, sizes and rates are bounded before a body is read`() async throws {
         let clock = TestClock()
         let desk = kept.desk(.push, clock: clock)
-        func status(_ method: String = "POST", _ path: String = "/in/snow", announced: Int? = nil) -> Int {
-            do throws(InboundAnswer) {
-                _ = try desk.admit(method: method, path: path, announced: announced)
-                return 0
-            } catch {
-                if error.status == 429 { #expect(error.retryAfter == 1) }
-                return error.status
-            }
-        }
-        #expect(status("POST", "/in") == 404)
-        #expect(status("GET") == 405)
-        #expect(status(announced: 101) == 413)
-        #expect((0..<5).map { _ in status(announced: 100) } == [0, 0, 0, 0, 429])
+        #expect(admission(desk, "POST", "/in") == 404)
+        #expect(admission(desk, "GET") == 405)
+        #expect(admission(desk, announced: 101) == 413)
+        #expect((0..<5).map { _ in admission(desk, announced: 100) } == [0, 0, 0, 0, 429])
         await clock.advance(by: .seconds(1))
-        #expect([status(), status()] == [0, 429])
+        #expect([admission(desk), admission(desk)] == [0, 429])
+    }
+
+    @Test func `requests of strangers do not count against the rate of a sender`() async throws {
+        let desk = kept.desk(.push)
+        for _ in 0..<100 {
+            #expect(admission(desk, token: "tokem") == 401)
+            #expect(admission(desk, "GET") == 405)
+        }
+        #expect((0..<6).map { _ in admission(desk) } == [0, 0, 0, 0, 0, 429])
+    }
+
+    @Test func `requests with wrong signatures do not count against the rate of a sender`() async throws {
+        let check = SignatureCheck(keys: [[1, 2, 3]], header: "X-Signature")
+        let endpoint = InboundEndpoint(
+            path: "/in/snow", key: .signature(check), purpose: .push(source: "my-work"), rate: (2, .seconds(60)))
+        let desk = kept.desk(endpoint)
+        func status(_ code: [UInt8]) async -> Int {
+            let headers = [("X-Signature", code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())]
+            #expect(admission(desk, headers: headers) == 0)
+            return await answer(desk, "x", to: "/in/snow", headers: headers).status
+        }
+        for _ in 0..<100 { #expect(await status([UInt8](repeating: 7, count: 32)) == 401) }
+        let code = SignatureCheck.Algorithm.sha256.code(of: Array("x".utf8), key: [1, 2, 3])
+        #expect([await status(code), await status(code), await status(code)] == [202, 202, 429])
+    }
+
+    @Test func `a request whose head shows that it is unsigned or old is refused before its body is read`() async throws {
+        let check = SignatureCheck(
+            keys: [[1]], header: "X-Signature", timestamp: .init(.header("X-Time"), signed: "{timestamp}.{body}"))
+        let clock = TestClock()
+        for (key, fields) in [
+            (InboundKey.signature(check), ("X-Signature", "X-Time", "X-Other")),
+            (.standardWebhooks([[1]]), ("webhook-signature", "webhook-timestamp", "webhook-id")),
+        ] {
+            let desk = kept.desk(
+                InboundEndpoint(path: "/in/snow", key: key, purpose: .push(source: "my-work"), rate: (5, .seconds(5))),
+                clock: clock)
+            let now = clock.now.microseconds / 1_000_000
+            #expect(admission(desk) == 401)
+            #expect(admission(desk, headers: [(fields.0, "00"), (fields.2, "x")]) == 401)
+            #expect(admission(desk, headers: [(fields.0, "00"), (fields.1, "\(now - 301)"), (fields.2, "x")]) == 401)
+            #expect(admission(desk, headers: [(fields.0, "00"), (fields.1, "\(now)"), (fields.2, "x")]) == 0)
+        }
+    }
+
+    @Test func `requests of strangers are bounded for the whole server, and leave senders alone`() async throws {
+        let clock = TestClock()
+        let desk = kept.desk(.push, .events(), strangers: (3, .seconds(3)), clock: clock)
+        #expect(admission(desk, token: "no") == 401)
+        #expect(admission(desk, "POST", "/nothing") == 404)
+        #expect(await answer(desk, "{}", token: "no").status == 401)
+        #expect(admission(desk, token: "no") == 429)
+        #expect(admission(desk, "POST", "/nothing") == 429)
+        #expect(await answer(desk, "{}", token: "no").status == 429)
+        #expect(admission(desk) == 0)
+        #expect(await answer(desk, #"{"service": "a"}"#).status == 202)
+        await clock.advance(by: .seconds(1))
+        #expect([admission(desk, token: "no"), admission(desk, token: "no")] == [401, 429])
     }
 }

@@ -9,25 +9,36 @@ import Testing
 
 @testable import BellhopInbound
 
-/// The server over real HTTP.
-@Suite(.timeLimit(.minutes(5))) struct `The server for requests from outside` {
-    private let kept = Kept()
-
-    private func serve(_ endpoints: InboundEndpoint, _ body: @escaping @Sendable (String) async throws -> Void) async throws {
+extension Kept {
+    /// Runs a server, and `body` with its port.
+    func serve(
+        _ endpoint: InboundEndpoint, patience: InboundServer.Patience = .init(head: .seconds(600), body: .seconds(600)),
+        mostConnections: Int = 256, _ body: @escaping @Sendable (Int) async throws -> Void
+    ) async throws {
         let (ports, port) = AsyncStream<Int>.makeStream()
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let server = InboundServer(
-            at: .init(host: "127.0.0.1", port: 0), desk: kept.desk(endpoints), logger: logger, isListening: { port.yield($0) })
+            at: .init(host: "127.0.0.1", port: 0), desk: desk(endpoint), patience: patience, mostConnections: mostConnections,
+            logger: logger, isListening: { port.yield($0) })
         let group = ServiceGroup(services: [server], logger: logger)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try await group.run() }
             for await number in ports {
-                try await body("http://127.0.0.1:\(number)")
+                try await body(number)
                 break
             }
             await group.triggerGracefulShutdown()
             try await tasks.waitForAll()
         }
+    }
+}
+
+/// The server over real HTTP.
+@Suite(.timeLimit(.minutes(5))) struct `The server for requests from outside` {
+    private let kept = Kept()
+
+    private func serve(_ endpoints: InboundEndpoint, _ body: @escaping @Sendable (String) async throws -> Void) async throws {
+        try await kept.serve(endpoints) { try await body("http://127.0.0.1:\($0)") }
     }
 
     private func send(

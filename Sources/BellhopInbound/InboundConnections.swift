@@ -1,0 +1,181 @@
+import NIOCore
+import NIOHTTPTypes
+import Synchronization
+
+/// The open connections of a server. If there are too many, the one is closed that a sender misses least: first the oldest from
+/// which no known sender has sent a request, then the one that has been idle longest. One whose request is being answered is kept.
+///
+/// A class with a mutex, because connections belong to several threads.
+final class InboundConnections: Sendable {
+    /// What is known about a connection.
+    struct Standing: Sendable {
+        /// When it last became what it is: opened, or idle after an answer. Counted, not timed.
+        var since: UInt64
+        /// Whether its latest request came from a known sender.
+        var isKnown = false
+        /// Whether a whole request of it waits for its answer.
+        var isAnswering = false
+    }
+
+    private struct Entry {
+        var standing: Standing
+        var channel: any Channel
+    }
+
+    private struct State {
+        var count: UInt64 = 0
+        var entries: [ObjectIdentifier: Entry] = [:]
+    }
+
+    private let most: Int
+    private let state = Mutex(State())
+
+    init(most: Int) { self.most = most }
+
+    /// Adds a connection, and closes one if there are too many now.
+    func add(_ channel: any Channel) {
+        let victim = state.withLock { state -> (any Channel)? in
+            state.count += 1
+            state.entries[ObjectIdentifier(channel)] = Entry(standing: Standing(since: state.count), channel: channel)
+            guard state.entries.count > most else { return nil }
+            let id = Self.victim(among: state.entries.mapValues(\.standing), newest: ObjectIdentifier(channel))
+            return state.entries.removeValue(forKey: id)?.channel
+        }
+        victim?.close(promise: nil)
+    }
+
+    /// Which connection to close.
+    static func victim<ID: Hashable>(among standings: [ID: Standing], newest: ID) -> ID {
+        func rank(_ standing: Standing) -> (Int, UInt64) { (standing.isKnown ? 1 : 0, standing.since) }
+        return standings.filter { $0.key != newest && !$0.value.isAnswering }.min { rank($0.value) < rank($1.value) }?.key
+            ?? newest
+    }
+
+    func remove(_ channel: any Channel) { state.withLock { _ = $0.entries.removeValue(forKey: ObjectIdentifier(channel)) } }
+
+    /// Records whether a request came from a known sender.
+    func setKnown(_ isKnown: Bool, _ channel: any Channel) {
+        state.withLock { $0.entries[ObjectIdentifier(channel)]?.standing.isKnown = isKnown }
+    }
+
+    /// Records that a request waits for its answer, or that the connection is idle again.
+    func setAnswering(_ isAnswering: Bool, _ channel: any Channel) {
+        state.withLock { state in
+            state.count += 1
+            state.entries[ObjectIdentifier(channel)]?.standing.isAnswering = isAnswering
+            state.entries[ObjectIdentifier(channel)]?.standing.since = state.count
+        }
+    }
+}
+
+/// Ends a connection whose peer is slow: with the next request, with the rest of one, or with taking an answer.
+///
+/// A channel handler: all its state belongs to the connection's thread.
+final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    /// Thrown to the reader of a body that did not arrive in time.
+    struct TooSlow: Error {}
+
+    private let patience: InboundServer.Patience
+    private let connections: InboundConnections
+    private var deadline: Scheduled<Void>?
+    /// Whether the head of a request has arrived, but not its end.
+    private var isReceiving = false
+    /// Whether the request that is being received was answered already.
+    private var isAnsweredEarly = false
+    /// How many whole requests are unanswered.
+    private var owed = 0
+    /// How many answers are not sent yet.
+    private var unsent = 0
+
+    init(_ patience: InboundServer.Patience, _ connections: InboundConnections) {
+        self.patience = patience
+        self.connections = connections
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        connections.add(context.channel)
+        arm(patience.head, context)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { leave(context) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        leave(context)
+        context.fireChannelInactive()
+    }
+
+    private func leave(_ context: ChannelHandlerContext) {
+        deadline?.cancel()
+        deadline = nil
+        connections.remove(context.channel)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        switch unwrapInboundIn(data) {
+        case .head:
+            isReceiving = true
+            arm(patience.body, context)
+        case .body: break
+        case .end:
+            isReceiving = false
+            if isAnsweredEarly {
+                isAnsweredEarly = false
+            } else {
+                owed += 1
+                if owed == 1 { connections.setAnswering(true, context.channel) }
+            }
+            if unsent == 0 {
+                if owed > 0 { disarm() } else { arm(patience.head, context) }
+            }
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
+        unsent += 1
+        if owed > 0 {
+            owed -= 1
+            if owed == 0 { connections.setAnswering(false, context.channel) }
+        } else {
+            isAnsweredEarly = isReceiving
+        }
+        if !isReceiving { arm(patience.head, context) }
+        let sent = promise ?? context.eventLoop.makePromise()
+        let own = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        sent.futureResult.whenSuccess {
+            let (handler, context) = own.value
+            handler.unsent -= 1
+            if !handler.isReceiving, handler.owed == 0 { handler.arm(handler.patience.head, context) }
+        }
+        context.write(data, promise: sent)
+    }
+
+    private func disarm() {
+        deadline?.cancel()
+        deadline = nil
+    }
+
+    private func arm(_ time: Duration, _ context: ChannelHandlerContext) {
+        deadline?.cancel()
+        let own = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        deadline = context.eventLoop.scheduleTask(in: TimeAmount(time)) {
+            let (handler, context) = own.value
+            handler.expire(context)
+        }
+    }
+
+    /// The reader of an unfinished body gets the chance to say why; it has as long again for that.
+    private func expire(_ context: ChannelHandlerContext) {
+        deadline = nil
+        guard isReceiving, !isAnsweredEarly else { return context.close(promise: nil) }
+        isAnsweredEarly = true
+        arm(patience.body, context)
+        context.fireErrorCaught(TooSlow())
+    }
+}

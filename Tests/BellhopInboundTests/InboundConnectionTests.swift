@@ -1,0 +1,155 @@
+import NIOCore
+import NIOPosix
+import Testing
+
+@testable import BellhopInbound
+
+/// A connection on which a test sends what it likes.
+private struct RawConnection: Sendable {
+    private let channel: any Channel
+    private let pieces: AsyncStream<String>
+
+    /// Runs `body` with a new connection, which is closed afterwards.
+    static func with<Result: Sendable>(
+        _ port: Int, _ body: (RawConnection) async throws -> Result
+    ) async throws -> Result {
+        let (pieces, piece) = AsyncStream<String>.makeStream()
+        let channel = try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Collector(piece)) }
+            }.connect(host: "127.0.0.1", port: port).get()
+        defer { channel.close(promise: nil) }
+        return try await body(RawConnection(channel: channel, pieces: pieces))
+    }
+
+    func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
+
+    /// What the server sends before it ends the connection.
+    func readToEnd() async -> String { await pieces.reduce(into: "") { $0 += $1 } }
+
+    /// The first line of the next answer; nil if the server ends the connection first.
+    func answer() async -> String? {
+        var text = ""
+        for await piece in pieces {
+            text += piece
+            if text.contains(".\n") { break }
+        }
+        return text.split(separator: "\r\n").first.map(String.init)
+    }
+}
+
+private final class Collector: ChannelInboundHandler, Sendable {
+    typealias InboundIn = ByteBuffer
+    private let pieces: AsyncStream<String>.Continuation
+
+    init(_ pieces: AsyncStream<String>.Continuation) { self.pieces = pieces }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) { pieces.yield(String(buffer: unwrapInboundIn(data))) }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        pieces.finish()
+        context.fireChannelInactive()
+    }
+
+    // A reset is an end too.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
+
+/// What strangers and slow peers can do to the server.
+@Suite(.timeLimit(.minutes(5))) struct `Slow senders and many connections` {
+    private let kept = Kept()
+    private static let request =
+        "POST /in/deploys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\nContent-Length: 16\r\n\r\n{\"service\": \"a\"}"
+    private static let head = "POST /in/deploys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\nContent-Length: 100\r\n\r\n"
+
+    @Test func `a connection without a request is closed`() async throws {
+        try await kept.serve(.events(), patience: .init(head: .milliseconds(50), body: .seconds(600))) { port in
+            let answer = try await RawConnection.with(port) { peer in await peer.readToEnd() }
+            #expect(answer == "")
+        }
+    }
+
+    @Test func `a head that comes byte by byte does not keep its connection open`() async throws {
+        try await kept.serve(.events(), patience: .init(head: .milliseconds(200), body: .seconds(600))) { port in
+            let answer = try await RawConnection.with(port) { peer in
+                try await peer.send("POST /in/deploys HTTP/1.1\r\nX-Long: ")
+                // Writing fails once the server has ended the connection.
+                for _ in 0..<12_000 {
+                    guard (try? await peer.send("x")) != nil else { break }
+                    try await Task.sleep(for: .milliseconds(5))
+                }
+                return await peer.readToEnd()
+            }
+            #expect(answer == "")
+        }
+    }
+
+    @Test func `a body that comes byte by byte is answered 408, and its connection closed`() async throws {
+        try await kept.serve(.events(), patience: .init(head: .seconds(600), body: .milliseconds(200))) { port in
+            let answer = try await RawConnection.with(port) { peer in
+                try await peer.send(Self.head)
+                return await withTaskGroup(of: Void.self) { group in
+                    group.addTask {
+                        while (try? await peer.send(" ")) != nil {
+                            guard (try? await Task.sleep(for: .milliseconds(20))) != nil else { break }
+                        }
+                    }
+                    let answer = await peer.readToEnd()
+                    group.cancelAll()
+                    return answer
+                }
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 408 "), "\(answer)")
+        }
+        #expect(kept.events.isEmpty)
+    }
+
+    @Test func `a connection that stays open after its answer is closed later`() async throws {
+        try await kept.serve(.events(), patience: .init(head: .milliseconds(200), body: .seconds(600))) { port in
+            // On a busy machine the request itself may be late.
+            while true {
+                let answer = try await RawConnection.with(port) { peer in
+                    try? await peer.send(Self.request)
+                    return await peer.readToEnd()
+                }
+                if answer.hasPrefix("HTTP/1.1 202 ") { return }
+            }
+        }
+    }
+
+    @Test func `silent connections make room for a sender, and do not end the connection of a known one`() async throws {
+        try await kept.serve(.events(), mostConnections: 4) { port in
+            try await RawConnection.with(port) { known in
+                try await known.send(Self.request)
+                #expect(await known.answer() == "HTTP/1.1 202 Accepted")
+                try await withThrowingTaskGroup(of: Void.self) { silent in
+                    for _ in 0..<20 {
+                        silent.addTask { _ = try await RawConnection.with(port) { peer in await peer.readToEnd() } }
+                    }
+                    // All but three of them end because later ones came.
+                    for _ in 0..<17 { try await silent.next() }
+                    try await RawConnection.with(port) { new in
+                        try await new.send(Self.request)
+                        #expect(await new.answer() == "HTTP/1.1 202 Accepted")
+                    }
+                    try await known.send(Self.request)
+                    #expect(await known.answer() == "HTTP/1.1 202 Accepted")
+                    silent.cancelAll()
+                }
+            }
+        }
+        #expect(kept.events.count == 3)
+    }
+
+    @Test func `the connection to close is the oldest of a stranger, then the longest idle, never one that waits for its answer`()
+    {
+        typealias Standing = InboundConnections.Standing
+        func victim(_ standings: [Int: Standing]) -> Int {
+            InboundConnections.victim(among: standings.merging([9: Standing(since: 9)]) { $1 }, newest: 9)
+        }
+        #expect(victim([1: Standing(since: 1, isKnown: true), 2: Standing(since: 3), 3: Standing(since: 2)]) == 3)
+        #expect(victim([1: Standing(since: 4, isKnown: true), 2: Standing(since: 3, isKnown: true)]) == 2)
+        #expect(victim([1: Standing(since: 1, isAnswering: true), 2: Standing(since: 3, isKnown: true)]) == 2)
+        #expect(victim([1: Standing(since: 1, isAnswering: true)]) == 9)
+    }
+}
