@@ -11,7 +11,7 @@ public struct Engine: Service {
     private let grace: Duration
     private let learnt: @Sendable (any Source) async -> Void
     /// Bells that wake the pollers, by source name.
-    private let pollBells: [String: Bell]
+    private let pollBells: [String: PollBell]
 
     /// - Parameters:
     ///   - receivers: the limits of a receiver.
@@ -32,11 +32,14 @@ public struct Engine: Service {
         self.retention = retention
         self.grace = grace
         self.learnt = learnt
-        pollBells = Dictionary(sources.map { ($0.0.name, Bell()) }) { first, _ in first }
+        pollBells = Dictionary(sources.map { ($0.0.name, PollBell()) }) { first, _ in first }
     }
 
     /// Polls a source at once, because something it was waiting for has changed.
-    public func pollNow(_ source: String) { pollBells[source]?.ring() }
+    public func pollNow(_ source: String) { pollBells[source]?.ringNow() }
+
+    /// Polls a source as soon as its spacing and its waits allow it, because its system says that there is something new.
+    public func pollSoon(_ source: String) { pollBells[source]?.ringSoon() }
 
     /// Gives a receiver no deliveries until it is resumed. The pause is stored already.
     public func pause(_ stop: ReceiverStop) {
@@ -97,7 +100,7 @@ public struct Engine: Service {
             for (source, plan) in sources {
                 group.addTask {
                     await prepare(source)
-                    var poller = Poller(source, plan: plan, in: surroundings, bell: pollBells[source.name] ?? Bell())
+                    var poller = Poller(source, plan: plan, in: surroundings, bell: pollBells[source.name] ?? PollBell())
                     await poller.run { initialPolls.markPolled(source.scope.id, in: surroundings) }
                 }
             }

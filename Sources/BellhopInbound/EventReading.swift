@@ -1,9 +1,12 @@
 public import BellhopCore
+import Crypto
 
 /// How an endpoint turns a body into events of a declared type.
 public struct EventReading: Sendable {
     /// What makes two deliveries the same.
     public enum Sameness: Sendable {
+        /// A header field; where the sender signs its requests but not this field, the signed body instead: otherwise who has
+        /// seen a request could send it again as another delivery.
         case header(String)
         case path(JSON.Path)
     }
@@ -17,7 +20,7 @@ public struct EventReading: Sendable {
     public var fields: [String: JSON.Path]
     /// What the event is about.
     public var id: JSON.Path?
-    /// Nil if every delivery is a new one.
+    /// Nil if every delivery is a new one, except for a repetition of the same signed bytes with a time in them.
     public var sameness: Sameness?
 
     /// The most items of a body.
@@ -37,10 +40,14 @@ public struct EventReading: Sendable {
 
     /// The events of a body. Throws 400 for what can never be read.
     ///
-    /// - Parameter unique: a text that no other delivery has, for deliveries that do not say which one they are.
-    func events(_ request: InboundRequest, at now: Timestamp, unique: () -> String) throws(InboundAnswer) -> [Event] {
+    /// - Parameters:
+    ///   - proof: what the request proved.
+    ///   - unique: a text that no other delivery has, for deliveries that do not say which one they are.
+    func events(
+        _ request: InboundRequest, proof: InboundKey.Proof, at now: Timestamp, unique: () -> String
+    ) throws(InboundAnswer) -> [Event] {
         let body = try Self.json(request)
-        let key = try key(of: request, body) ?? "unique/" + unique()
+        let key = try key(of: request, body, proof) ?? "unique/" + unique()
         var things = [body]
         if let items {
             guard let list = body[items]?.asArray else { throw InboundAnswer(400, "The body has no list at `\(items)`.") }
@@ -60,21 +67,31 @@ public struct EventReading: Sendable {
         return events
     }
 
-    private func key(of request: InboundRequest, _ body: JSON) throws(InboundAnswer) -> String? {
+    private func key(
+        of request: InboundRequest, _ body: JSON, _ proof: InboundKey.Proof
+    ) throws(InboundAnswer) -> String? {
         switch sameness {
         case .header(let name)?:
             guard let value = request.value(name), !value.isEmpty else {
                 throw InboundAnswer(400, "The header field `\(name)`, which tells deliveries apart, is missing.")
             }
-            return "header/" + value
+            switch proof {
+            case .secret: return "header/" + value
+            case .identified where name.lowercased() == "webhook-id": return "header/" + value
+            case .body, .timed, .identified: return "signed/" + Self.digest(of: request.body)
+            }
         case .path(let path)?:
             guard let value = body[path], !value.isNull else {
                 throw InboundAnswer(400, "The body has nothing at `\(path)`, which tells deliveries apart.")
             }
             return "body/" + Self.text(value)
-        case nil: return nil
+        case nil:
+            if case .timed(let signed) = proof { return "signed/" + Self.digest(of: signed) }
+            return nil
         }
     }
+
+    private static func digest(of bytes: [UInt8]) -> String { Base64.encode(Array(SHA256.hash(data: bytes))) }
 
     private func data(of thing: JSON) throws(InboundAnswer) -> JSON.Object {
         var data: JSON.Object = [:]

@@ -6,6 +6,7 @@ public struct InboundDesk: Sendable {
     public typealias Keep = @Sendable ([Event]) async throws(StoreError) -> Void
 
     private let endpoints: [String: (endpoint: InboundEndpoint, budget: RequestBudget)]
+    private let keys: InboundKeys
     private let clock: any AgentClock
     private let store: Keep
     private let poll: @Sendable (String) -> Void
@@ -26,6 +27,7 @@ public struct InboundDesk: Sendable {
         let now = clock.now
         self.endpoints = Dictionary(
             endpoints.map { ($0.path, ($0, RequestBudget($0.rate, at: now))) }, uniquingKeysWith: { first, _ in first })
+        keys = InboundKeys(self.endpoints.mapValues(\.endpoint.key))
         self.strangers = RequestBudget(strangers, at: now)
         self.clock = clock
         store = keep
@@ -41,10 +43,21 @@ public struct InboundDesk: Sendable {
     func admit(method: String, path: String, head: InboundRequest, announced: Int?) throws(InboundAnswer) -> Int {
         guard let (endpoint, budget) = endpoints[path] else { throw refusal(404, "There is nothing here.") }
         guard method == "POST" else { throw refusal(405, "Only POST is answered here.") }
-        do throws(InboundAnswer) { try endpoint.key.checkHead(head, at: clock.now) } catch { throw refusal(error) }
-        if endpoint.key.isInHead { try take(from: budget) }
+        let key = try key(of: path)
+        do throws(InboundAnswer) { try key.checkHead(head, at: clock.now) } catch { throw refusal(error) }
+        if key.isInHead { try take(from: budget) }
         if let announced, announced > endpoint.largestBody { throw tooLarge(endpoint.largestBody) }
         return endpoint.largestBody
+    }
+
+    /// Replaces the secret of an endpoint; if nil, which means that it cannot be read now, senders are asked to come again.
+    public func replaceKey(of path: String, with key: InboundKey?) { keys.replace(path, with: key) }
+
+    private func key(of path: String) throws(InboundAnswer) -> InboundKey {
+        if let key = keys[path] { return key }
+        var refusal = refusal(503, "The secret of this path cannot be read now.")
+        refusal.retryAfter = refusal.retryAfter ?? 60
+        throw refusal
     }
 
     /// Takes a request of a known sender from the rate.
@@ -68,13 +81,19 @@ public struct InboundDesk: Sendable {
     /// Answers a request that was admitted.
     public func answer(_ request: InboundRequest, to path: String) async -> InboundAnswer {
         guard let (endpoint, budget) = endpoints[path] else { return refusal(404, "There is nothing here.") }
-        do throws(InboundAnswer) { try endpoint.key.check(request, at: clock.now) } catch { return refusal(error) }
+        let proof: InboundKey.Proof
+        let isInHead: Bool
+        do throws(InboundAnswer) {
+            let key = try key(of: path)
+            isInHead = key.isInHead
+            do throws(InboundAnswer) { proof = try key.check(request, at: clock.now) } catch { throw refusal(error) }
+        } catch { return error }
         var answer: InboundAnswer
         do throws(InboundAnswer) {
-            if !endpoint.key.isInHead { try take(from: budget) }
+            if !isInHead { try take(from: budget) }
             switch endpoint.purpose {
             case .push(let source): poll(source)
-            case .events(let reading): try await keep(reading.events(request, at: clock.now, unique: unique))
+            case .events(let reading): try await keep(reading.events(request, proof: proof, at: clock.now, unique: unique))
             }
             answer = .accepted
         } catch {

@@ -17,6 +17,14 @@ public struct InboundEndpoint: Sendable {
     /// The most requests per time.
     public var rate: (count: Int, per: Duration)
 
+    /// The name of the source that its requests concern.
+    public var source: String {
+        switch purpose {
+        case .push(let source): source
+        case .events(let reading): reading.source
+        }
+    }
+
     public init(
         path: String, key: InboundKey, purpose: Purpose, largestBody: Int = 1 << 20, rate: (count: Int, per: Duration)
     ) {
@@ -26,6 +34,20 @@ public struct InboundEndpoint: Sendable {
         self.largestBody = largestBody
         self.rate = rate
     }
+}
+
+/// The current secrets, by path.
+///
+/// A class with a mutex, because all connections share it, and a secret may be replaced while requests come.
+final class InboundKeys: Sendable {
+    private let keys: Mutex<[String: InboundKey]>
+
+    init(_ keys: [String: InboundKey]) { self.keys = Mutex(keys) }
+
+    /// Nil if the secret cannot be read.
+    subscript(path: String) -> InboundKey? { keys.withLock { $0[path] } }
+
+    func replace(_ path: String, with key: InboundKey?) { keys.withLock { $0[path] = key } }
 }
 
 /// How many requests an endpoint may still take: as many tokens as its rate's count, which come back evenly.

@@ -36,21 +36,38 @@ public enum InboundKey: Sendable, CustomStringConvertible {
         }
     }
 
+    /// What a request proves besides that its sender has the secret.
+    public enum Proof: Sendable, Hashable {
+        /// Nothing: who has seen the request has the secret.
+        case secret
+        /// Its body. Who has seen the request can send it again, with other header fields.
+        case body
+        /// These bytes, which have the body and a time in them. Who has seen the request can send it again for a while.
+        case timed([UInt8])
+        /// Its body, its time and its id, `webhook-id`.
+        case identified
+    }
+
     /// Throws 401 if the request does not come from who has the secret, or is too old.
-    public func check(_ request: InboundRequest, at now: Timestamp) throws(InboundAnswer) {
+    @discardableResult
+    public func check(_ request: InboundRequest, at now: Timestamp) throws(InboundAnswer) -> Proof {
         switch self {
-        case .signature(let check): try check.check(request, at: now)
-        case .standardWebhooks(let keys): try Self.standardWebhooks(request, keys, at: now)
+        case .signature(let check): return try check.check(request, at: now)
+        case .standardWebhooks(let keys):
+            try Self.standardWebhooks(request, keys, at: now)
+            return .identified
         case .bearer(let tokens):
             let given = Self.credentials(request, scheme: "bearer") ?? ""
             guard tokens.reduce(false, { Self.isSame(given, $1) || $0 }) else {
                 throw InboundAnswer(401, "The bearer token is missing or wrong.")
             }
+            return .secret
         case .basic(let username, let password):
-            let given = Self.credentials(request, scheme: "basic").flatMap { Base64Text.decode($0) } ?? []
+            let given = Self.credentials(request, scheme: "basic").flatMap { Base64.decode($0, padding: .required) } ?? []
             guard Self.isSame(given, Array("\(username):\(password)".utf8)) else {
                 throw InboundAnswer(401, "The name or the password is missing or wrong.")
             }
+            return .secret
         }
     }
 
@@ -78,7 +95,7 @@ public enum InboundKey: Sendable, CustomStringConvertible {
         else { throw InboundAnswer(401, "A `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing.") }
         try checkAge(time, tolerance, at: now)
         let codes = signatures.split(separator: " ").filter { $0.hasPrefix("v1,") }.compactMap {
-            Base64Text.decode($0.dropFirst(3))
+            Base64.decode($0.dropFirst(3), padding: .required)
         }
         return ("\(id).\(time).", codes)
     }

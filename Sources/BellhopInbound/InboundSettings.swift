@@ -18,7 +18,13 @@ public enum InboundSettings {
     ]
 
     /// `push:` of a source that is polled.
-    public static let push: [Setting] = [path, auth, rate]
+    public static let push: [Setting] = [
+        path, auth,
+        Setting(
+            "spacing", .duration, default: "5s", least: "1ms",
+            "The shortest time between the starts of two polls that requests ask for; requests in between lead to one poll."),
+        rate,
+    ]
 
     /// A source of kind `webhook`, besides its kind.
     public static let webhook: [Setting] = [
@@ -29,7 +35,8 @@ public enum InboundSettings {
         Setting("fields", .map(.text), "The paths to members of the event, if they are not under their own names."),
         Setting(
             "dedup", .either([.text, .record([Setting("header", .text, required: true, "The header field's name.")])]),
-            "What makes two deliveries the same event: a path in the body, or `{header: NAME}`; for `standard_webhooks` its id."),
+            "What makes two deliveries the same event: a path in the body, or `{header: NAME}`, for `hmac` with the same body; for `standard_webhooks` its id."
+        ),
         Setting("max_body", .size, default: "1MB", least: "1KB", "The largest body to read."),
         rate,
     ]
@@ -193,7 +200,8 @@ public enum InboundSettings {
             var keys: [[UInt8]] = []
             for secret in auth.texts("standard_webhooks") {
                 let prefix = "whsec_"
-                guard secret.hasPrefix(prefix), let key = Base64Text.decode(secret.dropFirst(prefix.count)), 24...64 ~= key.count
+                guard secret.hasPrefix(prefix), let key = Base64.decode(secret.dropFirst(prefix.count), padding: .required),
+                    24...64 ~= key.count
                 else {
                     throw complaint(
                         "a secret of Standard Webhooks is whsec_ and the Base64 of 24 to 64 bytes", "standard_webhooks")

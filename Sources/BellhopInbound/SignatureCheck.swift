@@ -72,13 +72,14 @@ public struct SignatureCheck: Sendable {
         self.timestamp = timestamp
     }
 
-    func check(_ request: InboundRequest, at now: Timestamp) throws(InboundAnswer) {
+    func check(_ request: InboundRequest, at now: Timestamp) throws(InboundAnswer) -> InboundKey.Proof {
         let (time, codes) = try parts(of: request, at: now)
         let signed = timestamp.map { Self.filled($0.signed, time, request.body) } ?? request.body
         let isSigned = keys.reduce(false) { isSigned, key in
             codes.reduce(isSigned) { algorithm.isValid($1, of: signed, key: key) || $0 }
         }
         guard isSigned else { throw InboundAnswer(401, "The signature is wrong.") }
+        return timestamp == nil ? .body : .timed(signed)
     }
 
     /// The signed time, empty if none is, and the signatures. Throws 401 for a head without them, or with an old time.
@@ -103,7 +104,7 @@ public struct SignatureCheck: Sendable {
     private func decoded(_ text: Substring) -> [UInt8]? {
         switch encoding {
         case .hex: HexText.decode(text)
-        case .base64: Base64Text.decode(text)
+        case .base64: Base64.decode(text, padding: .required)
         }
     }
 
@@ -146,40 +147,6 @@ enum HexText {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
         case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
-}
-
-/// Base64 with padding (RFC 4648, section 4).
-public enum Base64Text {
-    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
-        var bits: UInt32 = 0
-        var count = 0
-        var bytes: [UInt8] = []
-        let digits = text.utf8.prefix { $0 != UInt8(ascii: "=") }
-        guard text.utf8.count.isMultiple(of: 4), text.utf8.count - digits.count <= 2,
-            text.utf8.dropFirst(digits.count).allSatisfy({ $0 == UInt8(ascii: "=") })
-        else { return nil }
-        for digit in digits {
-            guard let value = value(digit) else { return nil }
-            bits = bits << 6 | UInt32(value)
-            count += 6
-            if count >= 8 {
-                count -= 8
-                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(count)))
-            }
-        }
-        return bytes
-    }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"): digit - UInt8(ascii: "A")
-        case UInt8(ascii: "a")...UInt8(ascii: "z"): digit - UInt8(ascii: "a") + 26
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0") + 52
-        case UInt8(ascii: "+"): 62
-        case UInt8(ascii: "/"): 63
         default: nil
         }
     }

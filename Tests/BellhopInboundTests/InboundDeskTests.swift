@@ -139,6 +139,46 @@ extension InboundEndpoint {
         #expect(Set(events.map(\.id)).count == 2)
     }
 
+    /// The number of different events of requests, each with its time, delivery id and body, signed with a secret.
+    private func events(
+        _ sameness: EventReading.Sameness?, isTimed: Bool, _ requests: (time: Int64, id: String, body: String)...
+    ) async -> Int {
+        let secret = Array("secret".utf8)
+        let rule = SignatureCheck.TimestampRule(.header("X-Time"), signed: "{timestamp}.{body}")
+        var endpoint = InboundEndpoint.events(sameness: sameness)
+        endpoint.key = .signature(SignatureCheck(keys: [secret], header: "X-Signature", timestamp: isTimed ? rule : nil))
+        let kept = Kept()
+        let desk = kept.desk(endpoint)
+        let now = TestClock().now.microseconds / 1_000_000
+        for request in requests {
+            let signed = (isTimed ? "\(now + request.time)." : "") + request.body
+            let code = SignatureCheck.Algorithm.sha256.code(of: Array(signed.utf8), key: secret)
+            let hex = code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            let headers = [("X-Signature", hex), ("X-Time", "\(now + request.time)"), ("X-Delivery", request.id)]
+            #expect(await answer(desk, request.body, headers: headers).status == 202)
+        }
+        #expect(kept.events.count == requests.count)
+        return Set(kept.events.map(\.id)).count
+    }
+
+    @Test func `a signed request that is sent again with another delivery id is the same event`() async {
+        let (one, two) = (#"{"service": "a", "id": 1}"#, #"{"service": "a", "id": 2}"#)
+        for isTimed in [false, true] {
+            #expect(await events(.header("X-Delivery"), isTimed: isTimed, (0, "x", one), (0, "y", one)) == 1)
+            #expect(await events(.header("X-Delivery"), isTimed: isTimed, (0, "x", one), (0, "y", two)) == 2)
+            #expect(await events(.path(JSON.Path(keys: ["id"])), isTimed: isTimed, (0, "x", one), (0, "y", one)) == 1)
+        }
+        // The sender's own repetition has a new time.
+        #expect(await events(.header("X-Delivery"), isTimed: true, (0, "x", one), (1, "x", one)) == 1)
+    }
+
+    @Test func `without dedup only the same signed time and body are the same event`() async {
+        let body = #"{"service": "a"}"#
+        #expect(await events(nil, isTimed: true, (0, "x", body), (0, "y", body)) == 1)
+        #expect(await events(nil, isTimed: true, (0, "x", body), (1, "x", body)) == 2)
+        #expect(await events(nil, isTimed: false, (0, "x", body), (0, "x", body)) == 2)
+    }
+
     @Test func `while events cannot be stored the sender is asked to come again`() async {
         let desk = kept.desk(.events())
         kept.fail(with: StoreError(.full, "The disk is full: /var/lib/secret."))

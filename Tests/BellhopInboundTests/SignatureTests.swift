@@ -77,7 +77,7 @@ import Testing
 
     /// The vector of the specification's libraries.
     @Test func `a signature of Standard Webhooks is accepted with each secret in use`() throws {
-        let secret = try #require(Base64Text.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"))
+        let secret = try #require(Base64.decode("MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", padding: .required))
         let key = InboundKey.standardWebhooks([Array(repeating: 1, count: 24), secret])
         func headers(_ signature: String, id: String = "msg_p5jXN8AQM9LWM0D4loKWxJek") -> [(String, String)] {
             [("webhook-id", id), ("webhook-timestamp", "1614265330"), ("webhook-signature", signature)]
@@ -108,11 +108,13 @@ import Testing
     }
 
     @Test func `Base64 and hexadecimal texts are read strictly`() {
-        #expect(Base64Text.decode("") == [])
-        #expect(Base64Text.decode("TWFu") == Array("Man".utf8))
-        #expect(Base64Text.decode("TWE=") == Array("Ma".utf8))
-        #expect(Base64Text.decode("TQ==") == Array("M".utf8))
-        for wrong in ["TQ=", "TQ", "T===", "====", "TW=u", "T Fu", "TWF-"] { #expect(Base64Text.decode(wrong) == nil) }
+        #expect(Base64.decode("", padding: .required) == [])
+        #expect(Base64.decode("TWFu", padding: .required) == Array("Man".utf8))
+        #expect(Base64.decode("TWE=", padding: .required) == Array("Ma".utf8))
+        #expect(Base64.decode("TQ==", padding: .required) == Array("M".utf8))
+        for wrong in ["TQ=", "TQ", "T===", "====", "TW=u", "T Fu", "TWF-", "TR=="] {
+            #expect(Base64.decode(wrong, padding: .required) == nil)
+        }
         #expect(HexText.decode("00fFA9") == [0, 255, 169])
         for wrong in ["0", "0g", " 0", "+1"] { #expect(HexText.decode(wrong) == nil) }
     }

@@ -27,10 +27,13 @@ public struct Agent: Sendable {
     public func run(with further: [any Service] = [], signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
         try await assembly.engine.recover()
         let reloader = Reloader(assembly)
+        let desk = Self.desk(assembly)
         let server = ControlServer(
-            at: ControlSocket.place(store: assembly.configuration.store, environment: environment), inquirer: inquirer)
+            at: ControlSocket.place(store: assembly.configuration.store, environment: environment), inquirer: inquirer(desk))
         var services: [any Service] = further + [assembly.engine, assembly.storeWatch, reloader, server]
-        if let inbound = Self.inbound(assembly, logger: quiet) { services.append(inbound) }
+        if let desk, let place = assembly.configuration.inbound.place {
+            services.append(InboundServer(at: place, desk: desk, logger: quiet))
+        }
         services.append(ServiceManager(environment: environment))
         var group = ServiceGroupConfiguration(
             services: services.map {
@@ -47,13 +50,13 @@ public struct Agent: Sendable {
         await assembly.shutdown()
     }
 
-    /// The server for requests from outside; nil if none is configured.
-    private static func inbound(_ assembly: Assembly, logger: Logger) -> InboundServer? {
+    /// Decides on requests from outside; nil if nothing listens.
+    private static func desk(_ assembly: Assembly) -> InboundDesk? {
         let configuration = assembly.configuration.inbound
-        guard let place = configuration.place else { return nil }
+        guard configuration.place != nil else { return nil }
         let (engine, signals) = (assembly.engine, assembly.surroundings.signals)
         let intake = Intake(assembly.surroundings)
-        let desk = InboundDesk(
+        return InboundDesk(
             configuration.endpoints, clock: assembly.surroundings.clock,
             keep: { events throws(StoreError) in
                 do throws(StoreError) {
@@ -62,9 +65,8 @@ public struct Agent: Sendable {
                     signals.emit(.storeFailed(doing: "storing an event from outside", error))
                     throw error
                 }
-            }, poll: { engine.pollNow($0) },
+            }, poll: { engine.pollSoon($0) },
             unique: { "\(UInt64.random(in: .min ... .max))-\(UInt64.random(in: .min ... .max))" })
-        return InboundServer(at: place, desk: desk, logger: logger)
     }
 
     /// The life cycle's own messages do not help the user.
@@ -74,7 +76,7 @@ public struct Agent: Sendable {
         return logger
     }
 
-    private var inquirer: Inquirer {
+    private func inquirer(_ desk: InboundDesk?) -> Inquirer {
         let started = assembly.surroundings.clock.now
         let (assembly, environment) = (assembly, environment)
         return Inquirer(
@@ -97,7 +99,8 @@ public struct Agent: Sendable {
                 wake: { assembly.surroundings.bells.dispatcher.ring() }, pause: { assembly.engine.pause($0) },
                 resume: { assembly.engine.resume($0) }, events: assembly.surroundings.bells.router,
                 takeOver: { change, project in
-                    .array(await TakingOver(assembly, environment: environment).take(change, project: project).map(\.json))
+                    let takingOver = TakingOver(assembly, desk: desk, environment: environment)
+                    return .array(await takingOver.take(change, project: project).map(\.json))
                 }))
     }
 }

@@ -1,23 +1,30 @@
 import BellhopConnectors
 import BellhopCore
 import BellhopEngine
+import BellhopInbound
 
 /// Applies a command's change to the keychain while the agent runs: connections that use it are made again, their sources are
-/// polled at once, and deliveries that paused because of an unusable connection continue.
+/// polled at once, and deliveries that paused because of an unusable connection continue; requests from outside are checked with
+/// the new secrets.
 ///
 /// Uses bellhop.yaml as it was at the start: other changes in it take effect at the next start.
 struct TakingOver {
-    /// The outcome for one connection.
+    /// The outcome for one connection, or for one source that takes requests.
     struct Outcome {
-        var connection: String
+        enum Subject { case connection(String), source(String) }
+
+        var subject: Subject
         var rebound: Connectors.Rebound
     }
 
     private let assembly: Assembly
     private let loader: ConfigurationLoader
+    /// Nil if nothing listens.
+    private let desk: InboundDesk?
 
-    init(_ assembly: Assembly, environment: [String: String]) {
+    init(_ assembly: Assembly, desk: InboundDesk?, environment: [String: String]) {
         self.assembly = assembly
+        self.desk = desk
         loader = ConfigurationLoader(environment: environment, keychain: assembly.configuration.keychain)
     }
 
@@ -27,8 +34,8 @@ struct TakingOver {
         let isLogin = if case .login = change { true } else { false }
         for connection in concerned(change) {
             var rebound: Connectors.Rebound?
-            if let project, project != assembly.configuration.keychain.project?.id {
-                rebound = .needsRestart("bellhop.yaml got its line `\(ProjectLine.key)` after the agent's start")
+            if let obstacle = obstacle(project) {
+                rebound = obstacle
             } else {
                 rebound = try? await assembly.connectors.rebind(connection, pardons: isLogin) {
                     () async throws(Failure) -> Connectors.Entries in
@@ -36,13 +43,55 @@ struct TakingOver {
                 }
             }
             guard let rebound else { return outcomes }  // the agent ends
-            outcomes.append(Outcome(connection: connection, rebound: rebound))
-            switch rebound {
-            case .inUse: assembly.surroundings.signals.emit(.rebound(connection: connection, problem: nil))
-            case .unusable(let why), .needsRestart(let why):
-                assembly.surroundings.signals.emit(.rebound(connection: connection, problem: why))
-            }
+            outcomes.append(report(.connection(connection), rebound))
             await wake(connection)
+        }
+        return outcomes + (await takeKeys(change, project: project))
+    }
+
+    /// Why nothing can be taken over.
+    private func obstacle(_ project: String?) -> Connectors.Rebound? {
+        guard let project, project != assembly.configuration.keychain.project?.id else { return nil }
+        return .needsRestart("bellhop.yaml got its line `\(ProjectLine.key)` after the agent's start")
+    }
+
+    private func report(_ subject: Outcome.Subject, _ rebound: Connectors.Rebound) -> Outcome {
+        let name =
+            switch subject {
+            case .connection(let name): name
+            case .source(let name): "source \(name)"
+            }
+        switch rebound {
+        case .inUse: assembly.surroundings.signals.emit(.rebound(connection: name, problem: nil))
+        case .unusable(let why), .needsRestart(let why):
+            assembly.surroundings.signals.emit(.rebound(connection: name, problem: why))
+        }
+        return Outcome(subject: subject, rebound: rebound)
+    }
+
+    /// Lets requests from outside be checked with a changed secret.
+    private func takeKeys(_ change: KeychainChange, project: String?) async -> [Outcome] {
+        guard let desk, case .secret(let secret) = change else { return [] }
+        let running = assembly.configuration
+        var outcomes: [Outcome] = []
+        for endpoint in running.inbound.endpoints
+        where loader.asks(source: endpoint.source, for: secret, in: running.content ?? []) {
+            if let obstacle = obstacle(project) {
+                outcomes.append(report(.source(endpoint.source), obstacle))
+                continue
+            }
+            do throws(ConfigurationError) {
+                let now = try await loader.load(running.content ?? [], file: running.file, focus: .source(endpoint.source))
+                guard let key = now.inbound.endpoints.first(where: { $0.path == endpoint.path })?.key else {
+                    throw ConfigurationError.unreadable("There is no path `\(endpoint.path)` in \(running.file).")
+                }
+                desk.replaceKey(of: endpoint.path, with: key)
+                outcomes.append(report(.source(endpoint.source), .inUse))
+            } catch {
+                desk.replaceKey(of: endpoint.path, with: nil)
+                outcomes.append(
+                    report(.source(endpoint.source), .unusable("Requests to \(endpoint.path) are refused: \(error.sentence)")))
+            }
         }
         return outcomes
     }
@@ -85,11 +134,17 @@ struct TakingOver {
 
 extension TakingOver.Outcome {
     var json: JSON {
+        var json: JSON.Object =
+            switch subject {
+            case .connection(let name): ["connection": .string(name)]
+            case .source(let name): ["source": .string(name)]
+            }
         switch rebound {
-        case .inUse: ["connection": .string(connection), "outcome": "in_use"]
-        case .unusable(let why): ["connection": .string(connection), "outcome": "unusable", "why": .string(why)]
-        case .needsRestart(let why): ["connection": .string(connection), "outcome": "needs_restart", "why": .string(why)]
+        case .inUse: json["outcome"] = "in_use"
+        case .unusable(let why): (json["outcome"], json["why"]) = ("unusable", .string(why))
+        case .needsRestart(let why): (json["outcome"], json["why"]) = ("needs_restart", .string(why))
         }
+        return .object(json)
     }
 }
 

@@ -21,6 +21,8 @@ public struct ConfigurationLoader: Sendable {
         case everything
         /// Only what this connection and its sources need: the others may lack their secrets.
         case connection(String)
+        /// Only what this source needs: everything else may lack its secrets.
+        case source(String)
         /// The structure alone: placeholders replace missing secrets and variables. For checking rules.
         case shape
     }
@@ -68,7 +70,11 @@ public struct ConfigurationLoader: Sendable {
         problems.report(reading.diagnostics)
         problems.all = problems.all.map(lines.shown)
         problems.all.sort { ($0.place?.line ?? 0, $0.place?.column ?? 0) < ($1.place?.line ?? 0, $1.place?.column ?? 0) }
-        if case .connection(let name) = focus { problems.excuseMissing(outside: Self.nodes(of: name, in: root)) }
+        switch focus {
+        case .connection(let name): problems.excuseMissing(outside: Self.nodes(of: name, in: root))
+        case .source(let name): problems.excuseMissing(outside: root["sources"]?[name].map { [$0] } ?? [])
+        case .everything, .shape: break
+        }
         if problems.hasErrors { throw .diagnostics(problems) }
         return configuration
     }
@@ -106,6 +112,8 @@ public struct ConfigurationLoader: Sendable {
         case .shape: references(in: root).filter { $0.space == .env }
         case .connection(let name):
             references(in: root).filter { $0.space == .env }.union(references(of: name, in: root))
+        case .source(let name):
+            references(in: root).filter { $0.space == .env }.union(root["sources"]?[name].map { references(in: $0) } ?? [])
         }
     }
 
@@ -113,6 +121,14 @@ public struct ConfigurationLoader: Sendable {
     func asks(_ connection: String, for secret: String, in bytes: [UInt8]) -> Bool {
         guard let root = (try? YAML.parse(SourceText(bytes)))?.first?.root else { return false }
         return Self.references(of: connection, in: root).contains(Interpolation.Reference(space: .secret, name: secret))
+    }
+
+    /// Whether a source, as distinct from its connection, refers to a secret.
+    func asks(source: String, for secret: String, in bytes: [UInt8]) -> Bool {
+        guard let root = (try? YAML.parse(SourceText(bytes)))?.first?.root, let node = root["sources"]?[source] else {
+            return false
+        }
+        return Self.references(in: node).contains(Interpolation.Reference(space: .secret, name: secret))
     }
 
     /// The references of a connection and of the sources that read from it.

@@ -258,7 +258,9 @@ struct ConfigurationReading {
             return Configuration.SourceEntry(
                 name: name, kind: manifest.kind, connection: connection, settings: settings,
                 plan: PollPlan(
-                    cadence: cadence(settings, node), refresh: RefreshPolicy(interval: settings.duration("refresh")),
+                    cadence: cadence(settings, node),
+                    spacing: settings.record("push")?.duration("spacing") ?? .seconds(5),
+                    refresh: RefreshPolicy(interval: settings.duration("refresh")),
                     emitsInitial: settings.text("initial") == "emit",
                     storms: StormGuard(mayHold: settings.text("storm") != "off")))
         }

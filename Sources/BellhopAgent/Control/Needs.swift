@@ -49,7 +49,8 @@ public enum Needs {
         let unbound = agent["unbound"]?.asObject ?? [:]
         for connection in unbound.keys.sorted() {
             sentences.append(
-                "The connection \(connection) does not use the changed keychain: " + ended(unbound[connection]?.asString))
+                "The \(connection.hasPrefix("source ") ? connection : "connection " + connection) does not use the changed keychain: "
+                    + ended(unbound[connection]?.asString))
         }
         if let trouble = agent["store_trouble"], let time = trouble["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) }),
             now - time < recent

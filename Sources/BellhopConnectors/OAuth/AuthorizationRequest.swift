@@ -1,3 +1,4 @@
+import BellhopCore
 import Crypto
 
 /// A request for a person's authorization in a browser (RFC 6749, section 4.1) with PKCE (RFC 7636). Never prints its secrets.

@@ -157,6 +157,10 @@ struct PollMachine: Sendable {
         return doubtful.map { $0 + StormGuard.patience }.filter { $0 > started }.reduce(regular, min)
     }
 
+    /// When to poll at the earliest if somebody says that there is something new, after a poll that started at this time: never
+    /// before the wait after a failure, or a rest, has ended.
+    func soonPoll(after started: Timestamp) -> Timestamp { retryAt ?? started + plan.spacing }
+
     func regular(after started: Timestamp, isBusy: Bool, jitter: Double) -> Timestamp {
         plan.cadence.next(after: started, busy: isBusy, jitter: jitter) ?? started + .days(1)
     }

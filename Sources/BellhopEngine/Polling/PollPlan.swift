@@ -3,6 +3,8 @@ public import BellhopCore
 /// How a source is polled.
 public struct PollPlan: Sendable {
     public var cadence: Cadence
+    /// The shortest time between the starts of two polls that others ask for.
+    public var spacing: Duration
     public var refresh: RefreshPolicy
     /// True if the tasks of the first poll cause events too.
     public var emitsInitial: Bool
@@ -14,10 +16,12 @@ public struct PollPlan: Sendable {
     public var storms: StormGuard
 
     public init(
-        cadence: Cadence, refresh: RefreshPolicy = RefreshPolicy(), emitsInitial: Bool = false, failuresToAnnounce: Int = 3,
+        cadence: Cadence, spacing: Duration = .seconds(5), refresh: RefreshPolicy = RefreshPolicy(), emitsInitial: Bool = false,
+        failuresToAnnounce: Int = 3,
         failureCap: Duration = .seconds(900), storms: StormGuard = StormGuard()
     ) {
         self.cadence = cadence
+        self.spacing = spacing
         self.refresh = refresh
         self.emitsInitial = emitsInitial
         self.failuresToAnnounce = failuresToAnnounce

@@ -5,15 +5,14 @@ public import BellhopCore
 public struct Poller: Sendable {
     public let source: any Source
     private let surroundings: Surroundings
-    /// Rung to poll now.
-    private let bell: Bell
+    private let bell: PollBell
     private var machine: PollMachine
     /// How often to store the time of a success when there is nothing else to store, as after most polls.
     private static let successInterval = Duration.seconds(600)
     /// How long to sleep before checking whether the clock was set.
     private static let stride = Duration.seconds(30)
 
-    public init(_ source: any Source, plan: PollPlan, in surroundings: Surroundings, bell: Bell = Bell()) {
+    public init(_ source: any Source, plan: PollPlan, in surroundings: Surroundings, bell: PollBell = PollBell()) {
         self.source = source
         self.bell = bell
         self.surroundings = surroundings
@@ -33,7 +32,8 @@ public struct Poller: Sendable {
             }
             if isFirst { polled() }
             isFirst = false
-            await sleep(until: machine.nextPoll(after: started, jitter: surroundings.random()))
+            await sleep(
+                until: machine.nextPoll(after: started, jitter: surroundings.random()), soon: machine.soonPoll(after: started))
         }
         await storeSuccess()
     }
@@ -133,22 +133,23 @@ public struct Poller: Sendable {
         if hasEvents { surroundings.bells.router.ring() }
     }
 
-    /// Sleeps until the moment, a ring or a cancellation. If the clock is set back, waits at most as long again; if it is set
-    /// forward, stops waiting.
-    private func sleep(until moment: Timestamp) async {
+    /// Sleeps until the moment, a ring or a cancellation; a ring for a poll soon ends it not before `soon`. If the clock is set
+    /// back, waits at most as long again; if it is set forward, stops waiting.
+    private func sleep(until moment: Timestamp, soon: Timestamp) async {
         let clock = surroundings.clock
-        var moment = moment
+        var (moment, soon) = (moment, soon)
         var latest = clock.now
-        let wait = moment - latest
-        while latest < moment, !Task.isCancelled {
-            let end = min(moment, latest + Self.stride)
-            await bell.wait(until: end, on: clock, stride: Self.stride)
-            let now = clock.now
-            if now < latest {
-                moment = min(moment, now + wait)
-            } else if now < end {
-                return  // a ring
+        let (wait, soonWait) = (moment - latest, soon - latest)
+        while !Task.isCancelled {
+            switch bell.take() {
+            case .now: return
+            case .soon: moment = min(moment, soon)
+            case nil: break
             }
+            if latest >= moment { return }
+            await bell.bell.wait(until: min(moment, latest + Self.stride), on: clock, stride: Self.stride)
+            let now = clock.now
+            if now < latest { (moment, soon) = (min(moment, now + wait), min(soon, now + soonWait)) }
             latest = now
         }
     }

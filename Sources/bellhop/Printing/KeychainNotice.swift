@@ -19,19 +19,21 @@ enum KeychainNotice {
             return
         }
         for outcome in outcomes {
-            let name = outcome["connection"]?.asString ?? ""
+            let source = outcome["source"]?.asString
+            let name = source.map { "source `\($0)`" } ?? "connection `\(outcome["connection"]?.asString ?? "")`"
             let why = outcome["why"]?.asString ?? ""
             switch outcome["outcome"]?.asString {
-            case "in_use": Console.sentence("\(agent) uses it from now on (connection `\(name)`).")
+            case "in_use": Console.sentence("\(agent) uses it from now on (\(name)).")
             case "needs_restart": Console.sentence("\(agent) must be restarted to use it: \(why.visible).")
-            default: Console.sentence("\(agent) now rests connection `\(name)`. \(why.visible)")
+            case _ where source != nil: Console.sentence(why.visible)
+            default: Console.sentence("\(agent) now rests \(name). \(why.visible)")
             }
         }
     }
 
     private static func unused(_ change: KeychainChange) -> String {
         switch change {
-        case .secret(let name): "No connection of the running agent asks for `${{ secret.\(name) }}`."
+        case .secret(let name): "No connection or source of the running agent asks for `${{ secret.\(name) }}`."
         case .login(let name): "The running agent has no connection `\(name)`: it must be restarted to use it."
         }
     }

@@ -1,3 +1,4 @@
+import BellhopCore
 import Testing
 
 @testable import BellhopConnectors

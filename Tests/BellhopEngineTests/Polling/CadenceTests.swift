@@ -8,22 +8,65 @@ import Testing
     /// Polls a source for a while. Returns when, in seconds from the start.
     private func polls(
         _ cadence: Cadence, for time: Duration, delay: Duration = .zero, random: Double = 0.5,
-        _ story: (ScriptedSource, TestClock) async throws -> Void = { _, _ in }
+        spacing: Duration = .seconds(5), _ story: (ScriptedSource, TestClock, PollBell) async throws -> Void
     ) async throws -> [Double] {
         let bench = try Bench(random: random)
         let source = ScriptedSource(clock: bench.clock, delay: delay)
         source.set(tasks(0..<3))
-        let (clock, surroundings, start) = (bench.clock, bench.surroundings, bench.now)
+        let (clock, surroundings, start, bell) = (bench.clock, bench.surroundings, bench.now, PollBell())
         let polling = Task {
-            var poller = Poller(source, plan: PollPlan(cadence: cadence), in: surroundings)
+            var poller = Poller(source, plan: PollPlan(cadence: cadence, spacing: spacing), in: surroundings, bell: bell)
             await poller.run()
         }
-        try await story(source, clock)
+        try await story(source, clock, bell)
         try await clock.run(until: start + time, awaiting: 1)
         polling.cancel()
         await polling.value
         #expect(source.asked.mostPollsAtOnce == 1)
         return source.asked.lists.map { ($0 - start) / .seconds(1) }
+    }
+
+    private func polls(
+        _ cadence: Cadence, for time: Duration, delay: Duration = .zero, random: Double = 0.5
+    ) async throws -> [Double] {
+        try await polls(cadence, for: time, delay: delay, random: random) { _, _, _ in }
+    }
+
+    /// Asks for a poll each second, for so many seconds from now on.
+    private func push(_ bell: PollBell, _ clock: TestClock, seconds: Int) async throws {
+        for _ in 0..<seconds {
+            bell.ringSoon()
+            try await clock.run(until: clock.now + .seconds(1), awaiting: 1)
+        }
+    }
+
+    @Test func `a push polls at once, and many pushes never more often than the spacing`() async throws {
+        let times = try await polls(.every(.seconds(3600)), for: .seconds(300)) { _, clock, bell in
+            try await clock.run(until: clock.now + .seconds(100), awaiting: 1)
+            try await push(bell, clock, seconds: 12)
+        }
+        // The last one was asked for while the spacing lasted.
+        #expect(times == [0, 100, 105, 110, 115])
+    }
+
+    @Test func `pushes do not delay the regular polls`() async throws {
+        let times = try await polls(.every(.seconds(3)), for: .seconds(10), spacing: .seconds(60)) { _, clock, bell in
+            try await push(bell, clock, seconds: 9)
+        }
+        #expect(times == [0, 3, 6, 9])
+    }
+
+    @Test func `a push does not end the wait after a failure or a rest`() async throws {
+        for remedy in [Failure.Remedy.retry(after: .seconds(200)), .rest(.seconds(200))] {
+            let times = try await polls(.every(.seconds(3600)), for: .seconds(3500)) { source, clock, bell in
+                try await clock.run(until: clock.now + .seconds(10), awaiting: 1)
+                source.edit { $0.lists = [.failure(Failure(.throttled, remedy, "429"))] }
+                bell.ringSoon()
+                try await clock.run(until: clock.now + .seconds(1), awaiting: 1)
+                try await push(bell, clock, seconds: 100)
+            }
+            #expect(times == [0, 10], "the wait after a failure is at least the interval")
+        }
     }
 
     @Test func `polls come at the interval, with jitter, counted from the start of the poll before`() async throws {
@@ -37,7 +80,7 @@ import Testing
     }
 
     @Test func `polls are frequent while tasks change and rare otherwise`() async throws {
-        let times = try await polls(.busyIdle(busy: .seconds(15), idle: .seconds(120)), for: .seconds(480)) { source, clock in
+        let times = try await polls(.busyIdle(busy: .seconds(15), idle: .seconds(120)), for: .seconds(480)) { source, clock, _ in
             try await clock.run(until: clock.now + .seconds(200), awaiting: 1)
             source.put(task("new"))
         }

@@ -82,14 +82,14 @@ import Testing
         let bench = try Bench()
         let source = bench.source(tasks(0..<2))
         source.edit { $0.lists = [.failure(Failure(.unauthenticated, .pauseConnection, "401"))] }
-        let (surroundings, bell) = (bench.surroundings, Bell())
+        let (surroundings, bell) = (bench.surroundings, PollBell())
         let polling = Task {
             var poller = Poller(source, plan: .minutely, in: surroundings, bell: bell)
             await poller.run()
         }
         try await bench.clock.waitForSleepers(1)
         #expect(source.asked.lists.count == 1)
-        bell.ring()
+        bell.ringNow()
         for _ in 0..<10_000 where source.asked.lists.count < 2 { await bench.clock.settle() }
         polling.cancel()
         await polling.value

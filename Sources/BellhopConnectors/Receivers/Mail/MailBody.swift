@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// A text of a mail, encoded for servers and networks that pass only lines of ASCII (RFC 2045).
 struct MailBody: Sendable, Hashable {
     enum Encoding: String, Sendable, Hashable {

@@ -1,8 +1,8 @@
 /// Base64 of RFC 4648, section 4, as Basic authentication uses it.
-enum Base64 {
+public enum Base64 {
     private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
-    static func encode(_ bytes: some Collection<UInt8>) -> String {
+    public static func encode(_ bytes: some Collection<UInt8>) -> String {
         var text: [UInt8] = []
         text.reserveCapacity((bytes.count + 2) / 3 * 4)
         var rest = bytes[...]
@@ -20,16 +20,19 @@ enum Base64 {
     }
 
     /// The value of an `Authorization` field for a name and a password (RFC 7617, in UTF-8).
-    static func basic(username: String, password: String) -> String {
+    public static func basic(username: String, password: String) -> String {
         "Basic " + encode(Array("\(username):\(password)".utf8))
     }
 }
 
 extension Base64 {
-    /// The bytes of a Base64 text (RFC 4648, section 4), padded or not; nil if invalid.
-    static func decode(_ text: some StringProtocol) -> [UInt8]? {
+    /// Whether a text must be filled up with `=` to a multiple of four characters.
+    public enum Padding: Sendable { case required, optional }
+
+    /// The bytes of a Base64 text (RFC 4648, section 4); nil if invalid.
+    public static func decode(_ text: some StringProtocol, padding rule: Padding = .optional) -> [UInt8]? {
         let padding = text.utf8.reversed().prefix { $0 == UInt8(ascii: "=") }.count
-        guard padding == 0 || padding <= 2 && text.utf8.count % 4 == 0 else { return nil }
+        guard padding == 0 && rule == .optional || padding <= 2 && text.utf8.count % 4 == 0 else { return nil }
         var bytes: [UInt8] = []
         var word: UInt32 = 0
         var bits = 0
@@ -59,8 +62,8 @@ extension Base64 {
 }
 
 /// Base64 of RFC 4648, section 5, without padding, as OAuth uses it for tokens and proofs.
-enum Base64URL {
-    static func encode(_ bytes: some Collection<UInt8>) -> String {
+public enum Base64URL {
+    public static func encode(_ bytes: some Collection<UInt8>) -> String {
         String(
             Base64.encode(bytes).compactMap { character in
                 switch character {
