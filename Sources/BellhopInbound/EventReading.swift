@@ -23,9 +23,6 @@ public struct EventReading: Sendable {
     /// Nil if every delivery is a new one, except for a repetition of the same signed bytes with a time in them.
     public var sameness: Sameness?
 
-    /// The most items of a body.
-    static let mostItems = 1000
-
     public init(
         source: String, definition: EventDefinition, items: JSON.Path? = nil, fields: [String: JSON.Path] = [:],
         id: JSON.Path? = nil, sameness: Sameness? = nil
@@ -46,16 +43,9 @@ public struct EventReading: Sendable {
     func events(
         _ request: InboundRequest, proof: InboundKey.Proof, at now: Timestamp, unique: () -> String
     ) throws(InboundAnswer) -> [Event] {
-        let body = try Self.json(request)
+        let body = try InboundBody.json(request)
         let key = try key(of: request, body, proof) ?? "unique/" + unique()
-        var things = [body]
-        if let items {
-            guard let list = body[items]?.asArray else { throw InboundAnswer(400, "The body has no list at `\(items)`.") }
-            guard list.count <= Self.mostItems else {
-                throw InboundAnswer(413, "The list at `\(items)` has more than \(Self.mostItems) items.")
-            }
-            things = list
-        }
+        let things = try InboundBody.items(body, at: items)
         var events: [Event] = []
         for (place, thing) in things.enumerated() {
             let subject = id.flatMap { thing[$0] }.map { "\(source)/\(Self.text($0))" } ?? source
@@ -126,39 +116,4 @@ public struct EventReading: Sendable {
     }
 
     private static func text(_ value: JSON) -> String { value.asString ?? value.text }
-
-    /// A JSON body, or a form; the JSON of a form with one field `payload` is the body itself.
-    private static func json(_ request: InboundRequest) throws(InboundAnswer) -> JSON {
-        let type = request.value("content-type")?.lowercased() ?? ""
-        if type.hasPrefix("application/x-www-form-urlencoded") {
-            var form: JSON.Object = [:]
-            for pair in request.body.split(separator: UInt8(ascii: "&")) {
-                let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-                form[decoded(halves[0])] = .string(halves.count == 2 ? decoded(halves[1]) : "")
-            }
-            guard form.count == 1, let payload = form["payload"]?.asString else { return .object(form) }
-            return try parsed(Array(payload.utf8))
-        }
-        return try parsed(request.body)
-    }
-
-    private static func parsed(_ bytes: [UInt8]) throws(InboundAnswer) -> JSON {
-        do { return try JSON.parse(bytes) } catch { throw InboundAnswer(400, "The body is not JSON.") }
-    }
-
-    private static func decoded(_ bytes: some Collection<UInt8>) -> String {
-        var decoded: [UInt8] = []
-        var rest = Array(bytes)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = HexText.decode(String(decoding: rest.prefix(2), as: UTF8.self))
-            {
-                decoded += value
-                rest = rest.dropFirst(2)
-            } else {
-                decoded.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-            }
-        }
-        return String(decoding: decoded, as: UTF8.self)
-    }
 }

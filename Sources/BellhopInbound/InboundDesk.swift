@@ -5,10 +5,15 @@ public struct InboundDesk: Sendable {
     /// Stores events: when it returns, they are on disk.
     public typealias Keep = @Sendable ([Event]) async throws(StoreError) -> Void
 
+    /// Compares the tasks of a source with what is known of them: when it returns, they and their events are on disk. Throws a
+    /// failure with `.giveUp` for what can never be read.
+    public typealias Take = @Sendable (_ source: String, [JSON]) async throws(Failure) -> Void
+
     private let endpoints: [String: (endpoint: InboundEndpoint, budget: RequestBudget)]
     private let keys: InboundKeys
     private let clock: any AgentClock
     private let store: Keep
+    private let take: Take
     private let poll: @Sendable (String) -> Void
     private let unique: @Sendable () -> String
     /// How many requests of unknown senders are answered in full. A stranger uses up this budget instead of a sender's rate.
@@ -22,7 +27,8 @@ public struct InboundDesk: Sendable {
     ///   - unique: makes a text that it never made before.
     public init(
         _ endpoints: [InboundEndpoint], strangers: (count: Int, per: Duration) = (600, .seconds(60)), clock: any AgentClock,
-        keep: @escaping Keep, poll: @escaping @Sendable (String) -> Void, unique: @escaping @Sendable () -> String
+        keep: @escaping Keep, take: @escaping Take, poll: @escaping @Sendable (String) -> Void,
+        unique: @escaping @Sendable () -> String
     ) {
         let now = clock.now
         self.endpoints = Dictionary(
@@ -31,6 +37,7 @@ public struct InboundDesk: Sendable {
         self.strangers = RequestBudget(strangers, at: now)
         self.clock = clock
         store = keep
+        self.take = take
         self.poll = poll
         self.unique = unique
     }
@@ -94,6 +101,8 @@ public struct InboundDesk: Sendable {
             switch endpoint.purpose {
             case .push(let source): poll(source)
             case .events(let reading): try await keep(reading.events(request, proof: proof, at: clock.now, unique: unique))
+            case .tasks(let reading):
+                try await take(InboundBody.items(InboundBody.json(request), at: reading.items), of: reading.source)
             }
             answer = .accepted
         } catch {
@@ -101,6 +110,15 @@ public struct InboundDesk: Sendable {
         }
         answer.isToKnownSender = true
         return answer
+    }
+
+    private func take(_ items: [JSON], of source: String) async throws(InboundAnswer) {
+        do throws(Failure) {
+            try await take(source, items)
+        } catch {
+            throw error.remedy == .giveUp
+                ? InboundAnswer(400, error.message) : InboundAnswer(503, "The task cannot be stored now.", retryAfter: 10)
+        }
     }
 
     private func keep(_ events: [Event]) async throws(InboundAnswer) {

@@ -7,6 +7,8 @@ public struct InboundEndpoint: Sendable {
         /// Poll this source now.
         case push(source: String)
         case events(EventReading)
+        /// Each item of a body is the present state of a task.
+        case tasks(TaskReading)
     }
 
     public var path: String
@@ -22,6 +24,7 @@ public struct InboundEndpoint: Sendable {
         switch purpose {
         case .push(let source): source
         case .events(let reading): reading.source
+        case .tasks(let reading): reading.source
         }
     }
 

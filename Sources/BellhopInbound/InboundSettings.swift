@@ -29,10 +29,29 @@ public enum InboundSettings {
     /// A source of kind `webhook`, besides its kind.
     public static let webhook: [Setting] = [
         path, auth,
-        Setting("event", .name, required: true, "The type of its events, declared under `events`."),
-        Setting("items", .text, "The path to a list in the body, each item of which is an event; by default the body is one."),
-        Setting("id", .text, "The path to what an event is about, within its item."),
-        Setting("fields", .map(.text), "The paths to members of the event, if they are not under their own names."),
+        Setting(
+            "event", .name, required: true,
+            "`task`, if each item is the present state of a task; otherwise the type of its events, declared under `events`."),
+        Setting(
+            "items", .text,
+            "The path to a list in the body, each item of which is an event or a task; by default the body is one."),
+        Setting("id", .text, "The path to what an event is about, within its item; for `event: task` it is required and unique."),
+        Setting(
+            "fields",
+            .map(
+                .either([
+                    .text,
+                    .record([
+                        Setting("path", .text, "The path to its value; by default its name."),
+                        Setting("type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of its value."),
+                    ]),
+                ])),
+            "The paths to members of the event, if they are not under their own names; for `event: task` its fields, as `name: path` or `name: {path, type}`."
+        ),
+        Setting("number", .text, "For `event: task`: the path to its number for people; by default its id."),
+        Setting("title", .text, "For `event: task`: the path to its title."),
+        Setting("type", .text, "For `event: task`: the path to its type, as people read it."),
+        Setting("url", .text, "For `event: task`: the address where a person opens it, with `{id}` or paths in braces."),
         Setting(
             "dedup", .either([.text, .record([Setting("header", .text, required: true, "The header field's name.")])]),
             "What makes two deliveries the same event: a path in the body, or `{header: NAME}`, for `hmac` with the same body; for `standard_webhooks` its id."
@@ -99,17 +118,24 @@ public enum InboundSettings {
         _ source: String, _ settings: Settings, events: EventCatalogue
     ) throws(SettingComplaints) -> InboundEndpoint {
         let name = settings.text("event") ?? ""
+        if name == task { return try tasks(source, settings) }
         guard let definition = events[EventType(name)], definition.origin == .outside else {
             let known = events.definitions.filter { $0.origin == .outside }.map(\.type.name)
             let listing =
-                known.isEmpty ? "declare it under `events`" : "there is " + known.map { "`\($0)`" }.joined(separator: ", ")
+                known.isEmpty
+                ? "write `task`, or declare it under `events`"
+                : "there is `task`, " + known.map { "`\($0)`" }.joined(separator: ", ")
             throw SettingComplaints([
                 SettingComplaint(
                     code: "unknown-event", "no event `\(name)` is declared", at: [.key("event")],
                     help: Suggestion.didYouMean(name, among: known) ?? listing)
             ])
         }
-        var complaints: [SettingComplaint] = []
+        var complaints = ["number", "title", "type", "url"].filter { settings.values[$0] != nil }.map {
+            SettingComplaint(
+                code: "unused-setting", "only a task has a `\($0)`", at: [.key($0)], isAboutKey: true,
+                help: "declare a member under `events`, or write `event: task`")
+        }
         func path(_ text: String?, _ place: [SettingComplaint.Step]) -> JSON.Path? {
             guard let text else { return nil }
             if let path = JSON.Path(text: text) { return path }
@@ -127,6 +153,11 @@ public enum InboundSettings {
                         code: "unknown-field", "the event `\(name)` has no member `\(member)`", at: place, isAboutKey: true,
                         help: Suggestion.didYouMean(member, among: definition.members.map(\.name))))
             }
+            if value.asString == nil {
+                complaints.append(
+                    SettingComplaint(
+                        code: "wrong-type", "a member of an event is a path; its type is declared under `events`", at: place))
+            }
             reading.fields[member] = path(value.asString, place)
         }
         if let header = settings.record("dedup")?.text("header") {
@@ -138,6 +169,26 @@ public enum InboundSettings {
         }
         if !complaints.isEmpty { throw SettingComplaints(complaints) }
         return try endpoint(settings, .events(reading))
+    }
+
+    /// What `event` says of a source whose items are tasks.
+    public static let task = "task"
+
+    private static func tasks(_ source: String, _ settings: Settings) throws(SettingComplaints) -> InboundEndpoint {
+        if settings.values["dedup"] != nil {
+            throw SettingComplaints([
+                SettingComplaint(
+                    code: "unused-setting", "with `event: task` a repeated delivery changes nothing", at: [.key("dedup")],
+                    isAboutKey: true, help: "remove `dedup`")
+            ])
+        }
+        guard let items = settings.text("items") else { return try endpoint(settings, .tasks(TaskReading(source: source))) }
+        guard let path = JSON.Path(text: items) else {
+            throw SettingComplaints([
+                SettingComplaint(code: "wrong-path", "`\(items)` is not a path such as `a.b[0]`", at: [.key("items")])
+            ])
+        }
+        return try endpoint(settings, .tasks(TaskReading(source: source, items: path)))
     }
 
     private static func endpoint(_ settings: Settings, _ purpose: InboundEndpoint.Purpose) throws(SettingComplaints)

@@ -10,6 +10,8 @@ final class Kept: Sendable {
     struct State {
         var events: [Event] = []
         var polled: [String] = []
+        var tasks: [[JSON]] = []
+        var failure: Failure?
         var error: StoreError?
         var count = 0
     }
@@ -33,6 +35,13 @@ final class Kept: Sendable {
                     return state.error
                 }
                 if let error { throw error }
+            },
+            take: { source, items throws(Failure) in
+                let failure = self.state.withLock { state in
+                    if state.failure == nil { state.tasks.append(items) }
+                    return state.failure
+                }
+                if let failure { throw failure }
             }, poll: { source in self.state.withLock { $0.polled.append(source) } },
             unique: {
                 self.state.withLock { state in
@@ -196,6 +205,24 @@ extension InboundEndpoint {
         #expect(await answer(desk, "{", token: "tokem").status == 401)
         #expect(await answer(desk, "", to: "/in/snow", token: "").status == 401)
         #expect(kept.polled.isEmpty)
+    }
+
+    @Test func `a body is one task, or each item of its list is one`() async throws {
+        func endpoint(_ items: String?) -> InboundEndpoint {
+            InboundEndpoint(
+                path: "/in/deploys", key: .bearer(["token"]),
+                purpose: .tasks(TaskReading(source: "tickets", items: items.flatMap { JSON.Path(text: $0) })),
+                rate: (100, .seconds(1)))
+        }
+        #expect(await answer(kept.desk(endpoint(nil)), #"{"id": 1}"#).status == 202)
+        let desk = kept.desk(endpoint("data"))
+        #expect(await answer(desk, #"{"data": [{"id": 1}, {"id": 2}]}"#).status == 202)
+        #expect(await answer(desk, #"{"id": 1}"#).status == 400)
+        #expect(kept.state.withLock { $0.tasks } == [[["id": 1]], [["id": 1], ["id": 2]]])
+        kept.state.withLock { $0.failure = Failure(.badAnswer, .giveUp, "There is no id.") }
+        #expect(await answer(desk, #"{"data": [{}]}"#).status == 400)
+        kept.state.withLock { $0.failure = Failure(.unreachable, .retry(after: nil), "The disk is full.") }
+        #expect(await answer(desk, #"{"data": [{}]}"#).status == 503)
     }
 
     @Test func `a push lets its source be polled, whatever its body`() async {

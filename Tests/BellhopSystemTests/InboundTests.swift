@@ -30,6 +30,7 @@ import Testing
         let push = "push: {path: /in/snow, \(key)}"
         return Stage.configuration(address, every: "1h, \(push)") + """
               deploys: {kind: webhook, path: /in/deploys, \(key), event: deploy_finished, id: service, dedup: id}
+              tickets: {kind: webhook, path: /in/tickets, \(key), event: task, items: data, id: key, title: name, fields: {level: {type: int}}}
             inbound: {listen: "127.0.0.1:\(port)"}
             events:
               deploy_finished: {fields: {service: text, ok: boolean}}
@@ -46,7 +47,17 @@ import Testing
             do: [{log: "failed: ${{ event.data.service }}"}]
           - rule: seen
             on: task_created
+            from: my-work
             do: [{log: "seen: ${{ task.title }}"}]
+          - rule: sent
+            on: task_created
+            from: tickets
+            do: [{log: "sent: ${{ task.title }}"}]
+          - rule: raised
+            on: task_changed
+            from: tickets
+            when: task.level > 2
+            do: [{log: "raised: ${{ task.title }}"}]
         """
 
     /// The status of the answer to a POST.
@@ -83,6 +94,59 @@ import Testing
             #expect(events[0]["data"] == ["service": "mail", "ok": false])
             #expect(try await stage.deliveries().count { $0["rule"] == "deployed" } == 1)
             #expect(try await stage.bellhop("events", "--type", "deploy_finished").output.contains("deploys"))
+        }
+    }
+
+    @Test func `bodies are tasks whose changes are events, also after a kill, and a repeated one changes nothing`() async throws {
+        let port = try Self.freePort()
+        try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port: port) }) { stage in
+            let body = #"{"data": [{"key": "t1", "name": "One", "level": 1}, {"key": "t2", "name": "Two", "level": 1}]}"#
+            let first = try stage.start(["run"])
+            try await eventually("it listens") { try await post("", port, "/other") == "404" }
+            #expect(try await post(#"{"data": [{"name": "One"}]}"#, port, "/in/tickets") == "400")
+            #expect(try await post(body, port, "/in/tickets") == "202")
+            #expect(try await post(body, port, "/in/tickets") == "202")
+            first.send(SIGKILL)
+            _ = await first.end()
+            let second = try stage.start(["run"])
+            try await eventually("it listens again") { try await post(body, port, "/in/tickets") == "202" }
+            let raised = #"{"data": [{"key": "t2", "name": "Two", "level": 3}]}"#
+            #expect(try await post(raised, port, "/in/tickets") == "202")
+            try await eventually("the rules ran") {
+                let output = first.outputSoFar + second.outputSoFar
+                return output.contains("sent: One") && output.contains("sent: Two") && output.contains("raised: Two")
+            }
+            second.send(SIGTERM)
+            #expect(await second.end().code == 0)
+            let events = try await stage.events().filter { $0["source"] == "tickets" }
+            #expect(events.compactMap { $0["type"]?.asString } == ["task_created", "task_created", "task_changed"])
+        }
+    }
+
+    @Test func `a changed secret is used for requests at once, and a removed one refuses them`() async throws {
+        let port = try Self.freePort()
+        func configuration(_ address: String) -> String {
+            Self.configuration(address, port: port).replacing(
+                "path: /in/deploys, auth: {bearer: \"${{ env.CLIENT_SECRET }}\"}",
+                with: "path: /in/deploys, auth: {bearer: \"${{ secret.deploys }}\"}")
+        }
+        try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
+            _ = try await stage.bellhop("secret", "set", "deploys", input: "first-long-token\n")
+            let agent = try stage.start(["run"])
+            try await eventually("it listens") { try await post("", port, "/other") == "404" }
+            func status(_ token: String) async throws -> String {
+                try await post(#"{"id": "d1", "service": "mail", "ok": true}"#, port, "/in/deploys", token: token)
+            }
+            #expect(try await status("first-long-token") == "202")
+            let set = try await stage.bellhop("secret", "set", "deploys", input: "second-long-token\n")
+            #expect(set.errors.contains("The running agent uses it from now on (source `deploys`)."), "\(set.errors)")
+            #expect(try await status("first-long-token") == "401")
+            #expect(try await status("second-long-token") == "202")
+            let removed = try await stage.bellhop("secret", "remove", "deploys")
+            #expect(removed.errors.contains("Requests to /in/deploys are refused"), "\(removed.errors)")
+            #expect(try await status("second-long-token") == "503")
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
         }
     }
 

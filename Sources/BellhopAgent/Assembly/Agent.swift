@@ -55,7 +55,8 @@ public struct Agent: Sendable {
         let configuration = assembly.configuration.inbound
         guard configuration.place != nil else { return nil }
         let (engine, signals) = (assembly.engine, assembly.surroundings.signals)
-        let intake = Intake(assembly.surroundings)
+        let (intake, surroundings) = (Intake(assembly.surroundings), assembly.surroundings)
+        let tasks = configuration.tasks.reduce(into: [String: SentTasks]()) { $0[$1.key] = SentTasks($1.key, $1.value) }
         return InboundDesk(
             configuration.endpoints, clock: assembly.surroundings.clock,
             keep: { events throws(StoreError) in
@@ -65,7 +66,9 @@ public struct Agent: Sendable {
                     signals.emit(.storeFailed(doing: "storing an event from outside", error))
                     throw error
                 }
-            }, poll: { engine.pollSoon($0) },
+            },
+            take: { source, items throws(Failure) in try await tasks[source]?.take(items, in: surroundings) },
+            poll: { engine.pollSoon($0) },
             unique: { "\(UInt64.random(in: .min ... .max))-\(UInt64.random(in: .min ... .max))" })
     }
 

@@ -51,12 +51,11 @@ public enum RuleLoading {
                 user: source.scope.user, shows: source.shows, journal: manifest.journal.with(entry.settings),
                 labels: manifest.labels.with(entry.settings))
         }
-        // What comes from outside shows no tasks.
         facts += configuration.inbound.sources.map { name in
-            RuleSurroundings.SourceFacts(
-                name: name, kind: InboundReading.kind, connection: "", schema: TaskSchema([]),
-                scope: Scope(instance: "inbound", user: "", kind: InboundReading.kind, query: name).id, user: "", shows: .events,
-                journal: .no, labels: .no)
+            let tasks = configuration.inbound.tasks[name]
+            return RuleSurroundings.SourceFacts(
+                name: name, kind: InboundReading.kind, connection: "", schema: tasks?.schema ?? TaskSchema([]),
+                scope: SentTasks.scope(name).id, user: "", shows: tasks == nil ? .events : .tasks, journal: .no, labels: .no)
         }
         let connections = configuration.connections.compactMap { entry -> RuleSurroundings.ConnectionFacts? in
             guard let manifest = Catalogue.connections.first(where: { $0.kind == entry.kind }) else { return nil }

@@ -1,3 +1,4 @@
+public import BellhopConnectors
 import BellhopCore
 public import BellhopInbound
 import BellhopRules
@@ -10,6 +11,8 @@ public struct InboundConfiguration: Sendable {
     public var endpoints: [InboundEndpoint] = []
     /// The sources of kind `webhook`, by name.
     public var sources: [String] = []
+    /// How those of them whose items are tasks read an item.
+    public var tasks: [String: ItemReading] = [:]
 }
 
 /// Reads `inbound`, `events`, and the sources that requests from outside concern.
@@ -34,7 +37,7 @@ struct InboundReading {
         var declared: [EventDefinition] = []
         for pair in mapping {
             let type = EventType(pair.name)
-            if EventCatalogue.builtIn[type] != nil {
+            if EventCatalogue.builtIn[type] != nil || pair.name == InboundSettings.task {
                 reader.report(
                     code: "known-event", "Bellhop itself emits `\(pair.name)`", at: pair.key, help: "choose another name")
                 continue
@@ -73,9 +76,21 @@ struct InboundReading {
         guard reader.diagnostics.errorCount == errors else { return }
         configuration.sources.append(name)
         do throws(SettingComplaints) {
-            add(try InboundSettings.webhook(name, settings, events: events), of: name, node, &reader)
+            let endpoint = try InboundSettings.webhook(name, settings, events: events)
+            if case .tasks = endpoint.purpose { configuration.tasks[name] = try Self.tasks(name, settings) }
+            add(endpoint, of: name, node, &reader)
         } catch {
             for complaint in error.all { reader.report(complaint, in: node, settings) }
+        }
+    }
+
+    private static func tasks(_ name: String, _ settings: Settings) throws(SettingComplaints) -> ItemReading {
+        do throws(ConnectorError) {
+            return try ItemReading.sent(settings, source: name)
+        } catch {
+            let path = (error.setting ?? "").split(separator: ".").map { SettingComplaint.Step.key(String($0)) }
+            let message = error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message
+            throw SettingComplaints([SettingComplaint(code: "wrong-value", message, at: path)])
         }
     }
 

@@ -44,6 +44,16 @@ extension ItemReading {
         .initial(of: "item"),
     ]
 
+    /// Reads the checked settings of a source whose items others send, one by one.
+    ///
+    /// - Throws: with the setting at fault.
+    public static func sent(_ settings: Settings, source: String) throws(ConnectorError) -> ItemReading {
+        var settings = settings
+        // Where the items are, in the list that is made of them.
+        settings.values["items"] = nil
+        return try ItemReading(settings, source: source, className: "item")
+    }
+
     /// Reads checked settings.
     /// - Parameters:
     ///   - source: its name, for messages.

@@ -1,0 +1,72 @@
+import BellhopConnectors
+import BellhopCore
+import BellhopEngine
+import Synchronization
+
+/// The tasks that another system sends to one path: each delivery is stored as a poll of a part of the source would be (T1), one
+/// at a time.
+///
+/// A class with a mutex, because requests share it.
+final class SentTasks: Source {
+    let name: String
+    private let reading: ItemReading
+    private let gate = FIFOGate()
+    private let delivered = Mutex(Listing())
+    private let poller = Mutex<Poller?>(nil)
+
+    init(_ name: String, _ reading: ItemReading) {
+        self.name = name
+        self.reading = reading
+    }
+
+    /// What the stored tasks belong to.
+    static func scope(_ name: String) -> Scope { Scope(instance: "inbound", user: "", kind: InboundReading.kind, query: name) }
+
+    var scope: Scope { Self.scope(name) }
+    var schema: TaskSchema { reading.schema }
+    var hidesChanges: Bool { false }
+
+    func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
+        let listing = delivered.withLock { $0 }
+        return Answer(listing: listing, coverage: .part, fingerprint: Fingerprint(content: listing.body))
+    }
+
+    func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
+        var details = reading.details(of: keys, in: listing, for: name)
+        details.notice = nil  // One delivery says nothing about the fields of others.
+        return details
+    }
+
+    /// Stores these items and the events of what changed. Throws `.giveUp` for items that can never be read.
+    func take(_ items: [JSON], in surroundings: Surroundings) async throws(Failure) {
+        let listing: Listing
+        do throws(Failure) {
+            listing = try reading.listing(JSON.array(items).encoded(), from: "the body")
+        } catch {
+            throw Failure(error.reason, .giveUp, error.message)
+        }
+        if listing.entries.isEmpty { return }
+        let result = await uncancelled { () -> Result<PollOutcome, StoreError> in
+            await self.gate.enterUncancelled()
+            defer { self.gate.leave() }
+            self.delivered.withLock { $0 = listing }
+            var poller =
+                self.poller.withLock { $0 }
+                ?? Poller(
+                    self,
+                    plan: PollPlan(cadence: .every(.days(1)), emitsInitial: true, storms: StormGuard(mayHold: false)),
+                    in: surroundings)
+            defer { self.poller.withLock { [poller] in $0 = poller } }
+            do throws(StoreError) { return .success(try await poller.pollOnce()) } catch { return .failure(error) }
+        }
+        switch result {
+        case .success(.unchanged), .success(.baseline), .success(.changed): return
+        case .success(.failed(let failure)): throw failure
+        case .success(.held), .success(.superseded):
+            throw Failure(.interrupted, .retry(after: nil), "Another change was stored first.")
+        case .failure(let error):
+            surroundings.signals.emit(.storeFailed(doing: "storing a task from outside", error))
+            throw Failure(.fileSystem, .retry(after: nil), error.message)
+        }
+    }
+}
