@@ -15,6 +15,8 @@ final class LocalReceiver: Sendable {
     /// How it answers.
     enum Manner: Sendable {
         case friendly
+        /// It answers 202, as the agent's own server does.
+        case accepting
         /// It never answers.
         case silent
         /// It answers 429 with `Retry-After: 5`.
@@ -100,16 +102,18 @@ private final class Answer: ChannelInboundHandler, Sendable {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard case .end = unwrapInboundIn(data) else { return }
         note()
-        var head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "2"])
+        let text = manner == .accepting ? "Accepted.\n" : "ok"
+        var head = HTTPResponseHead(version: .http1_1, status: .ok, headers: ["Content-Length": "\(text.utf8.count)"])
         switch manner {
         case .friendly: break
+        case .accepting: head.status = .accepted
         case .silent: return
         case .busy:
             head.status = .tooManyRequests
             head.headers.add(name: "Retry-After", value: "5")
         }
         context.write(wrapOutboundOut(.head(head)), promise: nil)
-        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: "ok")))), promise: nil)
+        context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
         context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     }
 }
