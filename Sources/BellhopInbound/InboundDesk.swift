@@ -70,7 +70,9 @@ public struct InboundDesk: Sendable {
     /// Takes a request of a known sender from the rate.
     private func take(from budget: RequestBudget) throws(InboundAnswer) {
         if let seconds = budget.take(at: clock.now) {
-            throw InboundAnswer(429, "Too many requests for now.", retryAfter: seconds)
+            var answer = InboundAnswer(429, "Too many requests for now.", retryAfter: seconds)
+            answer.isToKnownSender = true
+            throw answer
         }
     }
 
