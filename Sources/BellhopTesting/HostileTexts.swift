@@ -3,6 +3,9 @@ public enum HostileTexts {
     /// At least 200 strings.
     public static let all: [String] = mentions + links + markup + lineStarts + entities + places + characters
 
+    /// A text of more than one megabyte (2^20 bytes), with what markup, HTML, JSON and Unicode make difficult.
+    public static let long = String(repeating: "<&*é\"\\ 👩‍👩‍👧 ", count: 39_000)
+
     /// What notifies people at one receiver or another.
     static let mentions = [
         "<!channel>", "<!here|here>", "<!everyone>", "<@U123ABC>", "<@W123|name>", "<!subteam^S01|@team>", "<#C123|general>",

@@ -4,7 +4,11 @@ import BellhopCore
 
 /// What a reader must find in a message: the message's own texts with the rule's own styles, computed from the tree alone.
 struct ExpectedText {
-    enum Part: CaseIterable { case title, text, fields, list, sections, link, origin }
+    enum Part: CaseIterable {
+        case title, text, fields, list, sections, link, origin
+        /// The message's link, or else the task's, as a button beside the text.
+        case button
+    }
 
     /// How a kind of receiver shows a message.
     struct Look: Sendable {
@@ -24,6 +28,8 @@ struct ExpectedText {
         var notInCode: Set<Unicode.Scalar> = []
         /// Whether code may have other styles, too.
         var codeKeepsStyle = false
+        /// Whether there is no markup: a link is its label and its address.
+        var isPlain = false
     }
 
     private(set) var read = ReadText()
@@ -42,7 +48,7 @@ struct ExpectedText {
             case .list: list(message.list)
             case .sections:
                 for section in message.sections {
-                    read.add(Self.clean(section.title.plainText), .init(isStrong: true))
+                    read.add(Self.clean(section.title.plainText), .init(isStrong: !look.isPlain))
                     blocks(section.text)
                     sectionFields(section.fields)
                     list(section.list)
@@ -53,11 +59,18 @@ struct ExpectedText {
                 if !isLinked, look.order.last == .link { link(message.link) }
                 let severity = message.severity == .info ? "" : "\(message.severity.rawValue) · "
                 read.add("\(severity)rule \(origin.rule) · delivery \(origin.delivery)", look.origin)
+            case .button: button(message.link ?? .init(label: origin.task?.number ?? "", address: origin.task?.url ?? ""))
             }
         }
     }
 
-    private static func isUsable(_ address: String) -> Bool { address.hasPrefix("https://") && !address.contains("@") }
+    private mutating func button(_ link: Message.Link) {
+        guard Self.isUsable(link.address) else { return }
+        let label = Self.clean(link.label)
+        read.add(label.isEmpty ? "Open" : label, .init(link: PercentEncoding.decode(link.address)))
+    }
+
+    static func isUsable(_ address: String) -> Bool { address.hasPrefix("https://") && !address.contains("@") }
 
     private mutating func link(_ link: Message.Link?) {
         if let link { inline(.link(label: [.value(link.label)], address: [.value(link.address)]), .init()) }
@@ -100,7 +113,7 @@ struct ExpectedText {
         guard let list else { return }
         if list.items.isEmpty, list.more == 0 { return all(list.empty, .init()) }
         items(list.items, false)
-        if list.more > 0 { read.add("and \(list.more) more", .init(isEmphasized: true)) }
+        if list.more > 0 { read.add("and \(list.more) more", .init(isEmphasized: !look.isPlain)) }
     }
 
     private mutating func fields(_ fields: [Message.Field]) {
@@ -120,7 +133,7 @@ struct ExpectedText {
         isOneLine = true
         defer { isOneLine = false }
         for field in fields {
-            read.add(Self.clean(field.name.plainText) + ":", .init(isStrong: true))
+            read.add(Self.clean(field.name.plainText) + ":", .init(isStrong: !look.isPlain))
             all(field.value, .init())
         }
     }
@@ -130,7 +143,7 @@ struct ExpectedText {
     }
 
     private mutating func inline(_ inline: Message.Inline, _ style: ReadText.Style) {
-        var style = style
+        var style = look.isPlain ? .init() : style
         switch inline {
         case .text(let words), .value(let words): read.add(Self.clean(words), style)
         case .lineBreak: break
@@ -146,19 +159,30 @@ struct ExpectedText {
             for line in isOneLine ? [text[...]] : text.split(separator: "\n") {
                 read.add(
                     String(line),
-                    look.notInCode.isDisjoint(with: line.unicodeScalars)
+                    !look.isPlain && look.notInCode.isDisjoint(with: line.unicodeScalars)
                         ? .init(
                             isStrong: look.codeKeepsStyle && style.isStrong,
                             isEmphasized: look.codeKeepsStyle && style.isEmphasized, isCode: true) : .init())
             }
         case .link(let label, let address):
             let words = address.plainText
-            if Self.isUsable(words) {
+            if look.isPlain, Self.isUsable(words) {
+                read.add(Self.clean(label.plainText) + "(" + Self.encoded(words) + ")")
+            } else if Self.isUsable(words) {
                 read.add(Self.clean(label.plainText), .init(link: PercentEncoding.decode(words)))
             } else {
                 read.add(Self.clean([inline].plainText), style)
             }
         }
+    }
+
+    /// An address with its blanks, quotation marks and everything outside of RFC 3986 as bytes.
+    private static func encoded(_ address: String) -> String {
+        address.utf8.map { byte in
+            let character = Character(Unicode.Scalar(byte))
+            let stays = byte < 0x80 && (character.isLetter || character.isNumber || "-._~:/?#[]@!$&'()*+,;=%".contains(character))
+            return stays ? String(character) : "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+        }.joined()
     }
 
     /// The text without controls and without what turns its direction; every kind of line break is a newline.

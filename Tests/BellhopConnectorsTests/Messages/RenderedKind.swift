@@ -9,6 +9,9 @@ struct RenderedKind: Sendable, CustomTestStringConvertible {
     var render: @Sendable (Message, MessageOrigin) -> JSON
     var reader: any FormatReader
     var look = ExpectedText.Look()
+    /// What the reader must find before and after the text of the look; for kinds with places of their own.
+    var before: @Sendable (Message, MessageOrigin) -> ReadText = { _, _ in .init() }
+    var after: @Sendable (Message, MessageOrigin) -> ReadText = { _, _ in .init() }
     /// Everything that a person reads, in the units of its limit, with that limit.
     var size: @Sendable (JSON) -> (Int, limit: Int)
 
@@ -20,7 +23,16 @@ struct RenderedKind: Sendable, CustomTestStringConvertible {
         return read
     }
 
-    static let all: [RenderedKind] = [slack, discord, mattermost, googleChat, telegram, teams, mail, matrix]
+    func expected(_ message: Message) -> ReadText {
+        var read = before(message, SampleMessage.origin)
+        read.add(ExpectedText(message, from: SampleMessage.origin, look).read)
+        read.add(after(message, SampleMessage.origin))
+        return read
+    }
+
+    static let all: [RenderedKind] = [
+        slack, discord, mattermost, googleChat, telegram, teams, mail, matrix, ntfy, pagerDuty, opsgenie,
+    ]
 
     static let slack = RenderedKind(
         name: "slack", render: { SlackRenderer().render($0, from: $1) }, reader: SlackReader(),
@@ -74,6 +86,90 @@ extension RenderedKind {
     static let matrix = RenderedKind(
         name: "matrix", render: MatrixReceiver.render, reader: MatrixReader(),
         size: { ($0.encoded().count, 32_000) })
+}
+
+extension RenderedKind {
+    static let ntfy = RenderedKind(
+        name: "ntfy", render: { NtfyRenderer().render($0, from: $1) }, reader: NtfyReader(),
+        look: .init(
+            order: [.title, .text, .fields, .list, .sections, .origin, .button], title: .init(), fieldName: .init(),
+            origin: .init(), bullet: "-", hasNumbers: true, isPlain: true),
+        size: { ($0["message"]?.encoded().count ?? 0, 4098) })
+
+    static let pagerDuty = RenderedKind(
+        name: "pagerduty", render: { PagerDutyRenderer().render($0, from: $1) }, reader: PagerDutyReader(),
+        look: .init(order: [.text, .list, .sections], bullet: "-", hasNumbers: true, isPlain: true),
+        before: { message, origin in
+            var read = ReadText()
+            read.add(Self.alertTitle(message, origin))
+            read.add(message.severity.rawValue)
+            for (name, field) in zip(Self.names(of: message.fields), message.fields) {
+                read.add(name)
+                read.add(ExpectedText.clean(field.value.plainText))
+            }
+            return read
+        },
+        after: { message, origin in
+            var read = ReadText()
+            read.add("rule\(origin.rule)delivery\(origin.delivery)")
+            let task = Message.Link(label: origin.task?.number ?? "", address: origin.task?.url ?? "")
+            for link in [message.link, task].compactMap({ $0 }) where ExpectedText.isUsable(link.address) {
+                read.add(ExpectedText.clean(link.label), .init(link: PercentEncoding.decode(link.address)))
+            }
+            return read
+        }, size: { ($0.encoded().count, 512_000) })
+
+    static let opsgenie = RenderedKind(
+        name: "opsgenie", render: { OpsgenieRenderer().render($0, from: $1) }, reader: OpsgenieReader(),
+        look: .init(order: [.text, .fields, .list, .sections, .link, .origin]),
+        before: { message, origin in
+            // Its applications read the title as HTML or as text: it has no angle brackets.
+            let title = Self.alertTitle(message, origin).replacing("<", with: "‹").replacing(">", with: "›")
+            var read = ReadText()
+            read.add(DisplayText.cut(DisplayText.line(title), to: 130))
+            return read
+        },
+        after: { message, origin in
+            var read = ReadText()
+            var seen: Set<[Unicode.Scalar]> = [Array("rule".unicodeScalars), Array("delivery".unicodeScalars)]
+            read.add("rule\(origin.rule)delivery\(origin.delivery)")
+            for field in message.fields {
+                let name = DisplayText.line(field.name.plainText)
+                guard !name.isEmpty, seen.insert(Array(name.unicodeScalars)).inserted else { continue }
+                read.add(name)
+                read.add(ExpectedText.clean(field.value.plainText))
+            }
+            return read
+        },
+        size: { body in
+            let details = (body["details"]?.asObject ?? [:]).reduce(0) {
+                $0 + $1.0.unicodeScalars.count + ($1.1.asString?.unicodeScalars.count ?? 0)
+            }
+            let isSmall = details <= 8000 && (body["message"]?.asString?.unicodeScalars.count ?? 0) <= 130
+            return (isSmall ? body["description"]?.asString?.unicodeScalars.count ?? 0 : .max, 15_000)
+        })
+
+    /// Its severity stands elsewhere.
+    private static func alertTitle(_ message: Message, _ origin: MessageOrigin) -> String {
+        let title = ExpectedText.clean(message.title.plainText)
+        return title.unicodeScalars.allSatisfy(\.properties.isWhitespace) ? origin.rule : title
+    }
+
+    /// Numbered, where several are the same.
+    private static func names(of fields: [Message.Field]) -> [String] {
+        var seen: Set<[Unicode.Scalar]> = []
+        return fields.map { field in
+            let line = DisplayText.line(field.name.plainText)
+            let name = line.isEmpty ? "–" : line
+            var free = name
+            var number = 2
+            while !seen.insert(Array(free.unicodeScalars)).inserted {
+                free = "\(name) \(number)"
+                number += 1
+            }
+            return free
+        }
+    }
 }
 
 extension ReadText {

@@ -20,7 +20,7 @@ struct PushTests {
 
     private static let hostile =
         HostileTexts.all.enumerated().filter { $0.offset % 4 == 0 }.map(\.element) + [
-            String(repeating: "é<&\"\\ ", count: 180_000), String(repeating: "\u{1F468}", count: 250_000),
+            HostileTexts.long, String(repeating: "\u{1F468}", count: 270_000),
         ]
 
     // MARK: ntfy

@@ -101,8 +101,3 @@ struct MatrixReader: FormatReader {
         return read
     }
 }
-
-/// The HTML of an alert's description, with its title before it.
-struct OpsgenieReader: FormatReader {
-    func read(_ body: JSON) -> ReadText { HTMLReader().read(body["description"]?.asString ?? "<") }
-}
