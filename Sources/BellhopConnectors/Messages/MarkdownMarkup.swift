@@ -9,14 +9,10 @@ struct CommonMark: Markup {
     var breaks: @Sendable (Unicode.Scalar) -> Bool = { $0 == "@" || $0 == "<" }
 
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) {
-        guard case .text(let isLineStart, let previous) = place else {
+        MarkdownText.escape(scalar, at: place, into: &text) { text, _ in
+            if scalar.isASCIIPunctuation { text += "\\" }
             text.unicodeScalars.append(scalar)
-            return
-        }
-        MarkdownText.indent(scalar, isLineStart: isLineStart && previous == nil, into: &text) {
-            if scalar.isASCIIPunctuation { $0 += "\\" }
-            $0.unicodeScalars.append(scalar)
-            if breaks(scalar) { $0 += "\u{200B}" }
+            if breaks(scalar) { text += "\u{200B}" }
         }
     }
 
@@ -50,10 +46,17 @@ enum MarkdownText {
     /// In a code span no character can be escaped, and a backtick ends it.
     static func canBeCode(_ text: String) -> Bool { !text.utf8.contains(UInt8(ascii: "`")) }
 
-    /// Writes a blank at the start of a line as a no-break space, since four of them would begin a block of code; anything else as
-    /// the body does.
-    static func indent(_ scalar: Unicode.Scalar, isLineStart: Bool, into text: inout String, _ body: (inout String) -> Void) {
-        if isLineStart, scalar == " " || scalar == "\t" { text += "\u{A0}" } else { body(&text) }
+    /// Escapes a character as the body does, which learns whether only spaces and digits stand before it on its line. In code
+    /// nothing can be escaped. A blank at the start of a line becomes a no-break space: four of them would begin a block of code.
+    static func escape(
+        _ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String,
+        _ body: (_ text: inout String, _ isLineStart: Bool) -> Void
+    ) {
+        switch place {
+        case .code: text.unicodeScalars.append(scalar)
+        case .text(lineStart: true, previous: nil) where scalar == " " || scalar == "\t": text += "\u{A0}"
+        case .text(let isLineStart, _): body(&text, isLineStart)
+        }
     }
 }
 

@@ -92,18 +92,14 @@ struct DiscordRenderer: Sendable {
 /// value from becoming a link.
 struct DiscordMarkup: Markup {
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) {
-        guard case .text(let isLineStart, let previous) = place else {
-            text.unicodeScalars.append(scalar)
-            return
-        }
-        MarkdownText.indent(scalar, isLineStart: isLineStart && previous == nil, into: &text) {
+        MarkdownText.escape(scalar, at: place, into: &text) { text, isLineStart in
             switch scalar {
-            case "\\", "`", "*", "_", "~", "|", "[", "]", "<", "@", ":": $0 += "\\"
-            case "#", ">", "-", "+", ".", ")": if isLineStart { $0 += "\\" }
+            case "\\", "`", "*", "_", "~", "|", "[", "]", "<", "@", ":": text += "\\"
+            case "#", ">", "-", "+", ".", ")": if isLineStart { text += "\\" }
             default: break
             }
-            $0.unicodeScalars.append(scalar)
-            if scalar == "@" { $0 += "\u{200B}" }
+            text.unicodeScalars.append(scalar)
+            if scalar == "@" { text += "\u{200B}" }
         }
     }
 

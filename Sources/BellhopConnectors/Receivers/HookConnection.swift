@@ -105,6 +105,17 @@ enum MessagePlace: Sendable, Hashable {
             self = .new
         }
     }
+
+    /// How the message's conversation changes when it has arrived here; nil if it does not.
+    /// - Parameter reference: the receiver's own reference to the message; nil if it can neither be answered nor replaced.
+    func change(_ message: Message, reference: @autoclosure () -> JSON?) -> ConversationChange? {
+        guard let conversation = message.conversation else { return nil }
+        switch self {
+        case .reply, .update: return nil
+        case .resolve: return ConversationChange(conversation, firstMessage: nil)
+        case .new: return reference().map { ConversationChange(conversation, firstMessage: $0) }
+        }
+    }
 }
 
 /// A message on its way to its place.
@@ -204,16 +215,9 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             receiver.failure(of: response, call, from: hook)
             ?? hook.failure(of: response, expecting: .success, wait: receiver.wait(in: response), at: attempt.now)
         if let failure, !receiver.isDone(response, call) { throw failure }
-        return Receipt("\(response.status) from \(hook.label)", conversation: change(call, response))
-    }
-
-    private func change(_ call: MessageCall, _ response: HTTPResponse) -> ConversationChange? {
-        guard let conversation = call.message.conversation else { return nil }
-        switch call.place {
-        case .reply, .update: return nil
-        case .resolve: return ConversationChange(conversation, firstMessage: nil)
-        case .new: return receiver.reference(in: response, call).map { ConversationChange(conversation, firstMessage: $0) }
-        }
+        return Receipt(
+            "\(response.status) from \(hook.label)",
+            conversation: call.place.change(message, reference: receiver.reference(in: response, call)))
     }
 
     var limits: ReceiverLimits { http.limits(Receiver.limits) }

@@ -11,6 +11,9 @@ struct MattermostReceiver: HookReceiver {
     ]
     static let messages = MessageAbilities(mentions: .yes)
 
+    /// `RateLimitSettings.PerSec` of a server that limits requests and is otherwise as it was installed.
+    static let limits = DeliveryLimits(rate: Rate(count: 10, per: .seconds(1)))
+
     init(_ settings: Settings, connection: String) {}
 
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
@@ -34,21 +37,17 @@ enum MattermostLimits {
 /// `<url|label>` into its own; without angle brackets there are none.
 struct MattermostMarkup: Markup {
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String) {
-        guard case .text(let isLineStart, let previous) = place else {
-            text.unicodeScalars.append(scalar)
-            return
-        }
-        MarkdownText.indent(scalar, isLineStart: isLineStart && previous == nil, into: &text) {
+        MarkdownText.escape(scalar, at: place, into: &text) { text, isLineStart in
             switch scalar {
-            case "&": $0 += "&amp;"
-            case "<": $0 += "&lt;"
-            case ">": $0 += "&gt;"
-            case "\\", "`", "*", "_", "~", "|", "[", "]", "$", "#", ":": $0 += "&#\(scalar.value);"
-            case "-", "+", ")": $0 += isLineStart ? "\\\(scalar)" : String(scalar)
-            case "=": $0 += isLineStart ? "&#61;" : "="
-            case ".": $0 += "\\."
-            case "@": $0 += "@\u{200B}"
-            default: $0.unicodeScalars.append(scalar)
+            case "&": text += "&amp;"
+            case "<": text += "&lt;"
+            case ">": text += "&gt;"
+            case "\\", "`", "*", "_", "~", "|", "[", "]", "$", "#", ":": text += "&#\(scalar.value);"
+            case "-", "+", ")": text += isLineStart ? "\\\(scalar)" : String(scalar)
+            case "=": text += isLineStart ? "&#61;" : "="
+            case ".": text += "\\."
+            case "@": text += "@\u{200B}"
+            default: text.unicodeScalars.append(scalar)
             }
         }
     }

@@ -1,4 +1,4 @@
-import BellhopCore
+public import BellhopCore
 
 extension MarkdownTemplate {
     /// The message parts, with each hole filled by its text. Inserted text is a value, never markup.
@@ -26,5 +26,12 @@ extension MarkdownTemplate {
             case .lineBreak: .lineBreak
             }
         }
+    }
+}
+
+extension Message.Block {
+    /// The blocks of a text in the small Markdown of messages.
+    public static func read(markdown text: String) -> [Message.Block] {
+        MarkdownTemplate(text.unicodeScalars.map(MarkdownTemplate.Unit.scalar)).filled([])
     }
 }

@@ -15,23 +15,47 @@ struct ChatPage {
         articles += simulation.receivers.received.filter { $0.isTaken && $0.request.segments.first == "hooks" }.map { message in
             article("slack", message.receiver, ChatHTML.page("slack", (try? JSON.parse(message.request.body)) ?? .null))
         }
-        let shown = articles.isEmpty ? "<p>Nothing yet.</p>" : articles.reversed().joined(separator: "\n")
-        return """
-            <!DOCTYPE html><html><head><meta charset="utf-8"><title>Chats</title><style>
-            body { font-family: sans-serif; max-width: 50em; margin: 2em auto }
-            article { border: 1px solid #ccc; border-radius: 4px; padding: 0.5em 1em; margin: 0.5em 0 }
-            iframe { border: 0; width: 100%; height: 16em } small { color: #666 }</style></head><body><h1>Chats</h1>
-            \(shown)
-            </body></html>
-
-            """
+        return PageHTML.page("Chats", [PageHTML.section("Chats", articles)])
     }
 
     private func article(_ service: String, _ about: String, _ page: String) -> String {
+        PageHTML.article(service, about, PageHTML.frame(page))
+    }
+}
+
+/// What the pages of receivers are made of.
+enum PageHTML {
+    static func page(_ title: String, _ sections: [String]) -> String {
         """
-        <article><strong>\(ChatHTML.escaped(service))</strong> <small>\(ChatHTML.escaped(about))</small>
-        <iframe sandbox srcdoc="\(ChatHTML.escaped(page))"></iframe></article>
+        <!DOCTYPE html><html><head><meta charset="utf-8"><title>\(escaped(title))</title><style>
+        body { font-family: sans-serif; max-width: 60em; margin: 2em auto }
+        article { border: 1px solid #ccc; border-radius: 4px; padding: 0.5em 1em; margin: 0.5em 0 }
+        article.closed { opacity: 0.5 } pre { white-space: pre-wrap } iframe { border: 0; width: 100%; height: 16em }
+        small { color: #666 }</style></head><body>
+        \(sections.joined(separator: "\n"))
+        </body></html>
+
         """
+    }
+
+    /// The latest article first.
+    static func section(_ title: String, _ articles: [String]) -> String {
+        "<h2>\(escaped(title))</h2>\n"
+            + (articles.isEmpty ? "<p><small>nothing yet</small></p>" : articles.reversed().joined(separator: "\n"))
+    }
+
+    static func article(_ title: String, _ about: String, _ body: String, isClosed: Bool = false) -> String {
+        "<article\(isClosed ? " class=\"closed\"" : "")><h3>\(escaped(title))</h3><small>\(escaped(about))</small>\n\(body)</article>"
+    }
+
+    static func pre(_ text: String) -> String { "<pre>\(escaped(text))</pre>" }
+
+    /// What others wrote, without scripts and without this page's origin.
+    static func frame(_ html: String) -> String { "<iframe sandbox srcdoc=\"\(escaped(html))\"></iframe>" }
+
+    static func escaped(_ text: String) -> String {
+        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing(
+            "\"", with: "&quot;")
     }
 }
 
@@ -58,7 +82,7 @@ enum ChatHTML {
             return """
                 <div style="border-left: 4px solid #\(colour); padding-left: 1em"><h4>\(markdown(embed["title"]?.asString ?? ""))</h4>
                 \(markdown(embed["description"]?.asString ?? ""))\(fields.joined())
-                <small>\(escaped(embed["footer"]?["text"]?.asString ?? ""))</small></div>
+                <small>\(PageHTML.escaped(embed["footer"]?["text"]?.asString ?? ""))</small></div>
                 """
         }
         return "<p>\(markdown(body["content"]?.asString ?? ""))</p>" + embeds.joined()
@@ -71,7 +95,7 @@ enum ChatHTML {
                     run["text"]?.asString ?? "", isBold: run["weight"] == "Bolder", isItalic: run["italic"] == true,
                     isCode: run["fontType"] == "Monospace", link: run["selectAction"]?["url"]?.asString)
             }
-            return "<div>\(runs.joined())\(escaped(element["text"]?.asString ?? ""))</div>"
+            return "<div>\(runs.joined())\(PageHTML.escaped(element["text"]?.asString ?? ""))</div>"
         }
         let actions = (card["actions"]?.asArray ?? []).map { action in
             "<p>" + styled(action["title"]?.asString ?? "", link: action["url"]?.asString) + "</p>"
@@ -82,7 +106,7 @@ enum ChatHTML {
     private static func slack(_ block: JSON) -> String {
         let inner = (block["elements"]?.asArray ?? []).map(slack).joined()
         switch block["type"]?.asString {
-        case "header": return "<h3>\(escaped(block["text"]?["text"]?.asString ?? ""))</h3>"
+        case "header": return "<h3>\(PageHTML.escaped(block["text"]?["text"]?.asString ?? ""))</h3>"
         case "rich_text_list":
             let items = (block["elements"]?.asArray ?? []).map { "<li>\(slack($0))</li>" }.joined()
             return block["style"] == "ordered" ? "<ol>\(items)</ol>" : "<ul>\(items)</ul>"
@@ -92,10 +116,10 @@ enum ChatHTML {
             return styled(
                 block["text"]?.asString ?? "", isBold: style["bold"] == true, isItalic: style["italic"] == true,
                 isCode: style["code"] == true, link: block["url"]?.asString)
-        case "plain_text", "mrkdwn": return "<small>\(escaped(block["text"]?.asString ?? ""))</small>"
-        case "user": return "<mark>@\(escaped(block["user_id"]?.asString ?? ""))</mark>"
-        case "usergroup": return "<mark>@\(escaped(block["usergroup_id"]?.asString ?? ""))</mark>"
-        case "broadcast": return "<mark>@\(escaped(block["range"]?.asString ?? ""))</mark>"
+        case "plain_text", "mrkdwn": return "<small>\(PageHTML.escaped(block["text"]?.asString ?? ""))</small>"
+        case "user": return "<mark>@\(PageHTML.escaped(block["user_id"]?.asString ?? ""))</mark>"
+        case "usergroup": return "<mark>@\(PageHTML.escaped(block["usergroup_id"]?.asString ?? ""))</mark>"
+        case "broadcast": return "<mark>@\(PageHTML.escaped(block["range"]?.asString ?? ""))</mark>"
         default: return "<div>\(inner)</div>"
         }
     }
@@ -103,11 +127,11 @@ enum ChatHTML {
     private static func styled(
         _ text: String, isBold: Bool = false, isItalic: Bool = false, isCode: Bool = false, link: String? = nil
     ) -> String {
-        var html = escaped(text).replacing("\n", with: "<br>")
+        var html = PageHTML.escaped(text).replacing("\n", with: "<br>")
         if isCode { html = "<code>\(html)</code>" }
         if isItalic { html = "<i>\(html)</i>" }
         if isBold { html = "<b>\(html)</b>" }
-        if let link { html = "<a href=\"\(escaped(link))\" target=\"_blank\">\(html)</a>" }
+        if let link { html = "<a href=\"\(PageHTML.escaped(link))\" target=\"_blank\">\(html)</a>" }
         return html
     }
 
@@ -127,7 +151,7 @@ enum ChatHTML {
         var rest = text.unicodeScalars[...]
         while let scalar = rest.first {
             if scalar == "\\", let next = rest.dropFirst().first, next.isASCII, !next.properties.isAlphabetic, next.value > 0x20 {
-                html += escaped(String(next))
+                html += PageHTML.escaped(String(next))
                 rest = rest.dropFirst(2)
             } else if rest.starts(with: "***".unicodeScalars) {
                 if open.last == "i" {
@@ -145,20 +169,20 @@ enum ChatHTML {
                 toggle("i")
                 rest = rest.dropFirst()
             } else if scalar == "`", let end = rest.dropFirst().firstIndex(of: "`") {
-                html += "<code>\(escaped(String(rest[..<end].dropFirst())))</code>"
+                html += "<code>\(PageHTML.escaped(String(rest[..<end].dropFirst())))</code>"
                 rest = rest[rest.index(after: end)...]
             } else if scalar == "[" {
                 toggle("u")
                 rest = rest.dropFirst()
             } else if rest.starts(with: "](".unicodeScalars), let end = rest.firstIndex(of: ")") {
                 toggle("u")
-                html += " <small>\(escaped(String(rest[..<end].dropFirst(2))))</small>"
+                html += " <small>\(PageHTML.escaped(String(rest[..<end].dropFirst(2))))</small>"
                 rest = rest[rest.index(after: end)...]
             } else if scalar == "&", let end = rest.prefix(8).firstIndex(of: ";"), isReference(rest[..<end].dropFirst()) {
                 html += String(rest[...end])
                 rest = rest[rest.index(after: end)...]
             } else {
-                html += scalar == "\n" ? "<br>" : escaped(String(scalar))
+                html += scalar == "\n" ? "<br>" : PageHTML.escaped(String(scalar))
                 rest = rest.dropFirst()
             }
         }
@@ -168,10 +192,5 @@ enum ChatHTML {
     private static func isReference(_ name: Substring.UnicodeScalarView) -> Bool {
         !name.isEmpty
             && name.allSatisfy { $0 == "#" || $0.isASCII && ($0.properties.isAlphabetic || $0.properties.numericType != nil) }
-    }
-
-    static func escaped(_ text: String) -> String {
-        text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;").replacing(
-            "\"", with: "&quot;")
     }
 }

@@ -118,7 +118,9 @@ struct EmailConnection: MessageReceiver, Connection {
             throw try await incomplete(outcome, done + outcome.accepted, delivery)
         }
         return Receipt(
-            "\(label.words(of: outcome.receipt)), from \(label.text)", conversation: Self.change(mail, message, place))
+            "\(label.words(of: outcome.receipt)), from \(label.text)",
+            conversation: place.change(
+                message, reference: ["message_id": .string(mail.id.text), "subject": .string(mail.subject)]))
     }
 
     /// A mail that answers has the first mail's subject, by which some programs find the conversation.
@@ -134,12 +136,6 @@ struct EmailConnection: MessageReceiver, Connection {
             subject: subject, thread: thread, list: name, rule: delivery.id.rule,
             isUrgent: message.severity == .error || message.severity == .critical, text: rendered["text"]?.asString ?? "",
             html: rendered["html"]?.asString ?? "")
-    }
-
-    private static func change(_ mail: Mail, _ message: Message, _ place: MessagePlace) -> ConversationChange? {
-        guard place == .new, let conversation = message.conversation else { return nil }
-        return ConversationChange(
-            conversation, firstMessage: ["message_id": .string(mail.id.text), "subject": .string(mail.subject)])
     }
 
     private func waitForTurn() async throws(Failure) {
