@@ -49,14 +49,12 @@ struct AdminAPI: Sendable {
         DELETE /simulator/received
         GET    /simulator/chats               a page that shows what arrived in the chats, as a person would see it
         GET    /simulator/inbox               a page for people: alerts, notifications, rooms and mails
-        GET    /simulator/mail                the mails that arrived
-        DELETE /simulator/mail
         PUT    /simulator/receivers/{name}    {"status": 500, "body": "…"}: its answer from now on
         DELETE /simulator/receivers/{name}    back to 200 ok
         GET    /simulator/requests            all requests but these; credentials and cookies left out
         DELETE /simulator/requests
 
-        """ + helpOnETO + helpOnNeighbours
+        """ + helpOnMail + helpOnETO + helpOnNeighbours
 
     func answer(_ request: ReceivedRequest) -> Reply {
         do throws(AdminProblem) {
@@ -82,10 +80,7 @@ struct AdminAPI: Sendable {
         case ("GET", "chats", 1): return .html(200, ChatPage(simulation: simulation).html)
         case (_, "received", 1), (_, "receivers", 2): return try receivers(path, request)
         case ("GET", "inbox", 1): return .html(200, InboxPage(simulation: simulation).html)
-        case ("GET", "mail", 1): return .json(200, .array(simulation.mail.received.map(\.json)))
-        case ("DELETE", "mail", 1):
-            simulation.mail.clear()
-            return Reply(204)
+        case (_, "mail", 1...2): return try mail(path, request)
         case ("PUT", "access_rules", 1): return try accessRules(request)
         case (_, "eto", 1...3): return try eto(path, request)
         case (_, "mfp", 1...2): return try mobileFoundation(path, request)

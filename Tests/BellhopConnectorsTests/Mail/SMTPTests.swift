@@ -186,6 +186,50 @@ struct SMTPTests {
         #expect(mail.received.isEmpty)
     }
 
+    @Test func `a simulated mail server refuses and accepts as it is told over HTTP`() async throws {
+        let simulation = Simulation(now: { SampleDelivery.now.microseconds })
+        try await simulation.serve { base in
+            let http = try HTTPConnection(.init(name: "admin", plainHTTP: true), clock: TestClock())
+            func patch(_ body: String) async throws -> HTTPResponse {
+                try await http.send(
+                    HTTPRequest("PATCH", try HTTPAddress(base + "/simulator/mail/settings"), body: Array(body.utf8)))
+            }
+            let set = try await patch(
+                #"{"accounts": {"bellhop": "hunter2"}, "recipients": {"ops@example.com": "550 5.1.1 No such user"}, "cut": null}"#
+            )
+            #expect(set.status == 200)
+            #expect(set.json?["accounts"] == ["bellhop"])
+            try await MailServer(simulation.mail).serve { port in
+                let connection = try connection("smtp://127.0.0.1:\(port)", ["username": "bellhop", "password": "hunter2"])
+                let refused = await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
+                #expect(refused?.message.contains("550 5.1.1 No such user") == true, "\(refused?.message ?? "")")
+                #expect(try await patch(#"{"recipients": {}, "end": "452 4.3.1 Disk full"}"#).status == 200)
+                let full = await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
+                #expect(full?.message.contains("452 4.3.1 Disk full") == true, "\(full?.message ?? "")")
+                #expect(try await patch(#"{"end": null}"#).status == 200)
+                _ = try await send(over: connection)
+                #expect(simulation.mail.received.count == 1)
+            }
+            for wrong in [#"{"end": "250\r\n250 x"}"#, #"{"data": "no"}"#, #"{"cut": "never"}"#, #"{"x": 1}"#] {
+                #expect(try await patch(wrong).status == 400, "\(wrong)")
+            }
+            try await http.shutdown()
+        }
+    }
+
+    @Test func `a command that is no login is no login's step`() {
+        var talk = SMTPTalk()
+        talk.received(Array("220 x\r\n".utf8))
+        for (command, reply) in [
+            ("RSET", "502 No"), ("VRFY a", "252 x"), ("AUTH LOGIN", "334 VXNlcm5hbWU6"), ("cnNldA==", "535 No"),
+        ] {
+            talk.sent(Array((command + "\r\n").utf8))
+            talk.received(Array((reply + "\r\n").utf8))
+        }
+        #expect(talk.exchanges.map(\.step) == [.greeting, .other, .other, .login, .login])
+        #expect(talk.reply(.login)?.code == 535)
+    }
+
     @Test func `a wrong password is reported without it`() async throws {
         mail.settings.accounts = ["bellhop": "another"]
         let found = try await failure(["username": "bellhop", "password": "correct horse"])

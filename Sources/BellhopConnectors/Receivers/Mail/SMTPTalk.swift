@@ -55,8 +55,8 @@ struct SMTPTalk: Sendable, Hashable {
             case "rcpt": .recipient
             case "data": .data
             case "quit": .quit
-            case "noop": .other
-            default: .login
+            case "auth": .login
+            default: .other
             }
         exchanges.append(Exchange(step: step))
     }
