@@ -33,6 +33,18 @@ struct ConnectorsTests {
         #expect(error?.message.contains("services") == false)
     }
 
+    @Test func `each kind of receiver has by default the rate that its service takes, as its manifest says`() {
+        let rates = [
+            "slack": "20/20s", "teams": "4/2s", "discord": "5/2s", "mattermost": "10/s", "googlechat": "60/m", "telegram": "20/m",
+            "pagerduty": "120/m", "matrix": "10/50s", "ntfy": "60/5m",
+        ]
+        var found: [String: String] = [:]
+        for manifest in Catalogue.connections where manifest.messages != nil {
+            found[manifest.kind] = manifest.settings.first { $0.name == "rate" }?.fallback
+        }
+        #expect(found == rates)
+    }
+
     @Test(arguments: ["rest", "page"])
     func `different accounts of one API have memories of their own, and equal ones share it`(_ kind: String) async throws {
         func scopes(_ tokens: [String]) async throws -> [Scope] {

@@ -18,6 +18,9 @@ struct DiscordReceiver: HookReceiver {
     static let messages = MessageAbilities(
         threads: .setting("channel", values: ["forum"], line: "channel: forum"), updates: .yes, mentions: .yes)
 
+    /// What `X-RateLimit-Limit` and `X-RateLimit-Reset-After` say about a webhook. Refusals add up to a ban.
+    static let limits = DeliveryLimits(rate: Rate(count: 5, per: .seconds(2)))
+
     private let isForum: Bool
 
     init(_ settings: Settings, connection: String) { isForum = settings.text("channel") == "forum" }

@@ -12,6 +12,9 @@ struct GoogleChatReceiver: HookReceiver {
     ]
     static let messages = MessageAbilities(threads: .yes, mentions: .yes)
 
+    /// What a space takes from all apps together (Google Chat, *Usage limits*).
+    static let limits = DeliveryLimits(rate: Rate(count: 60, per: .seconds(60)))
+
     init(_ settings: Settings, connection: String) {}
 
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON {

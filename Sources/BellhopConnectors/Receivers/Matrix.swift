@@ -16,6 +16,9 @@ struct MatrixReceiver: HookReceiver {
         ),
     ]
     static let messages = MessageAbilities(threads: .yes, updates: .yes, mentions: .yes)
+
+    /// Synapse's `rc_message`, as it is installed: 0.2 a second after a burst of 10.
+    static let limits = DeliveryLimits(rate: Rate(count: 10, per: .seconds(50)))
     static let noLogin = "it needs only its token, and only a message would show that it works"
 
     private let token: String

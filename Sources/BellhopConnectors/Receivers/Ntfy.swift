@@ -9,6 +9,8 @@ struct NtfyReceiver: HookReceiver {
         Setting("token", .secret, "An access token, for a topic that is protected."),
         Setting("url", .address, default: "https://ntfy.sh", "The server's address."),
     ]
+    /// A visitor's requests: a burst of 60, of which one returns every 5 seconds (ntfy, *Rate limiting*).
+    static let limits = DeliveryLimits(rate: Rate(count: 60, per: .seconds(300)))
     static let noLogin = "it needs only its topic or a token, and only a message would show that it works"
 
     private let topic: String

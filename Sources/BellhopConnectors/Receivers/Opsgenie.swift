@@ -3,6 +3,7 @@ import BellhopCore
 /// Opsgenie (Alert API v2): a message opens an alert, which its thread's key closes again.
 ///
 /// Opsgenie counts a further message of an open alert and shows it in the alert's activity; one for a closed alert opens a new one.
+/// How many requests it takes depends on the account's plan, so it has no rate by default; a refusal says how long to rest.
 struct OpsgenieReceiver: HookReceiver {
     static let kind = "opsgenie"
     static let summary = "Opsgenie: a message is an alert that calls people. Atlassian ends Opsgenie on 5 April 2027."

@@ -19,8 +19,9 @@ struct SlackReceiver: HookReceiver {
         updates: .setting("token", values: nil, line: "token: xoxb-…"),
         mentions: .yes)
 
-    /// Slack takes one message a second for a channel, and short bursts.
-    static let limits = DeliveryLimits(rate: Rate(count: 5, per: .seconds(5)))
+    /// Slack takes one message a second for a channel and short bursts above it, whose length it does not name (Web API, *Rate
+    /// limits*). If it refuses one, it says how long to rest.
+    static let limits = DeliveryLimits(rate: Rate(count: 20, per: .seconds(20)))
 
     /// What a bot posts with; nil for a webhook.
     private struct Bot {

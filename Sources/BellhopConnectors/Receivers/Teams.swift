@@ -12,6 +12,9 @@ struct TeamsReceiver: HookReceiver {
     ]
     static let messages = MessageAbilities(mentions: .yes)
 
+    /// At most 4 requests in a second and 60 in 30 seconds (Microsoft, *Rate limiting for connectors*, which workflows share).
+    static let limits = DeliveryLimits(rate: Rate(count: 4, per: .seconds(2)))
+
     init(_ settings: Settings, connection: String) {}
 
     /// Microsoft turned off the connectors of Office 365, whose addresses ended so.

@@ -11,6 +11,9 @@ struct TelegramReceiver: HookReceiver {
         Setting("url", .address, default: "https://api.telegram.org", "The address of another Bot API server."),
     ]
     static let messages = MessageAbilities(threads: .yes, updates: .yes, mentions: .yes)
+
+    /// What a bot may send to a group. A chat with one person takes more: one a second (Bots FAQ, *My bot is hitting limits*).
+    static let limits = DeliveryLimits(rate: Rate(count: 20, per: .seconds(60)))
     static let noLogin = "it needs only its token and its chat"
 
     let secrets: [String]
