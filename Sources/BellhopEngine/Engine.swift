@@ -48,12 +48,20 @@ public struct Engine: Service {
         surroundings.bells.router.ring()
     }
 
-    /// Ends the pause of a receiver, as it is stored already.
-    public func resume(_ receiver: String) {
-        guard surroundings.receivers.resume(receiver) else { return }
+    /// Ends the pauses of a receiver; false if there was none.
+    ///
+    /// Attempts in flight no longer pause it from the start, and new ones begin only when the store knows: so no pause that the person
+    /// has seen comes back.
+    public func resume(_ receiver: String) async throws(StoreError) -> Bool {
+        let now = surroundings.clock.now
+        surroundings.receivers.willResume(receiver, at: now)
+        let isStored = try await surroundings.store.resume(receiver: receiver, at: now)
+        // Even if the store knows no pause: it may have failed when the receiver was paused.
+        guard surroundings.receivers.resume(receiver) || isStored else { return false }
         surroundings.signals.emit(.receiverResumed(receiver: receiver))
         surroundings.bells.router.ring()
         surroundings.bells.dispatcher.ring()
+        return true
     }
 
     /// How many attempts are in flight.

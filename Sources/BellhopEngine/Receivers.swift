@@ -45,8 +45,12 @@ final class Receivers: Sendable {
     /// Records that a person paused a receiver.
     func pause(_ stop: ReceiverStop) { withGates { $0[stop.receiver, default: ReceiverGate(stop.receiver)].pause(stop) } }
 
-    /// Records that a person resumed a receiver.
-    /// False if it was not paused.
+    /// Records that a person resumes a receiver. Its pauses last until ``resume(_:)``.
+    func willResume(_ receiver: String, at now: Timestamp) {
+        withGates { $0[receiver, default: ReceiverGate(receiver)].willResume(at: now) }
+    }
+
+    /// Ends the pauses of a receiver. False if it was not paused.
     func resume(_ receiver: String) -> Bool { withGates { $0[receiver]?.resume() ?? false } }
 
     /// Corrects times that are in the future because the clock was set back.

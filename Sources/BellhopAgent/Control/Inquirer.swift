@@ -19,9 +19,10 @@ public struct Inquirer: Sendable {
         public var underway: @Sendable () -> [String: SourceActivity]
         /// Called when deliveries became available.
         public var wake: @Sendable () -> Void
-        /// Called when a person paused or resumed a receiver, after that is stored.
+        /// Called when a person paused a receiver, after that is stored.
         public var pause: @Sendable (ReceiverStop) -> Void
-        public var resume: @Sendable (_ receiver: String) -> Void
+        /// Ends the pauses of a receiver, in the store too; false if there was none. Nil if only the store has to know.
+        public var resume: (@Sendable (_ receiver: String) async throws(StoreError) -> Bool)?
         /// Rings when there may be new events.
         public var events: Bell
         /// Takes over a change in a project's keychain, and reports the outcome for each connection concerned.
@@ -32,7 +33,7 @@ public struct Inquirer: Sendable {
             sources: @escaping @Sendable () -> [(name: String, scope: Scope)] = { [] },
             underway: @escaping @Sendable () -> [String: SourceActivity] = { [:] }, wake: @escaping @Sendable () -> Void,
             pause: @escaping @Sendable (ReceiverStop) -> Void = { _ in },
-            resume: @escaping @Sendable (_ receiver: String) -> Void = { _ in },
+            resume: (@Sendable (_ receiver: String) async throws(StoreError) -> Bool)? = nil,
             events: Bell = Bell(), takeOver: @escaping @Sendable (KeychainChange, _ project: String?) async -> JSON
         ) {
             self.facts = facts
@@ -108,10 +109,8 @@ public struct Inquirer: Sendable {
     }
 
     func resume(_ receiver: String) async throws(StoreError) -> JSON {
-        let wasPaused = try await store.resume(receiver: receiver, at: clock.now)
-        // Also if the store knows no pause: it may have failed when the receiver was paused.
-        agent?.resume(receiver)
-        return ["changed": .bool(wasPaused)]
+        if let resume = agent?.resume { return ["changed": .bool(try await resume(receiver))] }
+        return ["changed": .bool(try await store.resume(receiver: receiver, at: clock.now))]
     }
 
     /// Nothing is changed unless every id matches exactly one delivery.

@@ -25,6 +25,8 @@ public struct ReceiverGate: Sendable, Hashable {
     private var stops: [ReceiverStop.Cause: ReceiverStop] = [:]
     /// How many failures in a row were the receiver's own trouble.
     private var failures = 0
+    /// When a person resumed it last. What attempts meet that began earlier does not pause it again.
+    private var resumed = Timestamp.distantPast
 
     /// The circuit breaker opens after this many failures in a row.
     public static let mostFailures = 5
@@ -100,6 +102,7 @@ public struct ReceiverGate: Sendable, Hashable {
             change.stops.append(rested(until: now + rest, interval: pace.interval, why: failure.message, at: now))
         case .pauseReceiver:
             pace.ended(wasTaken: false, began: began, at: now)
+            if began < resumed { break }
             change.isNew = stops[.refusal] == nil
             let stop =
                 stops[.refusal]
@@ -145,17 +148,20 @@ public struct ReceiverGate: Sendable, Hashable {
     /// Records a pause.
     public mutating func pause(_ stop: ReceiverStop) { stops[stop.cause] = stop }
 
-    /// Ends the pauses; false if there was none.
+    /// Records that a person resumes the receiver at this time. The pauses last until ``resume()``: in between, the store learns of it.
+    public mutating func willResume(at now: Timestamp) { resumed = now }
+
+    /// Ends the pauses that began before the receiver was resumed; false if there was none.
     @discardableResult
     public mutating func resume() -> Bool {
         let count = stops.count
-        stops = stops.filter { !$0.key.isPause }
+        stops = stops.filter { !$0.key.isPause || $0.value.since > resumed }
         return stops.count < count
     }
 
     /// Restores a stop of an earlier run, unless this run knows a later one.
     public mutating func restore(_ stop: ReceiverStop, at now: Timestamp) {
-        if stops[stop.cause] != nil { return }
+        if stops[stop.cause] != nil || (stop.cause.isPause && stop.since < resumed) { return }
         if stop.cause == .rest { pace.restore(stop, at: now) }
         // A breaker that an earlier run closed.
         if stop.cause == .failures, stop.until == stop.since { return }
@@ -165,6 +171,7 @@ public struct ReceiverGate: Sendable, Hashable {
     /// Corrects times that are in the future because the clock was set back.
     public mutating func bringForward(to now: Timestamp) {
         pace.bringForward(to: now)
+        resumed = min(resumed, now)
         for (cause, stop) in stops { stops[cause] = stop.broughtForward(to: now) }
     }
 

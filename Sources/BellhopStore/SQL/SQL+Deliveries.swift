@@ -145,16 +145,34 @@ extension SQL {
             ON CONFLICT (receiver, cause) DO UPDATE SET since = :since, until = :until, interval = :interval, why = :why
             """
 
-        /// A pause that lasts already is not changed.
+        /// A pause that lasts already is not changed, and one that a person ended meanwhile does not come back.
         static let pauseReceiver = """
             INSERT INTO stop (receiver, cause, since, until, interval, why)
             VALUES (:receiver, :cause, :since, :until, :interval, :why)
-            ON CONFLICT (receiver, cause) DO NOTHING
+            ON CONFLICT (receiver, cause) DO UPDATE SET since = :since, until = NULL, interval = :interval, why = :why
+                WHERE until IS NOT NULL AND until <= :since
             """
 
-        static let resumeReceiver = "DELETE FROM stop WHERE receiver = :receiver AND until IS NULL"
+        static let resumeReceiver = """
+            UPDATE stop SET since = :now, until = :now WHERE receiver = :receiver AND until IS NULL
+            """
 
-        static let stops = "SELECT receiver, cause, since, until, interval, why FROM stop"
+        /// Stored even if no pause is: one may be on its way to the store.
+        static let resumption = """
+            INSERT INTO stop (receiver, cause, since, until, interval, why) VALUES (:receiver, 'refusal', :now, :now, 0, '')
+            ON CONFLICT (receiver, cause) DO UPDATE SET since = :now, until = :now
+            """
+
+        /// Resumptions made while the clock was ahead.
+        static let advanceResumptions = """
+            UPDATE stop SET since = :now, until = :now WHERE until > :now AND cause IN ('refusal', 'person')
+            """
+
+        /// Without the pauses that a person ended.
+        static let stops = """
+            SELECT receiver, cause, since, until, interval, why FROM stop
+            WHERE until IS NULL OR cause NOT IN ('refusal', 'person')
+            """
 
         static let subject = "SELECT subject FROM delivery WHERE id = :id"
 

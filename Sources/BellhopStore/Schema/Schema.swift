@@ -137,7 +137,7 @@ enum Schema {
             receiver TEXT NOT NULL,
             cause TEXT NOT NULL,
             since INTEGER NOT NULL,
-            until INTEGER,                            -- NULL until a person resumes the receiver
+            until INTEGER,                            -- NULL until a person resumes the receiver; then the time of that
             interval INTEGER NOT NULL,                -- the least time between attempts after a rest, in microseconds
             why TEXT NOT NULL,
             PRIMARY KEY (receiver, cause)

@@ -55,9 +55,11 @@ extension Session {
     }
 
     func bringForward(at now: Timestamp) throws {
-        var statement = try prepare(SQL.Deliveries.advance)
-        try statement.bind(":now", now)
-        try statement.run()
+        for sql in [SQL.Deliveries.advance, SQL.Deliveries.advanceResumptions] {
+            var statement = try prepare(sql)
+            try statement.bind(":now", now)
+            try statement.run()
+        }
     }
 
     func wake(receiver: String, at now: Timestamp) throws {

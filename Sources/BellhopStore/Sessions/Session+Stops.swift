@@ -17,8 +17,8 @@ extension Session {
 
     func keep(_ stop: ReceiverStop) throws { try run(SQL.Deliveries.stop, stop) }
 
-    /// Pauses a receiver, with an event and a message. Does nothing if it is paused for the same cause already: so each pause is told
-    /// once, however many attempts met it.
+    /// Pauses a receiver, with an event and a message. Does nothing if it is paused for the same cause already, or was resumed since:
+    /// so each pause is told once, however many attempts met it.
     @discardableResult
     func pause(_ pause: ReceiverPause) throws -> Bool {
         guard try run(SQL.Deliveries.pauseReceiver, pause.stop) == 1 else { return false }
@@ -29,8 +29,14 @@ extension Session {
 
     func resume(_ receiver: String, at now: Timestamp) throws -> Bool {
         var statement = try prepare(SQL.Deliveries.resumeReceiver)
+        try statement.bind(":now", now)
         try statement.bind(":receiver", receiver)
-        guard try statement.run() > 0 else { return false }
+        let wasPaused = try statement.run() > 0
+        var resumption = try prepare(SQL.Deliveries.resumption)
+        try resumption.bind(":receiver", receiver)
+        try resumption.bind(":now", now)
+        try resumption.run()
+        guard wasPaused else { return false }
         try append([.receiverResumed(receiver, at: now)])
         return true
     }

@@ -86,10 +86,32 @@ import Testing
         #expect(first.pause == second.pause && first.pause?.until == nil)
         let later = room(&gate, 1_000_000)
         #expect(later.attempts == 0 && later.next == nil)
+        gate.willResume(at: start + .seconds(2))
+        let waiting = room(&gate, 3)
+        #expect(waiting.attempts == 0)
         let resumed = [gate.resume(), gate.resume()]
         #expect(resumed == [true, false])
         let after = room(&gate, 1_000_000)
         #expect(after.attempts > 0)
+    }
+
+    @Test func `what an attempt meets that began before the receiver was resumed does not pause it again`() {
+        var gate = ReceiverGate("ops")
+        let refusal = Outcome.failed(Failure(.unauthenticated, .pauseReceiver, "401"))
+        _ = gate.ended(refusal, began: start, at: start)
+        gate.willResume(at: start + .seconds(10))
+        let between = gate.ended(refusal, began: start + .seconds(9), at: start + .seconds(10))
+        gate.resume()
+        let late = gate.ended(refusal, began: start + .seconds(9), at: start + .seconds(11))
+        #expect(between == ReceiverGate.Change() && late == ReceiverGate.Change())
+        let free = room(&gate, 11)
+        #expect(free.attempts > 0)
+        // The store's answer about the pause was on its way.
+        gate.restore(ReceiverStop(receiver: "ops", cause: .refusal, since: start, until: nil, why: "401"), at: start)
+        let restored = room(&gate, 11)
+        #expect(restored.attempts > 0)
+        let next = gate.ended(refusal, began: start + .seconds(11), at: start + .seconds(12))
+        #expect(next.isNew && next.pause?.since == start + .seconds(12))
     }
 
     @Test(arguments: 0..<200) func `it keeps its contract in every history`(_ seed: UInt64) {
@@ -112,6 +134,7 @@ private struct GateHistory {
     private var restEnd = Timestamp.distantPast
     private var breaker: (since: Timestamp, end: Timestamp)?
     private var isPaused = false
+    private var resumed = Timestamp.distantPast
     private var hasRested = false
     /// What a later run would find.
     private var stored: [ReceiverStop.Cause: ReceiverStop] = [:]
@@ -134,6 +157,10 @@ private struct GateHistory {
                 stored[.person] = stop
                 isPaused = true
             } else {
+                gate.willResume(at: now)
+                resumed = now
+                // Attempts end before the store knows.
+                while Bool.random(using: &random), !flying.isEmpty { end() }
                 if gate.resume() != isPaused { complaints.append("resuming does not say whether it was paused") }
                 stored = stored.filter { !$0.key.isPause }
                 isPaused = false
@@ -205,7 +232,8 @@ private struct GateHistory {
             restEnd = max(restEnd, now + wait)
         case 10:
             outcome = .failed(Failure(.unauthenticated, .pauseReceiver, "401"))
-            (failuresInARow, breaker, isPaused) = (0, nil, true)
+            (failuresInARow, breaker) = (0, nil)
+            if attempt.began >= resumed { isPaused = true }
         default: outcome = .interrupted
         }
         let change = gate.ended(outcome, began: attempt.began, at: now)

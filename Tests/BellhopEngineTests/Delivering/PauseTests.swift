@@ -47,8 +47,8 @@ import Testing
         #expect(try await dispatcher.dispatchPending() == 1)
         await bench.clock.advance(by: .days(2))
         #expect(try await dispatcher.dispatchPending() == 0)
-        #expect(try await bench.store.resume(receiver: "chat", at: bench.now))
-        engine.resume("chat")
+        #expect(try await engine.resume("chat"))
+        #expect(try await engine.resume("chat") == false)
         try await dispatcher.dispatchPending()
         #expect(action.texts == ["4", "1", "3"])
         #expect(try await bench.deliveries(.dead).map(\.failure?.reason) == [.expired])
@@ -71,10 +71,56 @@ import Testing
         try await until { try await bench.deliveries(.done).count == 3 }
         await bench.run(until: bench.now + .seconds(600))
         #expect(action.count == 3)
-        engine.resume("chat")
+        #expect(try await engine.resume("chat"))
         try await until { try await bench.deliveries(.done).count == 10 }
         loop.cancel()
         await loop.value
+    }
+
+    @Test func `a refusal that an attempt in flight meets after the resumption does not pause the receiver again`() async throws {
+        let bench = try Bench()
+        let gate = Gate()
+        let resumed = bench.now + .seconds(10)
+        let action = ScriptedAction { _, attempt throws(Failure) in
+            _ = await gate.pass()
+            if attempt.now < resumed { throw Self.gone }
+            return Receipt("done")
+        }
+        try await bench.owe((0..<3).map { Owed("\($0)", retry: Self.once) })
+        let surroundings = bench.surroundings
+        let engine = Engine(surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let loop = Task { await Dispatcher(surroundings, actions: { _ in action }).run() }
+        try await until { action.count == 3 }
+        let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "repair")
+        #expect(try await bench.store.pause(ReceiverPause(stop)))
+        engine.pause(stop)
+        await bench.clock.advance(by: .seconds(10))
+        #expect(try await engine.resume("chat"))
+        gate.open()
+        try await until { try await bench.deliveries(.done).count == 3 }
+        loop.cancel()
+        await loop.value
+        #expect(action.count == 6)
+        #expect(try await bench.store.stops().isEmpty)
+        #expect(try await bench.deliveries(.done).allSatisfy { $0.attempts == 1 })
+    }
+
+    @Test func `a resumption that the store does not accept leaves the receiver paused`() async throws {
+        let bench = try Bench()
+        let action = ScriptedAction()
+        let stop = ReceiverStop(receiver: "chat", cause: .person, since: bench.now, until: nil, why: "repair")
+        #expect(try await bench.store.pause(ReceiverPause(stop)))
+        try await bench.owe([Owed("1")])
+        let engine = Engine(bench.surroundings, shelf: RuleShelf(), sources: [], actions: { _ in action })
+        let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
+        #expect(try await dispatcher.dispatchPending() == 0)
+        bench.fail(statement: 1)
+        await #expect(throws: StoreError.self) { _ = try await engine.resume("chat") }
+        bench.stopFailing()
+        #expect(try await dispatcher.dispatchPending() == 0)
+        #expect(try await bench.store.stops().count == 1)
+        #expect(try await engine.resume("chat"))
+        #expect(try await dispatcher.dispatchPending() == 1)
     }
 
     @Test func `a pause that the store did not accept is stored with the next refusal`() async throws {

@@ -74,6 +74,25 @@ import Testing
             try await bench.store.events(EventQuery()).map(\.event.type) == [.receiverPaused, .receiverPaused, .receiverResumed])
     }
 
+    @Test(arguments: StoreUnderTest.allCases, [true, false])
+    func `a pause that reaches the store after the receiver was resumed is not stored`(_ kind: StoreUnderTest, _ wasStored: Bool)
+        async throws
+    {
+        let bench = try kind.make()
+        let late = pause(.refusal, at: bench.now)
+        if wasStored { #expect(try await bench.store.pause(late)) }
+        await bench.clock.pass(5)
+        #expect(try await bench.store.resume(receiver: "chat", at: bench.now) == wasStored)
+        #expect(try await bench.store.pause(late) == false)
+        #expect(try await bench.store.stops().isEmpty)
+        // A later one is, also if the clock was set back since the resumption.
+        try await bench.store.bringForward(at: bench.after(-600))
+        let next = pause(.refusal, at: bench.after(-590))
+        #expect(try await bench.store.pause(next))
+        #expect(try await bench.store.stops() == [next.stop])
+        #expect(try await bench.store.status().stops.map(\.stop) == [next.stop])
+    }
+
     @Test(arguments: StoreUnderTest.allCases)
     func `a rule with few deliveries gets its turn beside one with thousands`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
