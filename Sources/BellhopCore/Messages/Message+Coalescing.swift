@@ -58,6 +58,15 @@ extension Delivery {
             task: nil, lane: "coalesced/\(id.text)", createdAt: now, expires: expires, retry: first.retry, hop: hop)
     }
 
+    /// Whether this is a message that belongs to itself alone, so that it may become one with others: it has no `thread`, mentions no
+    /// one, and is not itself made of several.
+    public var coalesces: Bool { Self.coalesces(arguments, action: action, step: id.step) }
+
+    public static func coalesces(_ arguments: Arguments, action: String, step: StepPath) -> Bool {
+        guard action == "notify", case .message(let message) = arguments else { return false }
+        return message.thread == nil && message.mentions.isEmpty && !step.text.hasSuffix(".\(coalesced)")
+    }
+
     /// How the step of a delivery of coalesced messages ends.
     public static let coalesced = "coalesced"
 }

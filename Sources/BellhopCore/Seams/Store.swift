@@ -55,8 +55,8 @@ public protocol Store: Notebook {
     func claim(
         limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp
     ) async throws(StoreError) -> Claimed
-    /// Replaces the due messages of a receiver by one, if there are more than `above`: those without `thread` that cannot have been
-    /// sent are done, and one delivery with a line for each waits in their place. Returns how many it replaced.
+    /// Replaces the due messages of a receiver by one, if there are more than `above`: those that can (``Delivery/coalesces``), and
+    /// cannot have been sent, are done, and one delivery with a line for each waits in their place. Returns how many it replaced.
     func coalesce(receiver: String, above: Int, at now: Timestamp) async throws(StoreError) -> Int
     /// T4: returns for each whether its lease still held. Deliveries waiting only for it become available if it is done, and are
     /// dropped if it died. The stops of its receiver are stored with it. A pause is stored, with its event and message, unless the

@@ -1,37 +1,49 @@
 import BellhopCore
 
 extension SQL {
-    /// The waiting messages of a receiver that may become one. Looks at the first deliveries in the index only, however many wait.
+    /// The waiting messages of a receiver that may become one. Each look reads a limited number of deliveries of each rule, however
+    /// many wait.
     enum Coalescing {
+        static let nextRule = """
+            SELECT min(rule) FROM delivery
+            WHERE state = 'available' AND state <> 'done' AND head = :head AND receiver = :receiver AND rule > :rule
+            """
+
+        /// Reads no bodies.
         static let count = """
-            SELECT count(*) FROM (
-                SELECT 1 FROM (
-                    SELECT id FROM delivery
-                    WHERE state = 'available' AND state <> 'done' AND head IN (0, 1) AND receiver = :receiver AND run_at <= :now
-                    LIMIT 5000) AS waiting
-                CROSS JOIN delivery USING (id)
-                WHERE \(isMessage)
+            SELECT coalesce(sum(coalesces), 0) FROM (
+                SELECT coalesces FROM delivery
+                WHERE state = 'available' AND state <> 'done' AND head = :head AND receiver = :receiver AND rule = :rule
+                    AND run_at <= :now
                 LIMIT :limit)
             """
 
         static let heads = """
             SELECT \(Deliveries.identity), id
             FROM (
-                SELECT id FROM delivery
-                WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND run_at <= :now
-                LIMIT 5000) AS waiting
+                SELECT id, coalesces AS joins FROM delivery
+                WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND rule = :rule
+                    AND run_at <= :now
+                LIMIT :limit) AS waiting
             CROSS JOIN delivery USING (id)
-            WHERE \(isMessage)
-            LIMIT :limit
+            WHERE joins = 1 AND \(isReady)
             """
 
-        /// A message that cannot have been sent, has not expired, and belongs to itself alone: it has no `thread`, mentions no one,
-        /// is not itself made of several, and no later step waits for it.
-        private static let isMessage = """
-            action = 'notify' AND first_started IS NULL AND step NOT LIKE '%.\(Delivery.coalesced)'
-                AND (expires IS NULL OR expires >= :now)
-                AND json_extract(body, '$.message.title') IS NOT NULL
-                AND json_extract(body, '$.message.thread') IS NULL AND json_extract(body, '$.message.mentions') IS NULL
+        /// The next of a lane, if it is a message that may join those before it.
+        static let nextOfLane = """
+            SELECT \(Deliveries.identity), id FROM delivery
+            WHERE id = (
+                    SELECT id FROM delivery
+                    WHERE lane = :lane AND finished IS NULL AND state IN ('available', 'running') AND id > :id
+                        AND \(Deliveries.isNotBarred)
+                    ORDER BY id
+                    LIMIT 1)
+                AND state = 'available' AND receiver = :receiver AND run_at <= :now AND coalesces = 1 AND \(isReady)
+            """
+
+        /// It cannot have been sent, has not expired, and no later step waits for it.
+        private static let isReady = """
+            first_started IS NULL AND (expires IS NULL OR expires >= :now)
                 AND NOT EXISTS (SELECT 1 FROM delivery_wait WHERE delivery_wait.after = delivery.id)
             """
     }

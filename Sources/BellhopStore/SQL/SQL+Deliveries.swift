@@ -3,11 +3,11 @@ extension SQL {
         /// The new delivery is its lane's head if no other delivery of the lane is open.
         static let insert = """
             INSERT INTO delivery
-                (name, occasion, rule, step, receiver, action, effect, subject, lane, body, hop, created, expires, state, head,
-                 run_at, finished, failure)
+                (name, occasion, rule, step, receiver, action, effect, subject, lane, body, coalesces, hop, created, expires, state,
+                 head, run_at, finished, failure)
             VALUES
-                (:name, :occasion, :rule, :step, :receiver, :action, :effect, :subject, :lane, :body, :hop, :created, :expires, :state,
-                 :state = 'available' AND NOT EXISTS (
+                (:name, :occasion, :rule, :step, :receiver, :action, :effect, :subject, :lane, :body, :coalesces, :hop, :created, :expires,
+                 :state, :state = 'available' AND NOT EXISTS (
                      SELECT 1 FROM delivery WHERE lane = :lane AND finished IS NULL AND state IN ('available', 'running')),
                  :run_at, :finished, :failure)
             ON CONFLICT (name) DO NOTHING
@@ -190,11 +190,15 @@ extension SQL {
             WHERE id = (
                 SELECT id FROM delivery
                 WHERE lane = :lane AND finished IS NULL AND state IN ('available', 'running')
-                    AND NOT EXISTS (
-                        SELECT 1 FROM delivery AS bar
-                        WHERE bar.lane = :lane AND bar.rule = delivery.rule AND bar.bars = 1 AND bar.id < delivery.id)
+                    AND \(isNotBarred)
                 ORDER BY id
                 LIMIT 1)
+            """
+
+        static let isNotBarred = """
+            NOT EXISTS (
+                SELECT 1 FROM delivery AS bar
+                WHERE bar.lane = :lane AND bar.rule = delivery.rule AND bar.bars = 1 AND bar.id < delivery.id)
             """
 
         static let rescue = """
@@ -231,9 +235,9 @@ extension SQL {
             UPDATE delivery SET state = 'dropped', head = 0, bars = 0, paused = 0, finished = :now WHERE id = :id
             """
 
-        static let editable = "SELECT id, body FROM delivery WHERE name = :name AND state IN ('dead', 'held')"
+        static let editable = "SELECT id, body, action, step FROM delivery WHERE name = :name AND state IN ('dead', 'held')"
 
-        static let edit = "UPDATE delivery SET body = :body WHERE id = :id"
+        static let edit = "UPDATE delivery SET body = :body, coalesces = :coalesces WHERE id = :id"
 
         static let laneRuns = """
             SELECT EXISTS (

@@ -82,6 +82,7 @@ enum Schema {
             effect TEXT,                              -- 'writes' to its task, 'makes' one (its reference is the subject), or neither
             subject TEXT,
             lane TEXT NOT NULL,
+            coalesces INTEGER NOT NULL,               -- 1 for a message that may become one with others; before the long body
             body TEXT NOT NULL,                       -- arguments, task, retry policy, revision
             hop INTEGER NOT NULL,
             created INTEGER NOT NULL,

@@ -2,54 +2,103 @@ import BellhopCore
 
 /// One message in the place of many that wait.
 extension Session {
+    private typealias Waiting = (id: Int64, delivery: Delivery)
+
     /// The most deliveries that become one, so that no transaction lasts long.
     private static let most = 1000
 
-    /// Replaces the messages that are due for a receiver by one, if there are more than `above`. They are done, and the new delivery waits in their place. Returns how many it replaced.
+    /// How many deliveries that cannot join are passed over in each rule.
+    private static let mostPassed = 200
+
+    /// Replaces the messages that are due for a receiver by one, if there are more than `above`. They are done, and the new delivery
+    /// waits in their place. Returns how many it replaced.
     func coalesce(receiver: String, above: Int, at now: Timestamp) throws -> Int {
-        var counting = try prepare(SQL.Coalescing.count)
-        try counting.bind(":receiver", receiver)
-        try counting.bind(":now", now)
-        try counting.bind(":limit", above + 1)
-        guard try counting.next(), counting.int(0) > above else { return 0 }
-        counting.stop()
-        var heads = try heads(of: receiver, at: now)
-        guard heads.count > 1, let first = heads.first?.delivery else { return 0 }
+        guard try counts(of: receiver, moreThan: above, at: now) else { return 0 }
+        let replaced = try joining(of: receiver, at: now)
+        guard replaced.count > 1, let first = replaced.first?.delivery else { return 0 }
         let receipt = Receipt("sent with others in delivery \(Delivery.coalescing(first).text)")
         var messages: [Message] = []
         var last = first
-        var count = 0
-        // The end of a delivery brings up the next of its lane.
-        while !heads.isEmpty, count < Self.most {
-            for (id, delivery) in heads {
-                if messages.count < Message.mostLines, case .message(let message) = delivery.arguments {
-                    messages.append(message)
-                }
-                last.expires = last.expires.flatMap { one in delivery.expires.map { max($0, one) } }
-                last.hop = max(last.hop, delivery.hop)
-                try done(id, receipt, at: now)
-                try promote(delivery.lane)
-                try settleFollowers(of: id, at: now)
-            }
-            count += heads.count
-            heads = try self.heads(of: receiver, at: now)
+        for (id, delivery) in replaced {
+            if messages.count < Message.mostLines, case .message(let message) = delivery.arguments { messages.append(message) }
+            last.expires = last.expires.flatMap { one in delivery.expires.map { max($0, one) } }
+            last.hop = max(last.hop, delivery.hop)
+            try done(id, receipt, at: now)
         }
+        for lane in Set(replaced.map(\.delivery.lane)) { try promote(lane) }
         try insert([
-            .coalescing(Message.coalesced(messages, of: count), insteadOf: first, expires: last.expires, hop: last.hop, at: now)
+            .coalescing(
+                Message.coalesced(messages, of: replaced.count), insteadOf: first, expires: last.expires, hop: last.hop, at: now)
         ])
-        return count
+        return replaced.count
     }
 
-    private func heads(of receiver: String, at now: Timestamp) throws -> [(id: Int64, delivery: Delivery)] {
-        var statement = try prepare(SQL.Coalescing.heads)
+    /// Whether more messages than this wait for a receiver, first in their lanes or behind others.
+    private func counts(of receiver: String, moreThan above: Int, at now: Timestamp) throws -> Bool {
+        var count = 0
+        for head: Int64 in [1, 0] {
+            var rule = ""
+            while let next = try waitingRule(of: receiver, head: head, after: rule) {
+                rule = next
+                var statement = try prepare(SQL.Coalescing.count)
+                try statement.bind(":head", head)
+                try statement.bind(":receiver", receiver)
+                try statement.bind(":rule", rule)
+                try statement.bind(":now", now)
+                try statement.bind(":limit", above + 1 - count + Self.mostPassed)
+                if try statement.next() { count += Int(statement.int(0)) }
+                if count > above { return true }
+            }
+        }
+        return false
+    }
+
+    private func waitingRule(of receiver: String, head: Int64, after rule: String) throws -> String? {
+        var statement = try prepare(SQL.Coalescing.nextRule)
+        try statement.bind(":head", head)
         try statement.bind(":receiver", receiver)
+        try statement.bind(":rule", rule)
+        return try statement.next() ? statement.optionalText(0) : nil
+    }
+
+    /// The messages that can become one, oldest first: of each lane the first ones, up to what must stay by itself.
+    private func joining(of receiver: String, at now: Timestamp) throws -> [Waiting] {
+        var found: [Waiting] = []
+        var rule = ""
+        while found.count < Self.most, let next = try waitingRule(of: receiver, head: 1, after: rule) {
+            rule = next
+            var statement = try prepare(SQL.Coalescing.heads)
+            try statement.bind(":receiver", receiver)
+            try statement.bind(":rule", rule)
+            try statement.bind(":now", now)
+            try statement.bind(":limit", Self.most - found.count + Self.mostPassed)
+            while found.count < Self.most, let head = try waiting(&statement) { found.append(head) }
+        }
+        for head in found where found.count < Self.most {
+            var last = head
+            while found.count < Self.most, let next = try next(after: last, at: now) {
+                found.append(next)
+                last = next
+            }
+        }
+        return found.sorted { $0.id < $1.id }
+    }
+
+    private func next(after last: Waiting, at now: Timestamp) throws -> Waiting? {
+        var statement = try prepare(SQL.Coalescing.nextOfLane)
+        try statement.bind(":lane", last.delivery.lane)
+        try statement.bind(":id", last.id)
+        try statement.bind(":receiver", last.delivery.id.receiver)
         try statement.bind(":now", now)
-        try statement.bind(":limit", Self.most)
-        var heads: [(id: Int64, delivery: Delivery)] = []
+        return try waiting(&statement)
+    }
+
+    /// The next that can be read.
+    private func waiting(_ statement: inout Prepared) throws -> Waiting? {
         while try statement.next() {
             let row = DeliveryRow(statement)
-            if row.problem == nil { heads.append((statement.int(DeliveryRow.width), row.delivery)) }
+            if row.problem == nil { return (statement.int(DeliveryRow.width), row.delivery) }
         }
-        return heads.sorted { $0.id < $1.id }
+        return nil
     }
 }

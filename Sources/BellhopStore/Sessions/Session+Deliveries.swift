@@ -21,6 +21,7 @@ extension Session {
             try statement.bind(":subject", delivery.task?.subject)
             try statement.bind(":lane", delivery.lane)
             try statement.bind(":body", text: body)
+            try statement.bind(":coalesces", delivery.coalesces)
             try statement.bind(":hop", delivery.hop)
             try statement.bind(":created", delivery.createdAt)
             try statement.bind(":expires", delivery.expires)

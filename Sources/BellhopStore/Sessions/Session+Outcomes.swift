@@ -41,6 +41,9 @@ extension Session {
         body.edits.append(edit.edit)
         var update = try prepare(SQL.Deliveries.edit)
         try update.bind(":body", text: body.stored.encoded())
+        try update.bind(
+            ":coalesces",
+            Delivery.coalesces(body.arguments, action: statement.text(2), step: StepPath(statement.text(3))))
         try update.bind(":id", statement.int(0))
         try update.run()
         return true

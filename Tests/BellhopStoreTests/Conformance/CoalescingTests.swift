@@ -107,6 +107,39 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `the messages of one lane become one, and one alone stays as it is`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: (1...30).map { Self.message($0, lane: "rule") }))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 20, at: bench.now) == 30)
+        let claims = try await bench.claim()
+        guard claims.count == 1, case .message(let message)? = claims.first?.delivery.arguments else {
+            Issue.record("not one message: \(claims)")
+            return
+        }
+        #expect(message.list?.items.map(\.plainText).first?.hasPrefix("Task 1 ") == true)
+        try await bench.finish(claims[0], .done(Sample.receipt))
+        // One message before something that stays by itself, and others behind that.
+        try await bench.store.route(
+            Routing(
+                deliveries: [Self.message(41, lane: "rule"), Self.message(42, thread: "INC1", lane: "rule")]
+                    + (43...50).map { Self.message($0, lane: "rule") }))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 2, at: bench.now) == 0)
+        #expect(try await bench.claim().map(\.delivery.id) == [Self.message(41, lane: "rule").id])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `messages become one behind thousands of another rule that have a thread`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let others = (1...2000).map { number in
+            var other = Self.message(number, thread: "INC\(number)")
+            other.id.rule = "a"
+            return other
+        }
+        try await bench.store.route(Routing(deliveries: others + (2001...2030).map { Self.message($0) }))
+        #expect(try await bench.store.coalesce(receiver: "chat", above: 20, at: bench.now) == 30)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `whichever statement fails, all become one or none does`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...4).map { Self.message($0) }))
