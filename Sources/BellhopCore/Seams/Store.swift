@@ -64,7 +64,8 @@ public protocol Store: Notebook {
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool]
     /// The stops of all receivers, including those that are over.
     func stops() async throws(StoreError) -> [ReceiverStop]
-    /// Pauses a receiver, and stores the event and the message about it; false if it was paused for the same cause before.
+    /// Pauses a receiver, and stores the event and the message about it; false if it was paused for the same cause before, or if the
+    /// pause began before the receiver was resumed.
     @discardableResult
     func pause(_ pause: ReceiverPause) async throws(StoreError) -> Bool
     /// Ends the pauses of a receiver, with an event; false if it was not paused.

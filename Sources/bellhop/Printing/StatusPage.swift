@@ -157,7 +157,7 @@ struct StatusPage {
     private func stopped(_ stop: JSON) -> String {
         switch ReceiverStop.Cause(rawValue: stop["cause"]?.asString ?? "") {
         case .rest, nil: "rests until \(stop["until"].words(in: zone))"
-        case .failures: "keeps failing and is tried again at \(stop["until"].words(in: zone))"
+        case .failures: "keeps failing (circuit breaker open), and one delivery is tried at \(stop["until"].words(in: zone))"
         case .refusal, .person: "is paused since \(stop["since"].words(in: zone))"
         }
     }
