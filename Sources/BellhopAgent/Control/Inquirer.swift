@@ -127,10 +127,10 @@ public struct Inquirer: Sendable {
     func delivery(_ id: String) async throws(StoreError) -> DeliveryRecord {
         let found = id.isEmpty ? [] : try await store.deliveries(DeliveryQuery(id: id, limit: 2))
         guard let record = found.first else {
-            throw StoreError(.other, "There is no delivery \(id.isEmpty ? "without an id" : id); nothing was changed.")
+            throw StoreError(.other, "There is no delivery \(id.isEmpty ? "without an id" : id).")
         }
         guard found.count == 1 else {
-            throw StoreError(.other, "Several deliveries begin with \(id); nothing was changed. Give more of the id.")
+            throw StoreError(.other, "Several deliveries begin with \(id): give more of the id.")
         }
         return record
     }

@@ -35,8 +35,8 @@ struct DeliveryDecision: ParsableArguments {
 
     /// How many deliveries a question shows.
     private static let mostShown = 20
-    /// How many deliveries are decided on in one transaction.
-    private static let mostAtOnce = 1000
+    /// How many deliveries are decided on in one transaction, so that the agent's own do not wait for long.
+    static let mostAtOnce = 1000
 
     func validate() throws {
         if (all || !filter.isEmpty) != ids.isEmpty {
@@ -51,15 +51,11 @@ struct DeliveryDecision: ParsableArguments {
             chosen = try await select(command, link)
             if chosen.isEmpty { return report(command, changed: 0, []) }
         }
-        var changed: Int64 = 0
-        var decided: [JSON] = []
-        for start in stride(from: 0, to: chosen.count, by: Self.mostAtOnce) {
-            let some = Array(chosen[start..<min(start + Self.mostAtOnce, chosen.count)])
-            let answer = try await link.answer(.apply(command, deliveries: some))
-            changed += answer["changed"]?.asInt ?? 0
-            decided += answer["deliveries"]?.asArray ?? []
+        let (changed, decided, error) = await Self.decide(chosen) { some throws(CommandError) in
+            try await link.answer(.apply(command, deliveries: some))
         }
-        report(command, changed: changed, decided)
+        if error == nil || !decided.isEmpty { report(command, changed: changed, decided) }
+        if let error { throw error }
         if changed == 0, !ids.isEmpty, !output.json {
             throw CommandError(
                 .problem,
@@ -67,6 +63,27 @@ struct DeliveryDecision: ParsableArguments {
                     ? "None of these deliveries is available, dead or held."
                     : "None of these deliveries is available, waiting, dead or held.")
         }
+    }
+
+    /// Decides on deliveries, some at once, until all are decided or an error comes; its message says how many were not changed.
+    static func decide(
+        _ ids: [String], atOnce most: Int = mostAtOnce, _ apply: ([String]) async throws(CommandError) -> JSON
+    ) async -> (changed: Int64, decided: [JSON], error: CommandError?) {
+        var changed: Int64 = 0
+        var decided: [JSON] = []
+        for start in stride(from: 0, to: ids.count, by: most) {
+            do throws(CommandError) {
+                let answer = try await apply(Array(ids[start..<min(start + most, ids.count)]))
+                changed += answer["changed"]?.asInt ?? 0
+                decided += answer["deliveries"]?.asArray ?? []
+            } catch {
+                var error = error
+                let left = start == 0 ? "Nothing was changed." : "The other \(ids.count - start) deliveries were not changed."
+                error.message = [error.message, left].compactMap(\.self).joined(separator: " ")
+                return (changed, decided, error)
+            }
+        }
+        return (changed, decided, nil)
     }
 
     private func report(_ command: DeliveryCommand, changed: Int64, _ decided: [JSON]) {

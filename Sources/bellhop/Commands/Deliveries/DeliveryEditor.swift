@@ -9,6 +9,8 @@ struct DeliveryEditor: AsyncParsableCommand {
         discussion: """
             Opens the arguments as YAML in $VISUAL, $EDITOR or vi. When you save and leave, they are checked, the difference is \
             shown and stored, and the delivery says who changed it and when. `bellhop deliveries retry ID` then sends it.
+
+            The receiver and a message's `thread` are not in the form: they decide after which other deliveries this one comes.
             """)
 
     @OptionGroup var config: ConfigOptions
