@@ -39,6 +39,11 @@ extension StoreError {
                 .damaged,
                 "The store \(path) is damaged (\(said)): stop the agent and put back a copy, or move the file away to start anew."
             )
+        case SQLITE_ERROR where said.hasPrefix("no such table") || said.hasPrefix("no such column"):
+            self.init(
+                .damaged,
+                "The store \(path) lacks what Bellhop put there (\(said)): stop the agent and put back a copy, or move the file away to start anew."
+            )
         case SQLITE_NOTADB:
             self.init(.damaged, "The file \(path) is not a Bellhop store: name another file under `store` in bellhop.yaml.")
         case SQLITE_CANTOPEN, SQLITE_AUTH:

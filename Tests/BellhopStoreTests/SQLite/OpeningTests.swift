@@ -63,6 +63,16 @@ import Testing
         #expect(try folder.mode(of: "bellhop.db") == 0o600)
     }
 
+    @Test(arguments: [true, false]) func `a store that lacks a table is damaged`(_ isOpen: Bool) async throws {
+        try await make()
+        let open = isOpen ? try SQLiteStore.open(path: path) : nil
+        try execute("DROP TABLE delivery")
+        let store = try open ?? SQLiteStore.openForReading(path: path)
+        let error = await #expect(throws: StoreError.self) { _ = try await store.deliveries(DeliveryQuery()) }
+        #expect(error?.kind == .damaged)
+        #expect(error?.message.contains("no such table: delivery") == true)
+    }
+
     @Test func `a reopened store has everything that was stored`() async throws {
         try await make()
         let store = try SQLiteStore.open(path: path)
