@@ -52,6 +52,28 @@ import Testing
         #expect(failing["state"] == "failing" && failing["since"] == .string(clock.now.rfc3339))
     }
 
+    @Test func `a full disk is reported until the store accepts changes again, and damage for ten minutes`() async throws {
+        let (folder, clock) = (try TemporaryFolder(), TestClock())
+        let store = try Stores.open(folder.path + "/bellhop.db")
+        let refusing = try Stores.openForReading(folder.path + "/bellhop.db")
+        let watch = StoreWatch(clock: clock)
+        let agent = Inquirer.Agent(
+            facts: { ["store_trouble": watch.last?.json ?? .null] }, wake: {}, takeOver: { _, _ in [] })
+        func needs(_ store: any Store) async throws -> [JSON] {
+            try await Inquirer(store: store, clock: clock, agent: agent).status()["needs"]?.asArray ?? []
+        }
+        #expect(try await needs(store) == [])
+        watch.hear(.storeFailed(doing: "claiming deliveries", StoreError(.full, "The disk is full.")))
+        #expect(try await needs(refusing) == ["The store failed: The disk is full."])
+        #expect(try await needs(store) == [])
+        watch.hear(.storeFailed(doing: "claiming deliveries", StoreError(.damaged, "It is damaged.")))
+        #expect(try await needs(store) == ["The store failed: It is damaged."])
+        await clock.advance(by: .seconds(600))
+        #expect(try await needs(store) == [])
+        try await refusing.close()
+        try await store.close()
+    }
+
     @Test func `stopped receivers are shown with their reason and waiting deliveries until the rest ends`() async throws {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         let occasion = Occasion.event(Event.ID("1"))

@@ -82,6 +82,7 @@ public struct Inquirer: Sendable {
         }
         var status = known.json
         var facts = agent?.facts()
+        if let trouble = facts?["store_trouble"]?.asObject { facts?["store_trouble"] = .object(await judged(trouble)) }
         status["needs"] = .array(Needs.sentences(known, agent: facts, at: now).map(JSON.string))
         let polled = facts?["polled"]
         facts?["polled"] = nil
@@ -93,6 +94,16 @@ public struct Inquirer: Sendable {
         status["stopped"] = .array(known.stopped(at: now).map(\.json))
         status["agent"] = facts.map(JSON.object) ?? .null
         return status
+    }
+
+    /// The store's latest failure, with `is_over` if it was a full disk or a lock and the store accepts changes again.
+    private func judged(_ trouble: JSON.Object) async -> JSON.Object {
+        var trouble = trouble
+        if trouble["curable"] == true {
+            trouble["is_over"] = .bool((try? await store.setNote("store/checked", to: .string(clock.now.rfc3339))) != nil)
+        }
+        trouble["curable"] = nil
+        return trouble
     }
 
     /// Pauses a receiver; does nothing if a person paused it before.

@@ -176,7 +176,7 @@ extension StoreWatch.Problem {
     var json: JSON {
         [
             "doing": .string(doing), "message": .string(error.message), "time": .string(time.rfc3339),
-            "times": .int(Int64(times)),
+            "times": .int(Int64(times)), "curable": .bool(error.kind == .full || error.kind == .busy),
         ]
     }
 }
