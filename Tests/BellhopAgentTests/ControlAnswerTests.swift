@@ -117,7 +117,25 @@ private final class Rows: Sendable {
             async let answer = ask(path, .events(EventQuery(after: 1), waits: true))
             try await clock.waitForSleepers(1)
             await clock.advance(by: .seconds(20))
-            #expect(try await answer.get() == ["unreadable": 0, "end": .null])
+            #expect(try await answer.get() == ["unreadable": 0, "end": 1])
+        }
+    }
+
+    @Test func `a follower with a filter goes on behind the events that did not fit`() async throws {
+        let (bell, clock) = (Bell(), TestClock())
+        try await withAgent(events: 700, bytes: 10, bell: bell, clock: clock) { store, path in
+            let query = EventQuery(after: 2, types: [.taskRemoved])
+            #expect(try await store.events(query).seen == 700)
+            async let answer = ask(path, .events(query, waits: true))
+            try await clock.waitForSleepers(1)
+            try await store.append([Self.event(700, bytes: 10)])
+            bell.ring()
+            await clock.advance(by: .seconds(20))
+            #expect(try await answer.get() == ["unreadable": 0, "end": 701])
+            // A page that is full may be followed by more.
+            let full = try await store.events(EventQuery(after: 2, types: [.taskCreated], limit: 699))
+            #expect(full.end == 701 && full.seen == nil)
+            #expect(try await store.events(EventQuery(after: 2, through: 600, types: [.taskRemoved])).seen == 600)
         }
     }
 

@@ -14,6 +14,8 @@ public struct InquiryAnswer: Sendable {
     private var inquiry: Inquiry
     private var unreadable = 0
     private var lastPlace: Int64?
+    /// How far the bus was looked at: there, a follower's next inquiry begins.
+    private var seen: Int64?
     /// When to stop waiting for the first event.
     private var deadline: Timestamp?
     private var sources: [StoreStatus.SourceStatus]?
@@ -60,13 +62,16 @@ public struct InquiryAnswer: Sendable {
             query.after = span.after
             query.through = span.through
         }
-        let end = Piece.end(["unreadable": .int(Int64(unreadable)), "end": lastPlace.map(JSON.int) ?? .null])
-        guard let after = query.after, asked.limit > 0, after < query.through ?? .max else { return end }
+        guard let after = query.after, asked.limit > 0, after < query.through ?? .max else { return endOfEvents }
         query.limit = min(asked.limit, Self.page)
         let page = try await inquirer.store.events(query)
+        if let place = page.seen { seen = max(seen ?? 0, place, after) }
         guard let last = page.end else {
+            query.after = max(seen ?? 0, after)
+            query.limit = asked.limit
+            inquiry = .events(query, waits: waits)
             let deadline = deadline ?? inquirer.clock.now + Self.patience
-            guard let bell, inquirer.clock.now < deadline, !Task.isCancelled else { return end }
+            guard let bell, inquirer.clock.now < deadline, !Task.isCancelled else { return endOfEvents }
             self.deadline = deadline
             await bell.wait(after: rings, until: deadline, on: inquirer.clock)
             return .rows([])
@@ -77,6 +82,11 @@ public struct InquiryAnswer: Sendable {
         query.limit = asked.limit - page.events.count - page.unreadable
         inquiry = .events(query, waits: waits)
         return .rows(page.events.map(\.json))
+    }
+
+    private var endOfEvents: Piece {
+        let place = [lastPlace, seen].compactMap(\.self).max()
+        return .end(["unreadable": .int(Int64(unreadable)), "end": place.map(JSON.int) ?? .null])
     }
 
     private mutating func deliveries(_ asked: DeliveryQuery) async throws(StoreError) -> Piece {

@@ -36,6 +36,8 @@ public struct EventPage: Sendable, Hashable, RandomAccessCollection {
     public var unreadable: Int
     /// The place on the bus of the last one found, readable or not.
     public var end: Int64?
+    /// The place up to which no further event fits, in the answer to a query after a place; nil if there may be more.
+    public var seen: Int64?
 
     public init(events: [StoredEvent], unreadable: Int = 0, end: Int64? = nil) {
         self.events = events

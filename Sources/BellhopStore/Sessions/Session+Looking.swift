@@ -14,6 +14,8 @@ extension Session {
     }
 
     func events(_ query: EventQuery) throws -> EventPage {
+        // Read first, so that an event that comes meanwhile is looked at the next time.
+        let last = try query.after == nil ? nil : min(int(SQL.Rules.lastPlace), query.through ?? .max)
         var statement = try prepare(query.after == nil ? SQL.Looking.events : SQL.Looking.eventsAfter)
         if let after = query.after {
             try statement.bind(":after", after)
@@ -22,7 +24,11 @@ extension Session {
         try Self.bind(query, to: &statement)
         var page = EventPage(events: [])
         var bytes = 0
-        while query.after == nil || bytes < Self.mostShown, try statement.next() {
+        while query.after == nil || bytes < Self.mostShown {
+            guard try statement.next() else {
+                if page.count + page.unreadable < query.limit { page.seen = last.map { max($0, page.end ?? 0) } }
+                break
+            }
             bytes += statement.size(7)
             page.end = max(page.end ?? 0, statement.int(0))
             do { page.events.append(try StoredEvent(statement)) } catch is DamagedValue { page.unreadable += 1 }
