@@ -65,7 +65,9 @@ struct BatchDecider {
     }
 
     /// Whether one transaction is full; the rest of the batch comes with the next.
-    private var isFull: Bool { bytes >= Self.mostBytes || work >= RuleBook.workPerBatch }
+    private var isFull: Bool {
+        bytes >= Self.mostBytes || work >= RuleBook.workPerBatch || RuleBook.isCancelled(after: work)
+    }
 
     /// The bytes of deliveries and events in one transaction; the last event's rules may exceed it.
     private static let mostBytes = 4 << 20

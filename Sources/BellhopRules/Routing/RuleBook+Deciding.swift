@@ -6,10 +6,17 @@ extension RuleBook {
     /// The work after which the rest of a batch is left for the next one.
     static let workPerBatch: Int64 = 400_000_000
 
+    /// The work, a few milliseconds of it, after which a batch looks whether its task is cancelled.
+    private static let workBeforeCancelling: Int64 = 100_000
+
+    /// Whether a batch ends behind the current event, because the agent stops and the batch is no small one.
+    static func isCancelled(after work: Int64) -> Bool { work >= workBeforeCancelling && Task.isCancelled }
+
     /// Decides what a batch of events or due timers causes: deliveries, the rules' new state and timers, the mark that the batch
-    /// is done. Pure.
+    /// is done. Pure, except that it looks whether its task is cancelled.
     ///
-    /// If that is too much for one transaction, decides only the first events or timers of the batch, at least one.
+    /// If that is too much for one transaction, or the task is cancelled meanwhile, decides only the first events or timers of the
+    /// batch, at least one.
     public func decide(
         _ matches: Matches, state: RuleState, tasks: [Scope.ID: [Snapshot]], at now: Timestamp
     ) -> Routing {

@@ -59,7 +59,7 @@ private struct Matcher {
         var known: [(slot: Slot, value: Value)] = []
         var work: Int64 = 0
         for place in events.indices {
-            if work >= RuleBook.workPerBatch {
+            if work >= RuleBook.workPerBatch || RuleBook.isCancelled(after: work) {
                 matches.events = Array(events[..<place])
                 matches.count = place
                 break

@@ -115,6 +115,24 @@ import Testing
         #expect(errors == 100)
     }
 
+    @Test func `a batch that computes ends behind its event when the agent stops`() async throws {
+        let numbers = "[" + (1...50).map(String.init).joined(separator: ", ") + "]"
+        let heavy = "\(numbers).all(a, \(numbers).all(b, \(numbers).all(c, a + b + c + task.number.size() > 0)))"
+        let conditions = try Fixture.book("rule: a\non: task_created\nfrom: my-work\nwhen: \"\(heavy)\"\ndo: [{log: done}]\n")
+        let steps = try Fixture.book("rule: a\non: task_created\nfrom: my-work\ndo:\n  - log: \"${{ \(heavy) }}\"\n")
+        func matched() -> Int { conditions.match(Self.events(3), since: [:]).events.count }
+        func decided() -> Int {
+            let matches = steps.match(Self.events(3), since: [:])
+            return steps.decide(matches, state: [:], tasks: [:], at: Fixture.start).routed.count
+        }
+        #expect((matched(), decided()) == (3, 3))
+        let stopped = await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return (matched(), decided())
+        }.value
+        #expect(stopped == (1, 1))
+    }
+
     @Test func `the steps of one rule share one budget of computation for each event`() throws {
         let step = "  - log: \"${{ tasks.all(a, tasks.all(b, a.number.size() + b.number.size() > 0)) }}\"\n"
         let rule = "rule: heavy\non: task_created\nfrom: my-work\ndo:\n" + String(repeating: step, count: 30)
