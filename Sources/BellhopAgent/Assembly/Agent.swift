@@ -100,7 +100,8 @@ public struct Agent: Sendable {
                 },
                 sources: { assembly.connectors.sources.map { ($0.name, $0.scope) } }, underway: { assembly.engine.underway },
                 wake: { assembly.surroundings.bells.dispatcher.ring() }, pause: { assembly.engine.pause($0) },
-                resume: { receiver throws(StoreError) in try await assembly.engine.resume(receiver) }, events: assembly.surroundings.bells.router,
+                resume: { receiver throws(StoreError) in try await assembly.engine.resume(receiver) },
+                events: assembly.surroundings.bells.router,
                 takeOver: { change, project in
                     let takingOver = TakingOver(assembly, desk: desk, environment: environment)
                     return .array(await takingOver.take(change, project: project).map(\.json))
