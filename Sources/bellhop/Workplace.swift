@@ -31,9 +31,16 @@ struct Workplace {
             .init(username: "nobody-\($0)", password: "none")
         }
         await connectors.prepare(offline: true)
-        let surroundings = RuleLoading.surroundings(configuration, sources: connectors.sources)
         await connectors.shutdown()
         await notes.close()
+        let surroundings: RuleSurroundings
+        do throws(Diagnostics) {
+            surroundings = RuleLoading.surroundings(
+                configuration, sources: connectors.sources,
+                calendars: try CalendarEntry.read(configuration.calendars, at: SystemClock().now))
+        } catch {
+            throw CommandError(error)
+        }
         return Workplace(
             rulePaths: configuration.rules, hasDefaultRules: configuration.rules == [configuration.folder + "rules"],
             surroundings: surroundings, warnings: try doubts(of: configuration))

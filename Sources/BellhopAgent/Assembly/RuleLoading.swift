@@ -14,7 +14,9 @@ public enum RuleLoading {
     public static func book(_ configuration: Configuration, sources: [any Source]) async throws(Diagnostics) -> Loaded {
         try await book(
             RuleFinder.find(configuration.rules, isImplicit: configuration.rules == [configuration.folder + "rules"]),
-            surroundings: surroundings(configuration, sources: sources))
+            surroundings: surroundings(
+                configuration, sources: sources, calendars: try CalendarEntry.read(configuration.calendars, at: SystemClock().now)
+            ))
     }
 
     /// Rules that were found, checked.
@@ -41,7 +43,10 @@ public enum RuleLoading {
     }
 
     /// What rules are checked against, with a configuration.
-    public static func surroundings(_ configuration: Configuration, sources: [any Source]) -> RuleSurroundings {
+    /// - Parameter calendars: with the holidays of their files (``CalendarEntry/read(_:at:)``).
+    public static func surroundings(
+        _ configuration: Configuration, sources: [any Source], calendars: [String: WorkCalendar]
+    ) -> RuleSurroundings {
         var facts = sources.compactMap { source -> RuleSurroundings.SourceFacts? in
             guard let entry = configuration.source(source.name),
                 let manifest = Catalogue.sources.first(where: { $0.kind == entry.kind })
@@ -70,13 +75,15 @@ public enum RuleLoading {
             fileRefusal: { [places = LogPlaces(configuration, keychain: nil), folder = configuration.folder] path in
                 places.refusal(of: path.hasPrefix("/") ? path : folder + path)
             },
-            queryHint: Catalogue.queryHint, events: configuration.events, largestDelivery: configuration.largestDelivery)
+            queryHint: Catalogue.queryHint, events: configuration.events, calendars: calendars,
+            largestDelivery: configuration.largestDelivery)
     }
 
     /// What rules are checked against without a configuration: any source and receiver may be named.
     public static func openSurroundings() -> RuleSurroundings {
         RuleSurroundings(
             sources: [], connections: [], actions: Catalogue.actions, timeZone: .utc, timeZoneName: "UTC",
-            zone: { ZoneFiles.zone($0) }, assumed: Catalogue.assumedFields, queryHint: Catalogue.queryHint)
+            zone: { ZoneFiles.zone($0) }, assumed: Catalogue.assumedFields, queryHint: Catalogue.queryHint,
+            calendars: nil)
     }
 }

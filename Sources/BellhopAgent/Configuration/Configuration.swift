@@ -22,6 +22,7 @@ public struct Configuration: Sendable {
     public var inbound = InboundConfiguration()
     /// The types of events, with those that the file declares.
     public var events = EventCatalogue.builtIn
+    public var calendars: [CalendarEntry] = []
     /// The largest size of a delivery, in bytes.
     public var largestDelivery: Int
     /// The places of connections and sources in the file.

@@ -14,6 +14,9 @@ public enum ConfigurationManifest {
         Setting("rules", .list(.text), default: "rules", "Files, folders and globs of rules."),
         Setting("timezone", .name, default: "UTC", "The time zone for schedules and rendered times, such as `Europe/Berlin`."),
         Setting(
+            "calendars", .map(.record(calendar)),
+            "When teams work, by name: for `is_open`, `working_time` and `add_working_time`."),
+        Setting(
             "max_delivery", .size, default: "256KB", least: "1KB",
             "The largest size of what one delivery sends; a larger delivery is dead."),
         Setting(
@@ -23,6 +26,17 @@ public enum ConfigurationManifest {
             "retention", .record(retention), "How long to keep events, deliveries and removed tasks."),
         Setting(
             "inbound", .record(InboundSettings.root), "Where requests from other systems are taken; without it nothing listens."),
+    ]
+
+    public static let calendar: [Setting] = [
+        Setting("timezone", .name, "The calendar's time zone; by default the file's."),
+        Setting(
+            "days", .text, default: "*",
+            "The weekdays, as in a cron expression: `MON-FRI`. Hours past midnight belong to the day on which they begin."),
+        Setting("hours", .text, default: "00:00-24:00", "The hours, separated by commas: `08:00-12:00, 13:00-17:30`."),
+        Setting(
+            "holidays", .list(.text),
+            "Days such as `2026-12-25`, and iCalendar files, whose entries are closed. The files are read again with the rules."),
     ]
 
     public static let retention: [Setting] = [

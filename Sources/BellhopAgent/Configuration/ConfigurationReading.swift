@@ -75,6 +75,8 @@ struct ConfigurationReading {
             largestDelivery: settings.integer("max_delivery") ?? RuleSurroundings.largestDelivery, places: places,
             keychain: keychain)
         configuration.inbound = inbound.configuration
+        configuration.calendars = CalendarReading(file: file, folder: folder, zone: configuration.timeZone).entries(
+            settings.record("calendars"), root["calendars"], &reader)
         configuration.events = inbound.events
         return configuration
     }

@@ -65,6 +65,8 @@ public struct RuleSurroundings: Sendable {
     public var timeZoneName: String
     /// Other zones by name (`Europe/Berlin`); nil for an unknown name.
     public var zone: @Sendable (String) -> TimeZoneTable?
+    /// The calendars that rules may name; nil if that is unknown, because there is no configuration.
+    public var calendars: [String: WorkCalendar]?
     /// Why a rule must not write to a file at this path, as the end of a sentence; nil if it may.
     public var fileRefusal: @Sendable (String) -> String?
     /// The fields assumed of every task without a configuration; nil with one.
@@ -88,6 +90,7 @@ public struct RuleSurroundings: Sendable {
         timeZoneName: String, zone: @escaping @Sendable (String) -> TimeZoneTable?,
         fileRefusal: @escaping @Sendable (String) -> String? = { _ in nil }, assumed: TaskSchema? = nil,
         queryHint: @escaping QueryHint = { _, _ in nil }, events: EventCatalogue = .builtIn,
+        calendars: [String: WorkCalendar]? = [:],
         largestDelivery: Int = RuleSurroundings.largestDelivery
     ) {
         self.sources = sources
@@ -97,6 +100,7 @@ public struct RuleSurroundings: Sendable {
         self.timeZone = timeZone
         self.timeZoneName = timeZoneName
         self.zone = zone
+        self.calendars = calendars
         self.fileRefusal = fileRefusal
         self.assumed = assumed
         self.queryHint = queryHint

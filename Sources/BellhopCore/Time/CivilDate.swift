@@ -19,6 +19,13 @@ public struct CivilDate: Sendable, Hashable, Comparable {
         self.day = day
     }
 
+    /// The day of a text such as `2026-01-05`; nil if it is not one.
+    public init?(_ text: String) {
+        let bytes = text.utf8Span.span
+        guard bytes.count == 10, let date = TimeReader.date(bytes, at: 0) else { return nil }
+        self = date
+    }
+
     /// The day this many days after 1970-01-01, clamped to the supported years.
     public init(daysSinceEpoch days: Int) {
         // Counted from 0000-03-01, so that the leap day is the last of its year. 400 years have 146,097 days.

@@ -18,6 +18,9 @@ enum ExpressionReference {
         ("age(time)", "how long ago it was"),
         ("changed(\"state\")", "whether the field changed"),
         ("changed(\"state\", 1, 2)", "whether it changed from one value to the other, raw or label"),
+        ("is_open(\"office\", time)", "whether the calendar is open at that time"),
+        ("working_time(\"office\", from, to)", "the working time from one time to another; negative if the other is earlier"),
+        ("add_working_time(\"office\", time, duration)", "when that much working time has passed since a time"),
         ("label(\"state\")", "the field's label, or its value if it has no label"),
     ]
 }

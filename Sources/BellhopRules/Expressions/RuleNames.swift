@@ -89,7 +89,8 @@ struct SharedNames: Sendable {
     static func scope(of sources: [RuleSurroundings.SourceFacts]) -> String { sources.map(\.name).joined(separator: ",") }
 
     /// The names available to every rule.
-    static func base(zone: @escaping @Sendable (String) -> TimeZoneTable?, hasEvent: Bool = true) -> Environment {
+    static func base(_ surroundings: RuleSurroundings, hasEvent: Bool = true) -> Environment {
+        let zone = surroundings.zone
         var limits = Limits()
         limits.memory = 64 << 20
         let host = Host(
@@ -102,6 +103,7 @@ struct SharedNames: Sendable {
             }, closest: { Suggestion.closest(to: $0, among: $1) })
         var environment = Environment(limits: limits, host: host)
         environment.declare("now", .timestamp)
+        for function in CalendarFunctions.all(surroundings.calendars) { environment.declare(function) }
         guard hasEvent else { return environment }
         environment.declare("event", .object(EventObject.type))
         environment.declare("source", .string)
@@ -130,7 +132,7 @@ final class SharedNameCache: Sendable {
     init(_ surroundings: RuleSurroundings, hasEvent: Bool = true) {
         self.surroundings = surroundings
         self.hasEvent = hasEvent
-        base = SharedNames.base(zone: surroundings.zone, hasEvent: hasEvent)
+        base = SharedNames.base(surroundings, hasEvent: hasEvent)
     }
 
     func names(for sources: [RuleSurroundings.SourceFacts]) -> SharedNames {

@@ -122,7 +122,13 @@ enum DocumentedExample: Sendable {
             case .store(let error): throw .unreadable(error.message)
             }
         }
-        let surroundings = RuleLoading.surroundings(configuration, sources: connectors.sources)
+        let calendars: [String: WorkCalendar]
+        do throws(Diagnostics) {
+            calendars = try CalendarEntry.read(configuration.calendars, at: SystemClock().now)
+        } catch {
+            throw .diagnostics(error)
+        }
+        let surroundings = RuleLoading.surroundings(configuration, sources: connectors.sources, calendars: calendars)
         await connectors.shutdown()
         return surroundings
     }

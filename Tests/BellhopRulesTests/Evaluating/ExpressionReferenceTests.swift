@@ -9,7 +9,7 @@ import Testing
         let surroundings = Fixture.surroundings()
         let shared = SharedNames(
             surroundings.taskSources, isOpen: false, queryHint: surroundings.queryHint,
-            on: SharedNames.base(zone: surroundings.zone))
+            on: SharedNames.base(surroundings))
         let events = [EventType.taskCommented].compactMap { surroundings.events[$0] }
         let names = RuleNames(shared, rule: "r", events: events, zone: "UTC")
         #expect(Set(ExpressionReference.names.map(\.name)) == Set(names.environment.variables.keys))

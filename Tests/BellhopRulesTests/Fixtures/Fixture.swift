@@ -52,8 +52,16 @@ enum Fixture {
                     .init(name: "pager", kind: "pagerduty", actions: ["notify"], messages: .init(threads: .yes)),
                 ],
             actions: actions, timeZone: .utc, timeZoneName: "UTC", zone: { zones[$0] }, assumed: isOpen ? assumed : nil,
-            queryHint: { text, _ in text.contains("^") ? ("this is a query", "write it elsewhere") : nil })
+            queryHint: { text, _ in text.contains("^") ? ("this is a query", "write it elsewhere") : nil },
+            calendars: isOpen ? nil : ["office": office])
     }
+
+    /// Mondays to Fridays from 8 to 12 and from 13 to 17:30 in UTC.
+    private static let office: WorkCalendar = {
+        let days = Set(Weekday.allCases).subtracting([.saturday, .sunday])
+        return WorkCalendar(
+            zone: .utc, hours: ["08:00-12:00", "13:00-17:30"].compactMap { try? HoursWindow($0, days: days) })
+    }()
 
     /// Berlin by its POSIX rule, so that the tests need no system files.
     static let zones: [String: TimeZoneTable] = {

@@ -1,0 +1,287 @@
+/// Reads the holidays of an iCalendar file (RFC 5545): entries of whole days are holidays, entries with times close for that time.
+///
+/// Entries that are cancelled, or transparent (`TRANSP:TRANSPARENT`: they take no time), close nothing. Repeated entries are followed
+/// until a given day.
+public struct HolidayFile: Sendable {
+    /// Why a file cannot be used, and on which line.
+    public struct Malformed: Error, Sendable, Hashable {
+        /// From 1.
+        public var line: Int
+        /// What is wrong, without a full stop.
+        public var message: String
+    }
+
+    /// A name with parameters and a value.
+    private struct Property {
+        var line: Int
+        var name: String
+        var parameters: [String: String]
+        var value: String
+    }
+
+    private struct Entry {
+        var line: Int
+        var properties: [Property] = []
+
+        func property(_ name: String) -> Property? { properties.first { $0.name == name } }
+        func text(_ name: String) -> String? { property(name)?.value.uppercased() }
+    }
+
+    private let zone: TimeZoneTable
+    private let zones: @Sendable (String) -> TimeZoneTable?
+    private let last: CivilDate
+
+    /// - Parameters:
+    ///   - zone: for times without a zone.
+    ///   - zones: the zones that times may name.
+    ///   - last: the day until which repeated entries are followed.
+    public init(zone: TimeZoneTable, zones: @escaping @Sendable (String) -> TimeZoneTable?, until last: CivilDate) {
+        self.zone = zone
+        self.zones = zones
+        self.last = last
+    }
+
+    /// The most days that are closed, so that a file cannot use up the memory.
+    private static let most = 100_000
+
+    public func holidays(_ bytes: [UInt8]) throws(Malformed) -> Holidays {
+        let entries = try entries(bytes)
+        var days: Set<CivilDate> = []
+        var times: [Range<Timestamp>] = []
+        // An entry with RECURRENCE-ID replaces one repetition of another entry.
+        var replaced: [String: Set<CivilDate>] = [:]
+        for entry in entries {
+            guard let property = entry.property("RECURRENCE-ID") else { continue }
+            replaced[entry.property("UID")?.value ?? "", default: []].insert(try time(property).date)
+        }
+        for entry in entries where entry.text("STATUS") != "CANCELLED" && entry.text("TRANSP") != "TRANSPARENT" {
+            guard let property = entry.property("DTSTART") else {
+                throw Malformed(line: entry.line, message: "the entry has no DTSTART")
+            }
+            let start = try time(property)
+            var dates = try repetitions(of: entry, from: start.date)
+            if entry.property("RECURRENCE-ID") == nil {
+                dates.subtract(replaced[entry.property("UID")?.value ?? ""] ?? [])
+            }
+            let length = try length(of: entry, from: start)
+            for date in dates {
+                switch length {
+                case .days(let count): for day in 0..<count { days.insert(date.adding(days: day)) }
+                case .time(let duration):
+                    let begin = start.moment(on: date)
+                    times.append(begin..<begin + duration)
+                }
+                guard days.count + times.count <= Self.most else {
+                    throw Malformed(line: entry.line, message: "the file has more than \(Self.most) holidays")
+                }
+            }
+        }
+        return Holidays(days: days, times: times)
+    }
+
+    // MARK: Entries
+
+    private func entries(_ bytes: [UInt8]) throws(Malformed) -> [Entry] {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw Malformed(line: 1, message: "the file is not UTF-8")
+        }
+        var entries: [Entry] = []
+        var open: [String] = []
+        var isCalendar = false
+        for property in try Self.properties(text) {
+            switch property.name {
+            case "BEGIN":
+                open.append(property.value.uppercased())
+                isCalendar = isCalendar || open == ["VCALENDAR"]
+                if open == ["VCALENDAR", "VEVENT"] { entries.append(Entry(line: property.line)) }
+            case "END":
+                guard open.popLast() == property.value.uppercased() else {
+                    throw Malformed(line: property.line, message: "END:\(property.value) has no BEGIN")
+                }
+            default:
+                if open == ["VCALENDAR", "VEVENT"] { entries[entries.count - 1].properties.append(property) }
+            }
+        }
+        guard isCalendar else {
+            throw Malformed(line: 1, message: "the file is not an iCalendar file: it has no BEGIN:VCALENDAR")
+        }
+        guard let unclosed = open.last else { return entries }
+        throw Malformed(line: entries.last?.line ?? 1, message: "the file ends within \(unclosed)")
+    }
+
+    /// The lines, with those that were folded made whole.
+    private static func properties(_ text: String) throws(Malformed) -> [Property] {
+        var lines: [(number: Int, text: String)] = []
+        for (index, raw) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
+            if let first = raw.first, first == " " || first == "\t", !lines.isEmpty {
+                lines[lines.count - 1].text += raw.dropFirst()
+            } else if !raw.isEmpty {
+                lines.append((index + 1, String(raw)))
+            }
+        }
+        var properties: [Property] = []
+        for line in lines {
+            guard let property = property(line.text.drop { $0 == "\u{FEFF}" }, line: line.number) else {
+                throw Malformed(line: line.number, message: "this is not a line of an iCalendar file")
+            }
+            properties.append(property)
+        }
+        return properties
+    }
+
+    private static func property(_ text: Substring, line: Int) -> Property? {
+        var parts = [""]
+        var isQuoted = false
+        var value: Substring?
+        for index in text.indices {
+            let character = text[index]
+            if character == "\"" { isQuoted.toggle() }
+            if character == ":", !isQuoted {
+                value = text[text.index(after: index)...]
+                break
+            }
+            if character == ";", !isQuoted { parts.append("") } else { parts[parts.count - 1].append(character) }
+        }
+        guard let value, !parts[0].isEmpty, parts[0].allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") })
+        else { return nil }
+        var parameters: [String: String] = [:]
+        for part in parts.dropFirst() {
+            let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard pair.count == 2 else { return nil }
+            parameters[pair[0].uppercased()] = pair[1].filter { $0 != "\"" }
+        }
+        return Property(line: line, name: parts[0].uppercased(), parameters: parameters, value: String(value))
+    }
+
+    // MARK: Times
+
+    private enum Length {
+        case days(Int)
+        case time(Duration)
+    }
+
+    private func time(_ property: Property) throws(Malformed) -> ICalendarTime {
+        guard let time = ICalendarTime(property.value, zone: try zone(of: property)) else {
+            throw Malformed(line: property.line, message: "\(property.name):\(property.value) is not a date or a time")
+        }
+        return time
+    }
+
+    private func zone(of property: Property) throws(Malformed) -> TimeZoneTable {
+        guard let name = property.parameters["TZID"] else { return zone }
+        guard let zone = zones(name) else {
+            throw Malformed(line: property.line, message: "there is no time zone '\(name)'")
+        }
+        return zone
+    }
+
+    private func repetitions(of entry: Entry, from first: CivilDate) throws(Malformed) -> Set<CivilDate> {
+        var dates: Set<CivilDate> = [first]
+        for property in entry.properties {
+            switch property.name {
+            case "RRULE":
+                let zone = try self.zone(of: entry.property("DTSTART") ?? property)
+                do throws(Recurrence.Problem) {
+                    dates.formUnion(try Recurrence(property.value, in: zone).dates(from: first, until: last))
+                } catch {
+                    throw Malformed(line: property.line, message: error.message)
+                }
+            case "RDATE": dates.formUnion(try list(property))
+            case "EXRULE": throw Malformed(line: property.line, message: "EXRULE is not supported")
+            default: break
+            }
+        }
+        for property in entry.properties where property.name == "EXDATE" { dates.subtract(try list(property)) }
+        return dates
+    }
+
+    private func list(_ property: Property) throws(Malformed) -> Set<CivilDate> {
+        var dates: Set<CivilDate> = []
+        for value in property.value.split(separator: ",") {
+            var one = property
+            one.value = String(value)
+            dates.insert(try time(one).date)
+        }
+        return dates
+    }
+
+    /// How long each repetition lasts; the end of whole days is exclusive (RFC 5545, section 3.6.1).
+    private func length(of entry: Entry, from start: ICalendarTime) throws(Malformed) -> Length {
+        if let property = entry.property("DTEND") {
+            let end = try time(property)
+            guard end.isWholeDay == start.isWholeDay else {
+                throw Malformed(line: property.line, message: "DTSTART is a day and DTEND a time, or the other way round")
+            }
+            if start.isWholeDay { return .days(max(end.date.daysSinceEpoch - start.date.daysSinceEpoch, 1)) }
+            return .time(max(end.moment(on: end.date) - start.moment(on: start.date), .zero))
+        }
+        guard let property = entry.property("DURATION") else { return start.isWholeDay ? .days(1) : .time(.zero) }
+        guard let duration = ICalendarTime.duration(property.value) else {
+            throw Malformed(line: property.line, message: "DURATION:\(property.value) is not a duration")
+        }
+        return start.isWholeDay ? .days(max(Int(duration / .days(1)), 1)) : .time(duration)
+    }
+}
+
+/// A date, or a date and time (RFC 5545, sections 3.3.4 and 3.3.5).
+struct ICalendarTime {
+    let date: CivilDate
+    /// Nil for a whole day.
+    private let secondOfDay: Int?
+    private let zone: TimeZoneTable
+
+    var isWholeDay: Bool { secondOfDay == nil }
+
+    /// Nil if the text is neither.
+    init?(_ text: String, zone: TimeZoneTable) {
+        guard let date = Self.date(String(text.prefix(8))) else { return nil }
+        self.date = date
+        let rest = text.dropFirst(8)
+        self.zone = rest.hasSuffix("Z") ? .utc : zone
+        if rest.isEmpty {
+            secondOfDay = nil
+            return
+        }
+        let digits = rest.dropFirst().prefix(6).utf8.map { Int($0) - 48 }
+        guard rest.first == "T", rest.count == 7 || rest.count == 8 && rest.hasSuffix("Z"), digits.count == 6,
+            digits.allSatisfy({ 0...9 ~= $0 })
+        else { return nil }
+        let (hour, minute, second) = (digits[0] * 10 + digits[1], digits[2] * 10 + digits[3], digits[4] * 10 + digits[5])
+        guard hour < 24, minute < 60, second <= 60 else { return nil }
+        secondOfDay = hour * 3600 + minute * 60 + min(second, 59)
+    }
+
+    /// The date of `20261225`; nil if it is none.
+    static func date(_ text: String) -> CivilDate? {
+        guard text.utf8.count == 8, let number = TimeReader.number(text, digits: 8...8) else { return nil }
+        return CivilDate(year: number / 10_000, month: number / 100 % 100, day: number % 100)
+    }
+
+    /// The same time on another day.
+    func moment(on date: CivilDate) -> Timestamp {
+        zone.resolve(CivilDateTime(date: date, secondOfDay: secondOfDay ?? 0)).earliest
+    }
+
+    /// The duration of `P1D` or `PT90M` (RFC 5545, section 3.3.6); nil if it is none, or negative.
+    static func duration(_ text: String) -> Duration? {
+        var seconds = 0
+        var number: Int?
+        var isTime = false
+        guard text.hasPrefix("P") || text.hasPrefix("+P"), text.count < 20 else { return nil }
+        for character in text.drop(while: { $0 == "+" }).dropFirst() {
+            if let digit = character.wholeNumberValue, character.isASCII {
+                number = (number ?? 0) * 10 + digit
+                continue
+            }
+            if character == "T", !isTime, number == nil {
+                isTime = true
+                continue
+            }
+            let units: [Character: Int] = isTime ? ["H": 3600, "M": 60, "S": 1] : ["W": 604_800, "D": 86_400]
+            guard let unit = units[character], let count = number, count < 1_000_000 else { return nil }
+            seconds += count * unit
+            number = nil
+        }
+        return number == nil ? .seconds(seconds) : nil
+    }
+}

@@ -1,0 +1,178 @@
+/// When a team works: hours on certain days in a time zone, except on holidays.
+///
+/// Hours that run past midnight belong to the day on which they begin, also for holidays. Every span is the time that really passes: a
+/// night in which the clock is put forward has an hour less.
+public struct WorkCalendar: Sendable, Hashable {
+    public let zone: TimeZoneTable
+    /// The hours of work, each with its days. They may overlap.
+    public let hours: [HoursWindow]
+    public let holidays: Holidays
+
+    public init(zone: TimeZoneTable, hours: [HoursWindow], holidays: Holidays = Holidays()) {
+        self.zone = zone
+        self.hours = hours
+        self.holidays = holidays
+    }
+
+    /// How far ahead of a moment an opening is looked for.
+    public static let reach = 3653
+
+    /// Whether work goes on at a moment.
+    public func isOpen(at moment: Timestamp) -> Bool {
+        var openings = Openings(self, from: moment, days: 1)
+        return openings.next()?.contains(moment) ?? false
+    }
+
+    /// The first opening that ends after a moment; nil if there is none within ten years.
+    public func opening(after moment: Timestamp) -> Range<Timestamp>? {
+        var openings = Openings(self, from: moment, days: Self.reach)
+        return openings.next()
+    }
+
+    /// The working time from one moment to another; negative if the other is earlier.
+    public func workingTime(from start: Timestamp, to end: Timestamp) -> Duration {
+        guard start <= end else { return .zero - workingTime(from: end, to: start) }
+        var openings = Openings(self, from: start, days: days(from: start, to: end))
+        var sum = Duration.zero
+        while let opening = openings.next(), opening.lowerBound < end {
+            sum += min(opening.upperBound, end) - max(opening.lowerBound, start)
+        }
+        return sum
+    }
+
+    /// The earliest moment by which this much working time has passed since another; that moment itself for no time at all. Nil if it is
+    /// more than ten years later, or if the time is negative.
+    public func adding(_ time: Duration, to moment: Timestamp) -> Timestamp? {
+        guard time > .zero else { return time == .zero ? moment : nil }
+        var openings = Openings(self, from: moment, days: Self.reach)
+        var left = time
+        while let opening = openings.next() {
+            let start = max(opening.lowerBound, moment)
+            let length = opening.upperBound - start
+            if left <= length { return start + left }
+            left -= length
+        }
+        return nil
+    }
+
+    /// How many days lie between two moments here.
+    public func days(from start: Timestamp, to end: Timestamp) -> Int {
+        zone.local(end).date.daysSinceEpoch - zone.local(start).date.daysSinceEpoch + 1
+    }
+
+    /// The openings that begin on a day, in the order of their beginnings.
+    fileprivate func openings(on date: CivilDate) -> [Range<Timestamp>] {
+        if holidays.days.contains(date) { return [] }
+        let weekday = date.weekday
+        return hours.compactMap { window in
+            guard window.days.contains(weekday) else { return nil }
+            let start = moment(date, window.start)
+            let end = moment(window.end <= window.start || window.end == 1440 ? date.adding(days: 1) : date, window.end % 1440)
+            return start < end ? start..<end : nil
+        }.sorted { $0.lowerBound < $1.lowerBound }
+    }
+
+    /// A local time that occurs twice means the first one; one that does not occur, the moment at which the clock passes it.
+    private func moment(_ date: CivilDate, _ minute: Int) -> Timestamp {
+        zone.resolve(CivilDateTime(date: date, secondOfDay: minute * 60)).earliest
+    }
+}
+
+/// The openings of a calendar that end after a moment: in order, without overlaps, without holidays.
+private struct Openings {
+    private let calendar: WorkCalendar
+    private let moment: Timestamp
+    private var date: CivilDate
+    private var daysLeft: Int
+    /// Openings of the days that were read, the next one last.
+    private var read: [Range<Timestamp>] = []
+    /// Parts of the last opening that lie between closures, the next one last.
+    private var parts: [Range<Timestamp>] = []
+
+    /// - Parameter days: how many days to read, beginning with that of the moment.
+    init(_ calendar: WorkCalendar, from moment: Timestamp, days: Int) {
+        self.calendar = calendar
+        self.moment = moment
+        // Hours of the day before may run past midnight.
+        date = calendar.zone.local(moment).date.adding(days: -1)
+        daysLeft = days + 1
+    }
+
+    mutating func next() -> Range<Timestamp>? {
+        while true {
+            while let part = parts.popLast() {
+                if part.upperBound > moment { return part }
+            }
+            guard let opening = joined() else { return nil }
+            parts = calendar.holidays.without(opening).reversed()
+        }
+    }
+
+    /// The next opening, with those that begin before it ends.
+    private mutating func joined() -> Range<Timestamp>? {
+        guard var opening = single() else { return nil }
+        while let next = single() {
+            guard next.lowerBound <= opening.upperBound else {
+                read.append(next)
+                break
+            }
+            opening = opening.lowerBound..<max(opening.upperBound, next.upperBound)
+            // Hours without an end are given in pieces.
+            if opening.upperBound - opening.lowerBound > .days(32) { break }
+        }
+        return opening
+    }
+
+    private mutating func single() -> Range<Timestamp>? {
+        while read.isEmpty, daysLeft > 0 {
+            read = calendar.openings(on: date).reversed()
+            date = date.adding(days: 1)
+            daysLeft -= 1
+        }
+        return read.popLast()
+    }
+}
+
+/// Days and times on which nobody works.
+public struct Holidays: Sendable, Hashable {
+    /// Whole days.
+    public private(set) var days: Set<CivilDate>
+    /// Times, in order, without overlaps.
+    public private(set) var times: [Range<Timestamp>]
+
+    public init(days: Set<CivilDate> = [], times: [Range<Timestamp>] = []) {
+        self.days = days
+        self.times = []
+        for time in times.sorted(by: { $0.lowerBound < $1.lowerBound }) where !time.isEmpty {
+            if let last = self.times.last, time.lowerBound <= last.upperBound {
+                self.times[self.times.count - 1] = last.lowerBound..<max(last.upperBound, time.upperBound)
+            } else {
+                self.times.append(time)
+            }
+        }
+    }
+
+    public func union(_ other: Holidays) -> Holidays {
+        Holidays(days: days.union(other.days), times: times + other.times)
+    }
+
+    /// The parts of a time that are not closed, in order.
+    func without(_ opening: Range<Timestamp>) -> [Range<Timestamp>] {
+        // The first that ends after the opening begins.
+        var low = 0
+        var high = times.count
+        while low < high {
+            let middle = (low + high) / 2
+            if times[middle].upperBound <= opening.lowerBound { low = middle + 1 } else { high = middle }
+        }
+        var parts: [Range<Timestamp>] = []
+        var start = opening.lowerBound
+        for time in times[low...] {
+            guard time.lowerBound < opening.upperBound else { break }
+            if start < time.lowerBound { parts.append(start..<time.lowerBound) }
+            start = max(start, time.upperBound)
+        }
+        if start < opening.upperBound { parts.append(start..<opening.upperBound) }
+        return parts
+    }
+}
