@@ -133,7 +133,7 @@ public enum InboundSettings {
         }
         var complaints = ["number", "title", "type", "url"].filter { settings.values[$0] != nil }.map {
             SettingComplaint(
-                code: "unused-setting", "only a task has a `\($0)`", at: [.key($0)], isAboutKey: true,
+                code: "unknown-key", "only a task has a `\($0)`", at: [.key($0)], isAboutKey: true,
                 help: "declare a member under `events`, or write `event: task`")
         }
         func path(_ text: String?, _ place: [SettingComplaint.Step]) -> JSON.Path? {
@@ -178,7 +178,7 @@ public enum InboundSettings {
         if settings.values["dedup"] != nil {
             throw SettingComplaints([
                 SettingComplaint(
-                    code: "unused-setting", "with `event: task` a repeated delivery changes nothing", at: [.key("dedup")],
+                    code: "unknown-key", "with `event: task` a repeated delivery changes nothing", at: [.key("dedup")],
                     isAboutKey: true, help: "remove `dedup`")
             ])
         }

@@ -60,11 +60,11 @@ import Testing
             "path: /in, auth: {hmac: {secret: s, header: X, timestamp: {in: t, signed: \"{body}\"}}}, event: deploy_finished",
             "wrong-value"
         ),
-        ("path: /in, auth: {bearer: x}, event: deploy_finished, title: a", "unused-setting"),
+        ("path: /in, auth: {bearer: x}, event: deploy_finished, title: a", "unknown-key"),
         ("path: /in, auth: {bearer: x}, event: task", "wrong-value"),
         ("path: /in, auth: {bearer: x}, event: task, id: key, fields: {a: b..c}", "wrong-value"),
         ("path: /in, auth: {bearer: x}, event: task, id: key, items: a..b", "wrong-path"),
-        ("path: /in, auth: {bearer: x}, event: task, id: key, dedup: id", "unused-setting"),
+        ("path: /in, auth: {bearer: x}, event: task, id: key, dedup: id", "unknown-key"),
         ("path: /in, auth: {hmac: {header: X}}, event: deploy_finished", "missing-key"),
         ("path: /in, auth: {bearer: x}, event: deploy_finished, secret: y", "unknown-key"),
     ])
