@@ -1,7 +1,18 @@
 /// Texts as people and attackers write them into tickets: they must arrive as text, whatever reads them.
 public enum HostileTexts {
     /// At least 200 strings.
-    public static let all: [String] = mentions + links + markup + lineStarts + entities + places + characters
+    public static let all: [String] = mentions + links + markup + lineStarts + entities + places + characters + titles
+
+    /// Titles that have several of these at once, each of which goes through the whole program by itself.
+    public static let titles = [
+        #"<!channel> ${{ secret.x }} "; DROP TABLE delivery; --"#,
+        "\u{1B}[31mred\u{1B}]0;owned\u{7} \u{9B}2J \u{202E}dne",
+        "@here <@U123> <https://evil.example|click> *bold* `code` [a](javascript:alert(1))",
+        "two\nlines\r\nX-Injected: yes",
+        "a\u{85}b\u{9D}0;owned\u{9C} \u{2028}c\u{2029} \u{2067}d\u{2066}e\u{200F}f\u{61C}",
+        "no\u{200B}body\u{FEFF} \u{2060}sees\u{E0041}\u{E007F} pass\u{200D}word\u{AD}",
+        #"\u0000 \\ ' '' " %00 %n ${{ env.PASSWORD }} $${{ x }} {{ y }}"#,
+    ]
 
     /// A text of more than one megabyte (2^20 bytes), with what markup, HTML, JSON and Unicode make difficult.
     public static let long = String(repeating: "<&*é\"\\ 👩‍👩‍👧 ", count: 39_000)

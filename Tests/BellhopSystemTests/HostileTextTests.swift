@@ -24,17 +24,7 @@ import Testing
 
         """
 
-    static let titles = [
-        #"<!channel> ${{ secret.x }} "; DROP TABLE delivery; --"#,
-        "\u{1B}[31mred\u{1B}]0;owned\u{7} \u{9B}2J \u{202E}dne",
-        "@here <@U123> <https://evil.example|click> *bold* `code` [a](javascript:alert(1))",
-        "two\nlines\r\nX-Injected: yes",
-        "a\u{85}b\u{9D}0;owned\u{9C} \u{2028}c\u{2029} \u{2067}d\u{2066}e\u{200F}f\u{61C}",
-        "no\u{200B}body\u{FEFF} \u{2060}sees\u{E0041}\u{E007F} pass\u{200D}word\u{AD}",
-        #"\u0000 \\ ' '' " %00 %n ${{ env.PASSWORD }} $${{ x }} {{ y }}"#,
-    ]
-
-    @Test(arguments: titles)
+    @Test(arguments: HostileTexts.titles)
     func `a hostile title arrives as text everywhere`(_ title: String) async throws {
         func configuration(_ address: String) -> String {
             Stage.configuration(address, extra: "secrets: [{folder: secrets}]")
@@ -51,6 +41,38 @@ import Testing
             try checkChat(title, stage)
             try checkLogs(title, stage)
             try await checkCommands(title, run, stage)
+        }
+    }
+
+    @Test func `every hostile text of the table arrives unchanged, or as harmless text, in one run`() async throws {
+        func configuration(_ address: String) -> String {
+            Stage.configuration(address, extra: "secrets: [{folder: secrets}]")
+        }
+        let titles = HostileTexts.all.filter { !$0.isEmpty }
+        try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
+            try stage.folder.write("secrets/x", Secrets.signing)
+            let tasks = titles.map { stage.instance.addTask(title: $0, assignedTo: Stage.user) }
+            let run = try await stage.bellhop("run", "--once")
+            #expect(run.code == 0, "\(run.errors)")
+            #expect(Self.isHarmless(run.errors) && Self.isHarmless(run.output))
+            for task in tasks { checkJournal(of: task, stage) }
+            let calls = stage.simulation.receivers.received(by: "hook")
+            #expect(calls.count == titles.count)
+            for call in calls {
+                let title = try #require(try JSON.parse(call.text)["title"]?.asString)
+                #expect(call.request.parameter("title") == title)
+                #expect(call.request.header("X-Injected") == nil)
+            }
+            let arrived = try calls.map { Array((try JSON.parse($0.text)["title"]?.asString ?? "").utf8) }
+            #expect(Set(arrived) == Set(titles.map { Array($0.utf8) }))
+            let messages = stage.simulation.receivers.received(by: "ops")
+            #expect(messages.count == titles.count)
+            for message in messages { try checkMarkup(of: message) }
+            for (file, count) in [("text", titles.count), ("json", titles.count)] {
+                let lines = try String(contentsOfFile: stage.folder.path + "/logs/\(file).log", encoding: .utf8)
+                #expect(lines.split(separator: "\n").count == count, "\(file)")
+                #expect(Self.isHarmless(lines), "\(file)")
+            }
         }
     }
 
@@ -86,7 +108,10 @@ import Testing
     }
 
     private func checkChat(_ title: String, _ stage: Stage) throws {
-        let message = try #require(stage.simulation.receivers.received(by: "ops").first)
+        try checkMarkup(of: try #require(stage.simulation.receivers.received(by: "ops").first))
+    }
+
+    private func checkMarkup(of message: ReceivedMessage) throws {
         #expect(message.isTaken, "\(message.reason ?? "")")
         let json = try JSON.parse(message.text)
         for text in Self.markup(json) {
