@@ -44,7 +44,7 @@ public struct CalendarEntry: Sendable {
         do throws(PrivateFile.FileError) {
             bytes = try PrivateFile.readAny(file, limit: Self.largest)
         } catch {
-            throw Diagnostic(code: "unreadable-file", "the holidays of calendar `\(name)` cannot be read: \(error.message)")
+            throw Diagnostic(code: "unreadable", "the holidays of calendar `\(name)` cannot be read: \(error.message)")
         }
         guard let bytes else {
             throw Diagnostic(
@@ -58,7 +58,7 @@ public struct CalendarEntry: Sendable {
             throw Diagnostic(
                 code: "bad-holidays", error.message,
                 at: Diagnostic.Place(file: file, line: error.line, column: 1),
-                help: "export the file again, or list the days in bellhop.yaml")
+                help: "correct the file, or list its days in bellhop.yaml instead")
         }
     }
 }

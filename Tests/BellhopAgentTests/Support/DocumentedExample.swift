@@ -94,6 +94,7 @@ enum DocumentedExample: Sendable {
         do {
             folder = try TemporaryFolder()
             keychain = Keychain(path: folder.path + "/keychain.json")
+            try folder.write("holidays.ics", "BEGIN:VCALENDAR\nEND:VCALENDAR\n")
             for match in text.matches(of: /secret\.(\w+)/) {
                 // One value that is valid both as a password and as an address; some keys have a form of their own.
                 let value =
@@ -110,7 +111,7 @@ enum DocumentedExample: Sendable {
             throw .unreadable("\(error)")
         }
         let loader = ConfigurationLoader(environment: [:], keychain: keychain)
-        let configuration = try await loader.load(Array(text.utf8), file: file)
+        let configuration = try await loader.load(Array(text.utf8), file: "\(folder.path)/\(file)")
         let connectors: Connectors
         do throws(AssemblyError) {
             connectors = try await Assembly.connectors(

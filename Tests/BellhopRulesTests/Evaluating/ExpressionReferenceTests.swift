@@ -14,6 +14,7 @@ import Testing
         let names = RuleNames(shared, rule: "r", events: events, zone: "UTC")
         #expect(Set(ExpressionReference.names.map(\.name)) == Set(names.environment.variables.keys))
         let functions = Set(ExpressionReference.functions.compactMap { $0.call.split(separator: "(").first.map(String.init) })
-        #expect(functions == Set(RuleFunctions.all(names.types).map(\.name)))
+        let added = RuleFunctions.all(names.types) + CalendarFunctions.all(surroundings.calendars)
+        #expect(functions == Set(added.map(\.name)))
     }
 }
