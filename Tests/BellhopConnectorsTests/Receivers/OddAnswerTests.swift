@@ -1,0 +1,80 @@
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@testable import BellhopConnectors
+
+/// Answers that no receiver should give, for every kind of receiver over HTTP.
+@Suite(.timeLimit(.minutes(5))) struct OddAnswerTests {
+    struct Kind: Sendable, CustomTestStringConvertible {
+        var name: String
+        var settings: @Sendable (String) -> JSON.Object
+
+        var testDescription: String { name }
+    }
+
+    static let kinds: [Kind] =
+        ChatReceiverTests.Chat.all.map { Kind(name: $0.kind, settings: $0.settings) } + [
+            Kind(name: "slack", settings: { ["url": .string($0 + "/hooks/SECRETSECRET")] }),
+            Kind(
+                name: "pagerduty",
+                settings: { ["url": .string($0), "routing_key": "5EC2E75EC2E75EC2E75EC2E75EC2E75E"] }),
+            Kind(name: "opsgenie", settings: { ["url": .string($0), "key": "SECRETSECRET-0000-0000-0000-000000000000"] }),
+            Kind(name: "ntfy", settings: { ["url": .string($0), "topic": "ops", "token": "tk_SECRETSECRETSECRETSECRETSECRE"] }),
+            Kind(name: "matrix", settings: { ["url": .string($0), "token": "SECRETSECRET", "room": "!room:example.com"] }),
+            Kind(name: "webhook", settings: { ["url": .string($0 + "/x"), "secret": "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"] }),
+        ]
+
+    /// The failure of a message; nil if the receiver counts it as arrived.
+    private func failure(_ kind: Kind, at address: String) async throws -> Failure? {
+        let connectors = try await Connectors(
+            connections: [("ops", kind.name, Settings(kind.settings(address)))], sources: [], environment: .sample())
+        let action = try #require(connectors.action(for: SampleDelivery.notify(SampleMessage.full)))
+        let failure = await BellhopConnectorsTests.failure {
+            _ = try await action.perform(
+                SampleDelivery.notify(SampleMessage.full), attempt: Attempt(number: 1, now: SampleDelivery.now))
+        }
+        await connectors.shutdown()
+        return failure
+    }
+
+    private func checkSentence(_ failure: Failure?, _ kind: Kind) {
+        guard let failure else { return }
+        let text = failure.message
+        #expect(!text.contains(where: \.isNewline) && text.count < 500, "\(kind.name): \(text)")
+        #expect(text.hasSuffix(".") && text.contains("ops"), "\(kind.name): \(text)")
+        #expect(
+            !text.contains("SECRETSECRET") && !text.contains("5EC2E75E") && !text.contains("MDEyMzQ1"), "\(kind.name): \(text)")
+    }
+
+    @Test(arguments: kinds, [OddServer.Answer.nothing, .half, .noHTTP, .serverError])
+    func `half an answer, another protocol and an error are told in one sentence, and nothing is given up`(
+        _ kind: Kind, _ answer: OddServer.Answer
+    ) async throws {
+        let found = try await OddServer.serve(answer) { try await failure(kind, at: $0) }
+        #expect(found != nil)
+        checkSentence(found, kind)
+        #expect(found?.remedy != .giveUp, "\(found?.message ?? "")")
+    }
+
+    /// Any answer of 200 is a success for a webhook: its receiver is unknown.
+    @Test(arguments: kinds, [OddServer.Answer.huge, .loginPage])
+    func `answers of 100 MB and pages instead of answers are told in one sentence`(
+        _ kind: Kind, _ answer: OddServer.Answer
+    ) async throws {
+        let found = try await OddServer.serve(answer) { try await failure(kind, at: $0) }
+        #expect((found == nil) == (kind.name == "webhook" && answer == .loginPage), "\(found?.message ?? "")")
+        checkSentence(found, kind)
+    }
+
+    @Test(arguments: kinds)
+    func `a certificate that this machine does not trust is told in one sentence, and nothing is sent`(
+        _ kind: Kind
+    ) async throws {
+        let found = try await TLSServer.serve { server in
+            try await failure(kind, at: "https://localhost:\(server.port)")
+        }
+        checkSentence(found, kind)
+        #expect(found?.message.contains("certificate") == true, "\(found?.message ?? "")")
+    }
+}
