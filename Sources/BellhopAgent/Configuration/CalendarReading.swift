@@ -1,5 +1,6 @@
 public import BellhopCore
 import BellhopRules
+import Glibc
 import YAML
 
 /// A calendar of bellhop.yaml, whose files of holidays are read when the rules are.
@@ -40,6 +41,10 @@ public struct CalendarEntry: Sendable {
     }
 
     private func read(_ file: String, at now: Timestamp) throws(Diagnostic) -> Holidays {
+        var facts = stat()
+        if stat(file, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG {
+            throw Diagnostic(code: "unreadable", "\(file) is not a regular file, so it is not read")
+        }
         let bytes: [UInt8]?
         do throws(PrivateFile.FileError) {
             bytes = try PrivateFile.readAny(file, limit: Self.largest)

@@ -44,35 +44,45 @@ public struct HolidayFile: Sendable {
     /// The most days that are closed, so that a file cannot use up the memory.
     private static let most = 100_000
 
+    /// The most days at which repeated entries are looked, so that a file cannot use up the time.
+    private static let mostWork = 5_000_000
+
     public func holidays(_ bytes: [UInt8]) throws(Malformed) -> Holidays {
         let entries = try entries(bytes)
         var days: Set<CivilDate> = []
         var times: [Range<Timestamp>] = []
+        var work = Self.mostWork
+        let closing = entries.filter { $0.text("STATUS") != "CANCELLED" }
+        if let first = closing.first, closing.allSatisfy({ $0.text("TRANSP") == "TRANSPARENT" }) {
+            throw Malformed(
+                line: first.line, message: "every entry takes no time (TRANSP:TRANSPARENT), so that the file closes nothing")
+        }
         // An entry with RECURRENCE-ID replaces one repetition of another entry.
-        var replaced: [String: Set<CivilDate>] = [:]
+        var replaced: [String: [ICalendarTime]] = [:]
         for entry in entries {
             guard let property = entry.property("RECURRENCE-ID") else { continue }
-            replaced[entry.property("UID")?.value ?? "", default: []].insert(try time(property).date)
+            replaced[entry.property("UID")?.value ?? "", default: []].append(try time(property))
         }
-        for entry in entries where entry.text("STATUS") != "CANCELLED" && entry.text("TRANSP") != "TRANSPARENT" {
+        for entry in closing where entry.text("TRANSP") != "TRANSPARENT" {
             guard let property = entry.property("DTSTART") else {
                 throw Malformed(line: entry.line, message: "the entry has no DTSTART")
             }
             let start = try time(property)
-            var dates = try repetitions(of: entry, from: start.date)
+            var dates = try repetitions(of: entry, from: start, work: &work)
             if entry.property("RECURRENCE-ID") == nil {
-                dates.subtract(replaced[entry.property("UID")?.value ?? ""] ?? [])
+                for time in replaced[entry.property("UID")?.value ?? ""] ?? [] { dates.remove(time.date(in: start.zone)) }
             }
             let length = try length(of: entry, from: start)
             for date in dates {
+                let count = if case .days(let count) = length { count } else { 1 }
+                guard days.count + times.count + count <= Self.most else {
+                    throw Malformed(line: entry.line, message: "the file has more than \(Self.most) holidays")
+                }
                 switch length {
                 case .days(let count): for day in 0..<count { days.insert(date.adding(days: day)) }
                 case .time(let duration):
                     let begin = start.moment(on: date)
                     times.append(begin..<begin + duration)
-                }
-                guard days.count + times.count <= Self.most else {
-                    throw Malformed(line: entry.line, message: "the file has more than \(Self.most) holidays")
                 }
             }
         }
@@ -82,13 +92,10 @@ public struct HolidayFile: Sendable {
     // MARK: Entries
 
     private func entries(_ bytes: [UInt8]) throws(Malformed) -> [Entry] {
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw Malformed(line: 1, message: "the file is not UTF-8")
-        }
         var entries: [Entry] = []
         var open: [String] = []
         var isCalendar = false
-        for property in try Self.properties(text) {
+        for property in try Self.properties(bytes) {
             switch property.name {
             case "BEGIN":
                 open.append(property.value.uppercased())
@@ -109,19 +116,23 @@ public struct HolidayFile: Sendable {
         throw Malformed(line: entries.last?.line ?? 1, message: "the file ends within \(unclosed)")
     }
 
-    /// The lines, with those that were folded made whole.
-    private static func properties(_ text: String) throws(Malformed) -> [Property] {
-        var lines: [(number: Int, text: String)] = []
-        for (index, raw) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline).enumerated() {
-            if let first = raw.first, first == " " || first == "\t", !lines.isEmpty {
-                lines[lines.count - 1].text += raw.dropFirst()
-            } else if !raw.isEmpty {
-                lines.append((index + 1, String(raw)))
+    /// The lines, with those that were folded made whole. A line may have been folded within a character (RFC 5545, section 3.1), so
+    /// bytes are joined before they are read as text.
+    private static func properties(_ bytes: [UInt8]) throws(Malformed) -> [Property] {
+        var lines: [(number: Int, bytes: [UInt8])] = []
+        let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+        let text = bytes.starts(with: mark) ? bytes[3...] : bytes[...]
+        for (index, raw) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            let line = raw.last == UInt8(ascii: "\r") ? raw.dropLast() : raw
+            if let first = line.first, first == UInt8(ascii: " ") || first == UInt8(ascii: "\t"), !lines.isEmpty {
+                lines[lines.count - 1].bytes += line.dropFirst()
+            } else if !line.isEmpty {
+                lines.append((index + 1, Array(line)))
             }
         }
         var properties: [Property] = []
         for line in lines {
-            guard let property = property(line.text.drop { $0 == "\u{FEFF}" }, line: line.number) else {
+            guard let property = property(line.bytes, line: line.number) else {
                 throw Malformed(line: line.number, message: "this is not a line of an iCalendar file")
             }
             properties.append(property)
@@ -129,28 +140,30 @@ public struct HolidayFile: Sendable {
         return properties
     }
 
-    private static func property(_ text: Substring, line: Int) -> Property? {
-        var parts = [""]
+    /// Nil if it is none, or not UTF-8.
+    private static func property(_ bytes: [UInt8], line: Int) -> Property? {
+        var parts: [[UInt8]] = [[]]
         var isQuoted = false
-        var value: Substring?
-        for index in text.indices {
-            let character = text[index]
-            if character == "\"" { isQuoted.toggle() }
-            if character == ":", !isQuoted {
-                value = text[text.index(after: index)...]
+        var end: Int?
+        for (index, byte) in bytes.enumerated() {
+            if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+            if byte == UInt8(ascii: ":"), !isQuoted {
+                end = index
                 break
             }
-            if character == ";", !isQuoted { parts.append("") } else { parts[parts.count - 1].append(character) }
+            if byte == UInt8(ascii: ";"), !isQuoted { parts.append([]) } else { parts[parts.count - 1].append(byte) }
         }
-        guard let value, !parts[0].isEmpty, parts[0].allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") })
+        let texts = parts.compactMap { String(validating: $0, as: UTF8.self) }
+        guard let end, let value = String(validating: bytes[(end + 1)...], as: UTF8.self), texts.count == parts.count,
+            !texts[0].isEmpty, texts[0].allSatisfy({ $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-") })
         else { return nil }
         var parameters: [String: String] = [:]
-        for part in parts.dropFirst() {
+        for part in texts.dropFirst() {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             guard pair.count == 2 else { return nil }
             parameters[pair[0].uppercased()] = pair[1].filter { $0 != "\"" }
         }
-        return Property(line: line, name: parts[0].uppercased(), parameters: parameters, value: String(value))
+        return Property(line: line, name: texts[0].uppercased(), parameters: parameters, value: value)
     }
 
     // MARK: Times
@@ -175,34 +188,42 @@ public struct HolidayFile: Sendable {
         return zone
     }
 
-    private func repetitions(of entry: Entry, from first: CivilDate) throws(Malformed) -> Set<CivilDate> {
-        var dates: Set<CivilDate> = [first]
+    private func repetitions(of entry: Entry, from start: ICalendarTime, work: inout Int) throws(Malformed) -> Set<CivilDate> {
+        var dates: Set<CivilDate> = [start.date]
         for property in entry.properties {
             switch property.name {
             case "RRULE":
-                let zone = try self.zone(of: entry.property("DTSTART") ?? property)
                 do throws(Recurrence.Problem) {
-                    dates.formUnion(try Recurrence(property.value, in: zone).dates(from: first, until: last))
+                    dates.formUnion(
+                        try Recurrence(property.value, in: start.zone).dates(from: start.date, until: last, work: &work))
                 } catch {
                     throw Malformed(line: property.line, message: error.message)
                 }
-            case "RDATE": dates.formUnion(try list(property))
+            case "RDATE":
+                for time in try list(property) {
+                    guard start.isWholeDay || time.moment(on: time.date) == start.moment(on: time.date(in: start.zone)) else {
+                        throw Malformed(line: property.line, message: "RDATE with another time than DTSTART is not supported")
+                    }
+                    dates.insert(time.date(in: start.zone))
+                }
             case "EXRULE": throw Malformed(line: property.line, message: "EXRULE is not supported")
             default: break
             }
         }
-        for property in entry.properties where property.name == "EXDATE" { dates.subtract(try list(property)) }
+        for property in entry.properties where property.name == "EXDATE" {
+            for time in try list(property) { dates.remove(time.date(in: start.zone)) }
+        }
         return dates
     }
 
-    private func list(_ property: Property) throws(Malformed) -> Set<CivilDate> {
-        var dates: Set<CivilDate> = []
+    private func list(_ property: Property) throws(Malformed) -> [ICalendarTime] {
+        var times: [ICalendarTime] = []
         for value in property.value.split(separator: ",") {
             var one = property
             one.value = String(value)
-            dates.insert(try time(one).date)
+            times.append(try time(one))
         }
-        return dates
+        return times
     }
 
     /// How long each repetition lasts; the end of whole days is exclusive (RFC 5545, section 3.6.1).
@@ -228,7 +249,7 @@ struct ICalendarTime {
     let date: CivilDate
     /// Nil for a whole day.
     private let secondOfDay: Int?
-    private let zone: TimeZoneTable
+    let zone: TimeZoneTable
 
     var isWholeDay: Bool { secondOfDay == nil }
 
@@ -256,6 +277,9 @@ struct ICalendarTime {
         guard text.utf8.count == 8, let number = TimeReader.number(text, digits: 8...8) else { return nil }
         return CivilDate(year: number / 10_000, month: number / 100 % 100, day: number % 100)
     }
+
+    /// Its day in a zone; a whole day is the same everywhere.
+    func date(in zone: TimeZoneTable) -> CivilDate { isWholeDay ? date : zone.local(moment(on: date)).date }
 
     /// The same time on another day.
     func moment(on date: CivilDate) -> Timestamp {

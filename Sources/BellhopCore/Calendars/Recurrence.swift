@@ -58,13 +58,16 @@ struct Recurrence: Sendable, Hashable {
     }
 
     /// The days on which it begins, the first included, until a day.
-    func dates(from first: CivilDate, until last: CivilDate) -> [CivilDate] {
+    /// - Parameter work: how many days may still be looked at; each is taken away.
+    func dates(from first: CivilDate, until last: CivilDate, work: inout Int) throws(Problem) -> [CivilDate] {
         let end = min(until ?? last, last)
         var dates = [first]
         var date = first
         while dates.count < count ?? .max {
             date = next(date, of: first)
             guard date <= end else { break }
+            work -= 1
+            if work < 0 { throw Problem("the repeated entries take too much work: begin them later") }
             if matches(date, first) { dates.append(date) }
         }
         return dates
@@ -74,10 +77,14 @@ struct Recurrence: Sendable, Hashable {
     private func next(_ date: CivilDate, of first: CivilDate) -> CivilDate {
         let next = date.adding(days: 1)
         guard next.day == 1, frequency == .yearly || frequency == .monthly else { return next }
-        if frequency == .yearly, next.month == 1, case let away = (next.year - first.year) % interval, away != 0 {
+        if frequency == .yearly, case let away = (next.year - first.year) % interval, away != 0 {
             return CivilDate(year: next.year + interval - away, month: 1, day: 1) ?? next
         }
-        return next
+        var months = months
+        if frequency == .yearly, months.isEmpty, monthDays.isEmpty, days.isEmpty { months = [first.month] }
+        if months.isEmpty || months.contains(next.month) { return next }
+        let month = months.filter { $0 > next.month }.min()
+        return CivilDate(year: next.year + (month == nil ? 1 : 0), month: month ?? 1, day: 1) ?? next
     }
 
     private func matches(_ date: CivilDate, _ first: CivilDate) -> Bool {

@@ -65,14 +65,16 @@ extension Surroundings {
         let waiting = unstored.take()
         let events = waiting + new
         guard !events.isEmpty else { return }
+        let stored: Int
         do throws(StoreError) {
-            try await store.append(events)
+            stored = try await store.append(events)
         } catch {
             for event in unstored.putBack(waiting) { signals.emit(.eventDropped(event)) }
             if !waiting.isEmpty { bells.router.ring() }
             throw error
         }
-        for event in events { signals.emit(.event(event)) }
+        // A sender that repeats what is stored makes no event, and no line in the log.
+        if stored > 0 { for event in events { signals.emit(.event(event)) } }
         bells.router.ring()
         for event in events where event.isSuccessfulLogin {
             do throws(StoreError) {

@@ -63,10 +63,11 @@ enum CalendarFunctions {
                             let end = calendar.adding(time, to: start)
                             try run.spend(
                                 (end.map { abs(calendar.days(from: start, to: $0)) } ?? WorkCalendar.reach) * workOfDay)
-                            guard let end else {
+                            // No time of an expression is later than the year 9999.
+                            guard let end, case let value = Value(end), value != .null else {
                                 throw EvaluationError(.host, "the working time does not end within ten years")
                             }
-                            return Value(end)
+                            return value
                         })
                 ]),
         ]

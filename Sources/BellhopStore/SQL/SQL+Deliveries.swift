@@ -145,12 +145,13 @@ extension SQL {
             ON CONFLICT (receiver, cause) DO UPDATE SET since = :since, until = :until, interval = :interval, why = :why
             """
 
-        /// A pause that lasts already is not changed, and one that a person ended meanwhile does not come back.
+        /// A pause that lasts already is not changed, and one after a refusal that a person ended meanwhile does not come back. A person's
+        /// own pause always takes effect, whatever the clock says.
         static let pauseReceiver = """
             INSERT INTO stop (receiver, cause, since, until, interval, why)
             VALUES (:receiver, :cause, :since, :until, :interval, :why)
             ON CONFLICT (receiver, cause) DO UPDATE SET since = :since, until = NULL, interval = :interval, why = :why
-                WHERE until IS NOT NULL AND until <= :since
+                WHERE until IS NOT NULL AND (until <= :since OR cause = 'person')
             """
 
         static let resumeReceiver = """

@@ -62,6 +62,14 @@ import Testing
         #expect(days(found) == ["2026-01-01", "2026-06-01", "2028-01-03"])
     }
 
+    @Test func `exceptions in UTC mean the day in the zone of the entry`() throws {
+        let found = try holidays(
+            "UID:a\nDTSTART;TZID=Australia/Sydney:20261221T080000\nDURATION:PT1H\nRRULE:FREQ=WEEKLY;COUNT=4\n"
+                + "EXDATE:20261227T210000Z",
+            "UID:a\nRECURRENCE-ID:20270103T210000Z\nSTATUS:CANCELLED\nDTSTART:20270103T210000Z")
+        #expect(found.times.map(\.lowerBound) == ["2026-12-20T21:00Z", "2027-01-10T21:00Z"])
+    }
+
     @Test func `entries that are cancelled or take no time close nothing`() throws {
         let found = try holidays(
             "DTSTART;VALUE=DATE:20260101\nSTATUS:CANCELLED", "DTSTART;VALUE=DATE:20260102\nTRANSP:TRANSPARENT",
@@ -85,6 +93,11 @@ import Testing
             ("DTSTART;VALUE=DATE:20260231", 4, "DTSTART:20260231 is not a date or a time"),
             ("DTSTART;TZID=Europe/Atlantis:20260101T090000", 4, "there is no time zone 'Europe/Atlantis'"),
             ("SUMMARY:x", 3, "the entry has no DTSTART"),
+            ("DTSTART:20260101T090000\nRDATE:20260102T140000", 5, "RDATE with another time than DTSTART is not supported"),
+            (
+                "DTSTART;VALUE=DATE:20260101\nTRANSP:TRANSPARENT", 3,
+                "every entry takes no time (TRANSP:TRANSPARENT), so that the file closes nothing"
+            ),
             ("what is this", 4, "this is not a line of an iCalendar file"),
         ])
     func `what cannot be used is refused with its line`(_ entry: String, _ line: Int, _ message: String) throws {
@@ -103,7 +116,21 @@ import Testing
         #expect(throws: HolidayFile.Malformed.self) { try read(text) }
     }
 
-    @Test func `a file cannot close more days than fit in memory`() throws {
+    @Test func `lines folded within a character, and odd characters, are read`() throws {
+        var bytes = Array("BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nSUMMARY:Weihn".utf8)
+        bytes += [0xC3, 0x0D, 0x0A, 0x20, 0xA4]
+        bytes += Array("chten\r\nDESCRIPTION:a\u{2028}b\r\nX-A:\u{FE0F}b\r\nDTSTART;VALUE=DATE:20261225\r\n".utf8)
+        bytes += Array("END:VEVENT\r\nEND:VCALENDAR\r\n".utf8)
+        let last = try #require(CivilDate(year: 2030, month: 12, day: 31))
+        #expect(try days(HolidayFile(zone: .utc, zones: { _ in nil }, until: last).holidays(bytes)) == ["2026-12-25"])
+    }
+
+    @Test func `a file cannot use up time or memory`() throws {
+        let never = "DTSTART;VALUE=DATE:00010101\nRRULE:FREQ=YEARLY;BYMONTHDAY=30;BYDAY=MO;COUNT=100000"
+        #expect(throws: HolidayFile.Malformed.self) { try holidays(never, never, never, until: 99_999) }
+        #expect(throws: HolidayFile.Malformed.self) {
+            try holidays("DTSTART;VALUE=DATE:20261225\nDURATION:P999999W")
+        }
         #expect(throws: HolidayFile.Malformed.self) {
             try holidays("DTSTART;VALUE=DATE:16010101\nDTEND;VALUE=DATE:16010201\nRRULE:FREQ=DAILY", until: 9000)
         }

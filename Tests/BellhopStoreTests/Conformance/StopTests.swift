@@ -94,6 +94,16 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a person's pause takes effect even if the clock was set back since a resumption`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        #expect(try await bench.store.pause(pause(.person, at: bench.now)))
+        #expect(try await bench.store.resume(receiver: "chat", at: bench.after(3600)))
+        let again = pause(.person, at: bench.after(1))
+        #expect(try await bench.store.pause(again))
+        #expect(try await bench.store.stops() == [again.stop])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a rule with few deliveries gets its turn beside one with thousands`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...2000).map { Sample.delivery($0, rule: "busy") }))
