@@ -37,11 +37,11 @@ struct Bench: Sendable {
     func stopFailing() -> Bool { faults.stop().failed }
 
     /// Lets the loops run until they wait for the clock or for each other: no call of the store is open, and none was made for
-    /// half a millisecond of real time, because the system may have stopped a thread in the middle of a loop's turn.
+    /// two milliseconds of real time, because the system may have stopped a thread in the middle of a loop's turn.
     func settle() async {
         var seen = FaultyStore.Traffic(begun: -1)
         var quiet = 0
-        while quiet < 8 {
+        while quiet < 16 {
             quiet = store.calls == seen && seen.open == 0 ? quiet + 1 : 0
             seen = store.calls
             usleep(100)
