@@ -136,7 +136,7 @@ struct CalendarReading {
         }
     }
 
-    /// The dates and the files of a list: what begins with a digit and has no letters is a date.
+    /// The days and the files of a list: what is not a day must end in `.ics`.
     private func holidays(
         _ texts: [String], _ node: Node?, _ reader: inout SettingsReader<Never>
     ) -> (Set<CivilDate>, [String]) {

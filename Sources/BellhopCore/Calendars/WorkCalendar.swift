@@ -14,7 +14,7 @@ public struct WorkCalendar: Sendable, Hashable {
         self.holidays = holidays
     }
 
-    /// How far ahead of a moment an opening is looked for.
+    /// How many days ahead of a moment an opening is looked for: ten years.
     public static let reach = 3653
 
     /// Whether work goes on at a moment.

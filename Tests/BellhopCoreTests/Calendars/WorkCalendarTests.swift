@@ -3,7 +3,7 @@ import BellhopTesting
 import Testing
 
 @Suite struct `Calendars of work` {
-    /// Mondays to Fridays from 8 to 12 and from 13 to 17:30, but not on the first day of 2026's second week.
+    /// Mondays to Fridays from 8 to 12 and from 13 to 17:30 in Berlin.
     private func office(_ holidays: Holidays = Holidays()) throws -> WorkCalendar {
         let days = try HoursWindow.days("MON-FRI")
         return WorkCalendar(
