@@ -99,19 +99,19 @@ public final class TestClock: AgentClock {
 
     /// Moves the clock forward to a moment, waking sleepers in order, including those that fall asleep on the way.
     public func advance(to target: Timestamp) async {
-        await settle()
-        while wakeNext(until: target) { await settle() }
+        repeat { await settle() } while wakeNext(until: target) != .arrived
     }
 
     /// Jumps from deadline to deadline until a moment, each time waiting until enough tasks sleep.
     ///
-    /// For loops that do real work between their sleeps: the clock waits for them, however long they take.
+    /// For loops that do real work between their sleeps: the clock waits for them, however long they take. It does not move
+    /// while fewer sleep, even if enough slept a moment before and one of them was cancelled.
     /// - Throws: `CancellationError` when the test is cancelled while fewer sleep.
     public func run(until end: Timestamp, awaiting sleepers: Int = 0) async throws {
         repeat {
             try await waitForSleepers(sleepers)
             await settle()
-        } while wakeNext(until: end)
+        } while wakeNext(until: end, awaiting: sleepers) != .arrived
     }
 
     /// Sets the clock, forward or back, like a wall clock: all sleepers that are then due wake at once, and see that time.
@@ -191,18 +191,24 @@ public final class TestClock: AgentClock {
         continuation?.resume(throwing: CancellationError())
     }
 
-    /// Moves to the next deadline and wakes its sleeper; if none is due by the target, moves there and returns false.
-    private func wakeNext(until target: Timestamp) -> Bool {
-        let sleeper = state.withLock { state -> Sleeper? in
+    private enum Move {
+        case wokeSleeper, arrived, tooFewSleepers
+    }
+
+    /// Moves to the next deadline and wakes its sleeper; if none is due by the target, moves there. Does nothing while fewer than
+    /// that many sleep.
+    private func wakeNext(until target: Timestamp, awaiting sleepers: Int = 0) -> Move {
+        let (move, sleeper) = state.withLock { state -> (Move, Sleeper?) in
+            if state.sleepers.count < sleepers { return (.tooFewSleepers, nil) }
             guard let next = state.sleepers.min(by: { Self.order($0) < Self.order($1) }), next.value.deadline <= target else {
                 state.now = max(state.now, target)
-                return nil
+                return (.arrived, nil)
             }
             state.now = max(state.now, next.value.deadline)
             state.waking.insert(next.key)
-            return state.sleepers.removeValue(forKey: next.key)
+            return (.wokeSleeper, state.sleepers.removeValue(forKey: next.key))
         }
         sleeper?.continuation.resume()
-        return sleeper != nil
+        return move
     }
 }
