@@ -167,6 +167,8 @@ public struct Engine: Service {
             pass.polls.append((source.name, try await poller.pollOnce()))
             await poller.storeSuccess()
         }
+        // What these polls found comes before the timers that waited for them.
+        try await router.routePending()
         try await timers.fireDue()
         // Deliveries can cause events (a dead one), and those further deliveries.
         while true {

@@ -36,7 +36,7 @@ public struct RuleBook: Sendable {
         slots = cache.base.slots
         facts = RunFacts(surroundings, slots: slots, groups: cache.groups)
         compiled = rules
-        index = RuleIndex(rules, readers: facts.readers)
+        index = RuleIndex(rules, readers: facts.readers, types: surroundings.events.types)
         byName = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.name, $0) })
         self.rules = rules.map(\.summary)
         self.warnings = warnings
@@ -62,6 +62,6 @@ public struct RuleBook: Sendable {
     /// The scopes whose tasks a rule reads.
     public func scopesRead(by rule: String) -> [Scope.ID] {
         guard let rule = self.rule(named: rule) else { return [] }
-        return rule.stepsNeedTasks || rule.condition?.needs.contains(.tasks) == true ? rule.scopes : []
+        return rule.readsTasks ? rule.scopes : []
     }
 }

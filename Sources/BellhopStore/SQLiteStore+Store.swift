@@ -161,6 +161,10 @@ extension SQLiteStore: Store {
         try await read { try $0.status() }
     }
 
+    func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent] {
+        try await read { try $0.events(at: places) }
+    }
+
     func events(_ query: EventQuery) async throws(StoreError) -> EventPage {
         try await read { try $0.events(query) }
     }

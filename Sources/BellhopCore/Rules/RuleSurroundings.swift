@@ -7,6 +7,8 @@ public struct RuleSurroundings: Sendable {
         public var connection: String
         public var schema: TaskSchema
         public var scope: Scope.ID
+        /// The instance that its tasks are of, the first part of their events' subjects.
+        public var instance: String
         /// The user whose tasks these are: `user` in expressions.
         public var user: String
         public var shows: RecordKind
@@ -17,7 +19,7 @@ public struct RuleSurroundings: Sendable {
 
         public init(
             name: String, kind: String, connection: String, schema: TaskSchema, scope: Scope.ID, user: String,
-            shows: RecordKind = .tasks, journal: Ability = .yes, labels: Ability = .yes
+            instance: String = "test", shows: RecordKind = .tasks, journal: Ability = .yes, labels: Ability = .yes
         ) {
             self.name = name
             self.kind = kind
@@ -25,6 +27,7 @@ public struct RuleSurroundings: Sendable {
             self.schema = schema
             self.scope = scope
             self.user = user
+            self.instance = instance
             self.shows = shows
             self.journal = journal
             self.labels = labels

@@ -9,11 +9,21 @@ public struct DecisionRecord: Sendable, Hashable {
         /// Too many writes by rules led to the event.
         case loop
         case throttled, once
+        /// `for`: the wait has begun; its condition did not hold until the end; it did not hold when the wait was over.
+        case waiting, cancelled
+        case notTrueWhenDue = "not_true_when_due"
+        /// `count` has not enough yet; `group` has gathered it.
+        case counting, gathering
         /// The budget of a task stopped a step. The run and its other steps took place.
         case budget
 
         /// Whether rules often stop for this reason in normal operation. Such records are kept for a shorter time.
-        public var isCommon: Bool { self == .throttled || self == .once }
+        public var isCommon: Bool {
+            switch self {
+            case .throttled, .once, .waiting, .cancelled, .notTrueWhenDue, .counting, .gathering: true
+            case .conditionFailed, .keyFailed, .stepFailed, .loop, .budget: false
+            }
+        }
         /// Whether it stopped the run, and not only a step.
         public var isOfRun: Bool { self != .stepFailed && self != .budget }
     }

@@ -1,6 +1,10 @@
 /// The key of one piece of a rule's state: that it ran once for a key, when it last ran, a write to a task, …
 public struct StateKey: Sendable, Hashable {
-    public enum Kind: String, Sendable, Hashable, CaseIterable { case once, throttle, budget }
+    public enum Kind: String, Sendable, Hashable, CaseIterable {
+        case once, throttle, budget
+        /// A wait of `for`; the runs that `count` has; when `group` last flushed; what it has gathered.
+        case hold, count, group, gathered
+    }
 
     /// The rule; empty for state shared by all rules.
     public var rule: String
@@ -45,6 +49,12 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
 
     /// The pieces of a window by their elements.
     public func window(_ key: StateKey) -> [String: JSON] { windows[key] ?? [:] }
+
+    /// Adds the pieces of another state.
+    public mutating func merge(_ other: RuleState) {
+        values.merge(other.values) { $1 }
+        windows.merge(other.windows) { $1 }
+    }
 
     /// Makes these changes, whatever they expect.
     public mutating func apply(_ writes: [StateWrite]) {

@@ -18,6 +18,10 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The rule's `schedule` or `every`.
         case schedule
+        /// The end of a wait of `for`.
+        case hold
+        /// The next flush of a `group`.
+        case group
     }
 
     public var id: ID

@@ -29,6 +29,8 @@ public protocol Store: Notebook {
     /// The first unrouted events, in storage order: empty only when all are routed. Unreadable ones are skipped, so that they
     /// block nothing.
     func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent]
+    /// The events at these places on the bus, those that still exist.
+    func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent]
     /// The values of these keys, with all elements of each.
     func state(for keys: [StateKey]) async throws(StoreError) -> RuleState
     /// T2. Skips deliveries that exist. One that is `after` others that are not yet done waits for them. Stores nothing if a

@@ -65,14 +65,14 @@ public struct Router: Sendable {
 extension Surroundings {
     /// The most times that one batch is decided if the state of its rules keeps changing meanwhile.
     private static let mostDecisions = 5
+    /// The most times that more is read for one decision: state, gathered events, their tasks, and the state of the next part.
+    private static let mostReads = 20
 
     /// Loads what a batch needs, decides it, and stores the result (T2); decides it again if the state of its rules has changed
     /// meanwhile. Returns the last result: stored, already routed, or refused because a timer has moved.
     func route(_ matches: Matches, by book: RuleBook) async throws(StoreError) -> (routing: Routing, result: RouteResult) {
         for _ in 1...Self.mostDecisions {
-            let state = matches.stateKeys.isEmpty ? [:] : try await store.state(for: matches.stateKeys)
-            let tasks = matches.scopesNeeded.isEmpty ? [:] : try await store.tasks(in: matches.scopesNeeded)
-            let routing = book.decide(matches, state: state, tasks: tasks, at: clock.now)
+            let routing = try await decide(matches, by: book)
             checkpoint(.beforeRoute)
             let result = try await store.route(routing)
             checkpoint(.afterRoute)
@@ -90,6 +90,33 @@ extension Surroundings {
             .other,
             "Each of the \(Self.mostDecisions) times a batch of events was decided, the state of its rules had changed meanwhile."
         )
+    }
+
+    /// Decides a batch, and reads what turns out to be needed meanwhile.
+    private func decide(_ matches: Matches, by book: RuleBook) async throws(StoreError) -> Routing {
+        var facts = RoutingFacts()
+        var needs = matches.needs
+        for _ in 1...Self.mostReads {
+            try await read(needs, into: &facts)
+            switch book.decide(matches, facts, at: clock.now) {
+            case .routing(let routing): return routing
+            case .needs(let more): needs = more
+            }
+        }
+        throw StoreError(.other, "A batch of events needed more than \(Self.mostReads) reads of the store to be decided.")
+    }
+
+    private func read(_ needs: RoutingNeeds, into facts: inout RoutingFacts) async throws(StoreError) {
+        if needs.isEmpty { return }
+        let state = needs.state.isEmpty ? [:] : try await store.state(for: Array(needs.state))
+        let tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
+        let events = needs.events.isEmpty ? [] : try await store.events(at: needs.events.sorted())
+        var present: [Scope.ID: [TaskKey: Snapshot]] = [:]
+        for (scope, keys) in needs.tasks {
+            let remembered = try await store.remembered(Array(keys), in: scope)
+            present[scope] = remembered.filter { $0.value.removed == nil }.mapValues(\.snapshot)
+        }
+        facts.add(needs, state: state, tasks: tasks, events: events, present: present)
     }
 
     private func signal(_ routing: Routing) {

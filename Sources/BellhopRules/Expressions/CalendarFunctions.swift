@@ -16,12 +16,7 @@ enum CalendarFunctions {
         }
         let known: Overload.ArgumentCheck = { arguments in
             guard case .string(let name)?? = arguments.first, let calendars, calendars[name] == nil else { return nil }
-            let names = calendars.keys.sorted()
-            return Overload.ArgumentProblem(
-                "there is no calendar `\(name)`",
-                help: Suggestion.didYouMean(name, among: names)
-                    ?? (names.isEmpty
-                        ? "declare it under `calendars` in bellhop.yaml" : "there is \(names.joined(separator: ", "))"))
+            return Overload.ArgumentProblem("there is no calendar `\(name)`", help: help(for: name, among: calendars))
         }
         return [
             Function(
@@ -71,6 +66,14 @@ enum CalendarFunctions {
                         })
                 ]),
         ]
+    }
+
+    /// What to write in place of the name of an unknown calendar.
+    static func help(for name: String, among calendars: [String: WorkCalendar]) -> String {
+        let names = calendars.keys.sorted()
+        return Suggestion.didYouMean(name, among: names)
+            ?? (names.isEmpty
+                ? "declare it under `calendars` in bellhop.yaml" : "there is \(names.joined(separator: ", "))")
     }
 
     private static func moment(_ time: Value) throws(EvaluationError) -> BellhopCore.Timestamp {

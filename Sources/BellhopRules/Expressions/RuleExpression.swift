@@ -27,5 +27,7 @@ final class RuleExpression: Sendable {
         static let tasks = Needs(rawValue: 1)
         /// The time of routing.
         static let now = Needs(rawValue: 2)
+        /// What the rule waited for, counted or gathered.
+        static let gathered = Needs(rawValue: 4)
     }
 }

@@ -15,9 +15,12 @@ struct RuleNames {
     /// What the rule's own values need.
     private(set) var needs: [String: RuleExpression.Needs] = ["tasks": .tasks, "now": .now]
 
-    /// - Parameter base: an environment with the names that all rules of these sources share.
-    init(_ base: SharedNames, rule: String, events: [EventDefinition], zone: String) {
+    /// - Parameters:
+    ///   - base: an environment with the names that all rules of these sources share.
+    ///   - isForElement: whether the rule runs for each task of a list.
+    init(_ base: SharedNames, rule: String, events: [EventDefinition], zone: String, isForElement: Bool = false) {
         self.init(base, events: events, zone: zone)
+        if isForElement { environment.declare("task", .object(types.task)) }
         environment.declare(.init("rule", .string, scope: rule))
     }
 
@@ -39,6 +42,19 @@ struct RuleNames {
         if events.contains(where: { $0[.comment] != nil }) {
             let comment = CELType.object(CommentObject.type)
             environment.declare("comment", events.allSatisfy { $0[.comment] != nil } ? comment : .nullable(comment))
+        }
+    }
+
+    /// Declares what a rule with these parts has waited for, counted or gathered.
+    mutating func declare(_ parts: Set<String>) {
+        func declare(_ name: String, _ type: CELType) {
+            environment.declare(name, type)
+            needs[name] = .gathered
+        }
+        if !parts.isDisjoint(with: ["count", "group"]) { declare("events", .list(.object(GatheredEvent.type(types)))) }
+        if !parts.isDisjoint(with: ["for", "count", "group"]) {
+            declare("key", .nullable(.string))
+            declare("since", .timestamp)
         }
     }
 

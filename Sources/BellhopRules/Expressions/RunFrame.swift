@@ -150,6 +150,9 @@ final class RunFrame: Resolver {
         case .source: return .string(source)
         case .user(let first): return .string(data(.user)?.asString ?? facts.users[source] ?? first)
         case .now: return now.map { Value($0) }
+        case .events: return .list(Value.List(gathered()))
+        case .key: return context?.key.map { .string($0) } ?? .null
+        case .since: return context?.since.map { Value($0) } ?? .null
         case .rule(let name), .zone(let name): return .string(name)
         case .tasks(let group): return taskList(group).map { .list(Value.List($0)) }
         case .element: return element
@@ -188,6 +191,13 @@ final class RunFrame: Resolver {
         snapshot.map { .object(TaskObject($0, source: source, types: facts.types, type: facts.anyTask)) } ?? .null
     }
 
+    /// The events that led to the run.
+    private func gathered() -> [Value] {
+        events.enumerated().map { number, stored in
+            .object(GatheredEvent(stored.event, context?.elements[number], facts))
+        }
+    }
+
     /// Nil when a source of the group was never read.
     private func taskList(_ group: TaskGroup) -> TaskList? {
         var tasks: [(String, Snapshot)] = []
@@ -208,6 +218,9 @@ struct RunFacts: Sendable {
     var users: [String: String]
     /// The connection that each source reads from; writes to its tasks go there.
     var connections: [String: String]
+    /// The scope of each source, and the instance that its tasks are of.
+    var scopes: [String: Scope.ID]
+    private var instances: [String: String]
     /// The connections that sources read from.
     var readConnections: Set<String>
     var schemas: [String: TaskSchema]
@@ -228,43 +241,18 @@ struct RunFacts: Sendable {
         connections = Dictionary(surroundings.sources.map { ($0.name, $0.connection) }) { first, _ in first }
         readConnections = Set(surroundings.sources.map(\.connection))
         largestDelivery = surroundings.largestDelivery
+        scopes = Dictionary(surroundings.sources.map { ($0.name, $0.scope) }) { first, _ in first }
+        instances = Dictionary(surroundings.sources.map { ($0.name, $0.instance) }) { first, _ in first }
         schemas = Dictionary(surroundings.sources.map { ($0.name, $0.schema) }) { first, _ in first }
         assumed = surroundings.assumed
     }
 
+    /// What an event about a task has as its subject.
+    func subject(of key: TaskKey, in source: String) -> String { "\(instances[source] ?? "test")/\(key.text)" }
+
+    /// Whether bellhop.yaml has the source; without a configuration, any source may be.
+    func isConfigured(_ source: String) -> Bool { connections.isEmpty || connections[source] != nil }
+
     /// The connection of a source; without a configuration they have the same name.
     func connection(of source: String) -> String { connections[source] ?? source }
-}
-
-/// An event as expressions see it: its CloudEvents attributes, and `data` unchanged.
-final class EventObject: HostObject {
-    private let event: Event
-
-    init(_ event: Event) { self.event = event }
-
-    static let type = ObjectType(
-        "an event",
-        fields: [
-            .init("specversion", .string), .init("id", .string), .init("type", .string), .init("source", .string),
-            .init("subject", .string), .init("time", .timestamp), .init("data", .map(.string, .dyn)),
-        ])
-
-    var celType: CELType { .object(Self.type) }
-    var fieldNames: [String] { Self.type.fields.map(\.name) }
-
-    func value(named name: String) -> Value? {
-        switch name {
-        case "specversion": .string("1.0")
-        case "id": .string(event.id.text)
-        case "type": .string(event.type.name)
-        case "source": .string(event.source)
-        case "subject": .string(event.subject)
-        case "time": Value(event.time)
-        case "data": .map(Value.Map(JSONMembers(event.data)))
-        default: nil
-        }
-    }
-
-    func isEqual(to other: any HostObject) -> Bool { (other as? EventObject).map { $0.event.id == event.id } ?? false }
-    func hash(into hasher: inout Hasher) { hasher.combine(event.id) }
 }

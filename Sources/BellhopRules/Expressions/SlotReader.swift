@@ -16,6 +16,8 @@ indirect enum SlotReader: Sendable {
     /// `changes.state.to`
     case changeEnd(String, String)
     case task, before, changes, comment, event, source, now
+    /// What a rule waited for, counted or gathered.
+    case events, key, since
     /// The user of the event, else of the rule's first source.
     case user(String)
     case rule(String)
@@ -43,6 +45,9 @@ indirect enum SlotReader: Sendable {
         case ("source", 0): self = .source
         case ("user", 0): self = .user(groups[slot.scope]?.user ?? "")
         case ("now", 0): self = .now
+        case ("events", 0): self = .events
+        case ("key", 0): self = .key
+        case ("since", 0): self = .since
         case ("rule", 0): self = .rule(slot.scope)
         case ("zone", 0): self = .zone(slot.scope)
         case ("tasks", 0): self = groups[slot.scope].map(SlotReader.tasks) ?? .follow

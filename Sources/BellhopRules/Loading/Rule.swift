@@ -12,6 +12,8 @@ final class Rule: Sendable {
     /// The snapshots that `tasks` holds.
     let scopes: [Scope.ID]
     let condition: RuleExpression?
+    /// The parts that wait, count or gather.
+    let time: TimeParts
     let once: RuleExpression?
     let throttle: Throttle?
     let limit: Budget?
@@ -23,7 +25,8 @@ final class Rule: Sendable {
 
     init(
         summary: RuleSummary, triggers: [Trigger], schedule: RuleSchedule?, sources: [String], scopes: [Scope.ID],
-        condition: RuleExpression?, once: RuleExpression?, throttle: Throttle?, limit: Budget?, steps: [Step], zone: TimeZoneTable
+        condition: RuleExpression?, time: TimeParts, once: RuleExpression?, throttle: Throttle?, limit: Budget?, steps: [Step],
+        zone: TimeZoneTable
     ) {
         self.summary = summary
         self.triggers = triggers
@@ -31,6 +34,7 @@ final class Rule: Sendable {
         self.sources = sources
         self.scopes = scopes
         self.condition = condition
+        self.time = time
         self.once = once
         self.throttle = throttle
         self.limit = limit
@@ -54,6 +58,15 @@ final class Rule: Sendable {
     func isFor(_ event: Event) -> Bool {
         guard !isOff, triggers.contains(where: { $0.type == event.type && $0.accepts(event) }) else { return false }
         if event.type == .scheduleDue { return event.source == name }
+        return sources.isEmpty || sources.contains(event.source)
+    }
+
+    /// Whether events of any type may end its waits, also those for which the condition is false.
+    var looksAtAll: Bool { time.hold != nil && time.each == nil }
+
+    /// Whether an event that `on` does not name may end a wait of the rule.
+    func watches(_ event: Event) -> Bool {
+        guard !isOff, looksAtAll, event.type != .scheduleDue else { return false }
         return sources.isEmpty || sources.contains(event.source)
     }
 }

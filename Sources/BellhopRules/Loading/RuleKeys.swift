@@ -11,6 +11,14 @@ enum RuleKeys {
             "What the rule waits for: a type of event, a list of types, a change of fields, or a schedule."),
         Setting("from", .list(.name), "The sources (for logins, the connections) whose events count; by default all."),
         Setting("when", .expression, "A condition: the rule runs if it is true."),
+        Setting(
+            "each", .expression,
+            "A list of tasks, such as `tasks.filter(t, …)`: a due schedule runs the rule for each of them, as `task`."),
+        Setting(
+            "for", .either([.duration, .record(hold)]),
+            "How long the condition must hold before the rule runs, or `{time, calendar, by, existing}`."),
+        Setting("count", .record(count), "Runs when so many are reached within the time."),
+        Setting("group", .record(group), "Gathers what happens, and runs once for all of it."),
         Setting("once", .expression, "A key: the rule runs at most once per key, ever."),
         Setting("throttle", .record(throttle), "Runs once, then ignores repeats for this time."),
         Setting("let", .map(.expression), "Named values for the rest of the rule."),
@@ -22,11 +30,41 @@ enum RuleKeys {
     ]
 
     /// The keys of a rule whose values are never a text.
-    static let known = KnownKeys(lists: ["do"], mappings: ["on", "throttle", "let"])
+    static let known = KnownKeys(lists: ["do"], mappings: ["on", "throttle", "count", "group", "let"])
 
     static let throttle: [Setting] = [
         Setting("every", .duration, required: true, least: "1ms", "How long repeats are ignored."),
         Setting("by", .expression, "A key with its own throttle, such as `task.id`; by default one throttle for the whole rule."),
+    ]
+
+    /// The settings of a span of which only working time counts.
+    static let span: [Setting] = [
+        Setting("time", .duration, required: true, least: "1ms", "How long."),
+        Setting("calendar", .name, "A calendar of bellhop.yaml: only its working time counts."),
+    ]
+
+    static let hold: [Setting] =
+        span + [
+            Setting("by", .expression, "A key that waits by itself; by default `task.id`."),
+            Setting(
+                "existing", .boolean, default: "false",
+                "Whether tasks that fulfil the condition already when the rule is first loaded count from then."),
+        ]
+
+    static let count: [Setting] = [
+        Setting("at_least", .integer(1...1000), required: true, "How many make the rule run."),
+        Setting(
+            "within", .either([.duration, .record(span)]), required: true, least: "1ms",
+            "The time in which they must happen, or `{time, calendar}`."),
+        Setting("by", .expression, "A key that is counted by itself; by default all count together."),
+        Setting("distinct", .expression, "Each value of this counts once, by its latest event."),
+    ]
+
+    static let group: [Setting] = [
+        Setting("by", .expression, "A key that has a group of its own; by default there is one group."),
+        Setting("wait", .duration, default: "0s", "How long the first event waits for others."),
+        Setting("every", .duration, default: "0s", "The least time between two runs."),
+        Setting("max", .integer(1...TimeParts.Group.most), default: "1000", "How many make the rule run at once."),
     ]
 
     static let step: [Setting] = [
@@ -89,24 +127,20 @@ enum RuleKeys {
     ]
 
     /// Planned keys, refused by name until they are built.
-    static let laterInRules = ["for", "group", "count", "quiet", "escalate", "until"]
+    static let laterInRules = ["quiet", "escalate", "until"]
     static let laterInTriggers = ["all", "none", "within", "by"]
     static let laterActions = ["emit", "exec"]
     /// Planned names that expressions do not have yet.
-    static let laterNames = ["events"]
+    static let laterNames: [String] = []
 
     /// What to write today in place of keys that are not built yet.
     static let today: [String: String] = {
         let events = "name the events in a list, `on: [task_created, task_changed]`, and write the rest in `when`"
         return [
-            "for": "a rule with `on: {every: 5m}` can ask: `when: tasks.exists(t, age(t.opened_at) > duration(\"1h\"))`",
-            "group": "`throttle: {every: 1h}` lets one of many through; a rule with a schedule can list all of them",
-            "count": "a rule with `on: {every: 15m}` can count: `when: tasks.filter(t, t.priority == 1).size() > 5`",
             "quiet": "write the hours in `when`: `now.getHours(zone) >= 8 && now.getHours(zone) < 18`",
             "escalate": "a second rule with `on: {every: 15m}` can ask for the `age(…)` of its `tasks`",
             "until": "write in `when` what must still be true", "all": events, "none": events, "within": events, "by": events,
             "emit": "let each rule wait for the event itself", "exec": "`webhook` can ask a service to do it",
-            "events": "`event` is the one that the rule runs for",
         ]
     }()
 

@@ -10,7 +10,8 @@ extension RuleReader {
             return report("wrong-type", "`let` is a mapping of names to expressions, not \(node.kind)", at: node)
         }
         let taken: Set<String> = [
-            "event", "task", "before", "changes", "comment", "tasks", "events", "now", "source", "rule", "user", "zone", "env",
+            "event", "task", "before", "changes", "comment", "tasks", "events", "now", "source", "rule", "user", "zone", "key",
+            "since", "env",
             "secret",
         ]
         for pair in mapping {
@@ -29,7 +30,10 @@ extension RuleReader {
     }
 
     /// A key expression, which must give the same value whenever it is evaluated.
-    mutating func key(_ node: YAML.Node, _ what: String, _ compiler: inout ExpressionCompiler) -> RuleExpression? {
+    /// - Parameter isLate: whether it is asked after the rule has waited, counted or gathered.
+    mutating func key(
+        _ node: YAML.Node, _ what: String, _ compiler: inout ExpressionCompiler, isLate: Bool = false
+    ) -> RuleExpression? {
         guard let (expression, read) = compiler.compileFully(node, what) else { return nil }
         let isConstant =
             Set(read.references.variables).isSubset(of: ["rule", "zone"])
@@ -37,11 +41,14 @@ extension RuleReader {
         if expression.type == .bool || isConstant {
             problems.report(constantKey(node, what, isSwitch: expression.type == .bool, compiler.names.events))
         }
-        if !expression.needs.isEmpty {
+        let needs = expression.needs.subtracting(isLate ? .gathered : [])
+        if !needs.isEmpty {
             let (name, help) =
-                expression.needs.contains(.now)
+                needs.contains(.now)
                 ? ("the time of routing", "`event.time` is when the event was observed")
-                : ("`tasks`", "use the event's task as the key")
+                : needs.contains(.tasks)
+                    ? ("`tasks`", "use the event's task as the key")
+                    : ("`events`, `key` or `since`", "use the event or its task as the key")
             report("not-known-yet", "\(what) cannot use \(name)", at: node, help: help)
         }
         return expression
@@ -74,6 +81,6 @@ extension RuleReader {
         problems.report(reader.diagnostics)
         guard let every = tree["every"]?.json?.asInt else { return nil }
         guard case .deferred(let place)? = tree["by"] else { return Rule.Throttle(every: .microseconds(every)) }
-        return key(place, "`by`", &compiler).map { Rule.Throttle(every: .microseconds(every), by: $0) }
+        return key(place, "`by`", &compiler, isLate: true).map { Rule.Throttle(every: .microseconds(every), by: $0) }
     }
 }

@@ -74,17 +74,24 @@ struct RuleReader {
             ? SharedNames(sources, isOpen: true, queryHint: surroundings.queryHint, on: cache.base) : cache.names(for: sources)
         let names = RuleNames(
             shared, rule: name, events: events.isEmpty ? [Self.anyEvent] : events,
-            zone: trigger.schedule?.zoneName ?? surroundings.timeZoneName)
+            zone: trigger.schedule?.zoneName ?? surroundings.timeZoneName, isForElement: mapping["each"] != nil)
         check(trigger.fields, names.types)
         if !isVague { check(trigger.ends, LabelFacts(sources, isOpen: surroundings.isOpen)) }
 
         var compiler = ExpressionCompiler(file: file, names: names, keepsSources: keepsSources)
+        compiler.names.declare(Set(mapping.names))
         readLet(mapping["let"]?.value, rule: name, &compiler)
         let condition = mapping["when"].flatMap { compiler.compile($0.value, "`when`", expecting: .bool) }
-        let once = mapping["once"].flatMap { key($0.value, "`once`", &compiler) }
+        if condition?.needs.contains(.gathered) == true, let place = mapping["when"]?.value {
+            report(
+                "not-known-yet", "`when` cannot use `events`, `key` or `since`", at: place,
+                help: "it is asked before the rule waits, counts or gathers; use them in `do`")
+        }
+        let time = timeParts(mapping, besides: passed, trigger, events, &compiler)
+        let once = mapping["once"].flatMap { key($0.value, "`once`", &compiler, isLate: true) }
         let throttle = mapping["throttle"].flatMap { passed.contains("throttle") ? nil : self.throttle($0.value, &compiler) }
         problems.all += compiler.takeProblems()
-        let writable = events.contains(where: \.hasTask) && !isVague ? sources : []
+        let writable = (events.contains(where: \.hasTask) || mapping["each"] != nil) && !isVague ? sources : []
         var steps = StepReader(surroundings: surroundings, rule: name, sources: writable, compiler: compiler)
         let actions = mapping["do"].map { steps.read($0.value) } ?? []
         if mapping["do"] == nil, !meant.contains("do") {
@@ -111,7 +118,7 @@ struct RuleReader {
             actions: actions.map(\.action.kind), uses: actions.map { ActionUse($0, sources: sources) })
         return Rule(
             summary: summary, triggers: trigger.triggers, schedule: trigger.schedule, sources: from, scopes: sources.map(\.scope),
-            condition: condition, once: once, throttle: throttle, limit: Self.budget(settings), steps: actions,
+            condition: condition, time: time, once: once, throttle: throttle, limit: Self.budget(settings), steps: actions,
             zone: trigger.schedule?.zone ?? surroundings.timeZone)
     }
 
@@ -148,7 +155,10 @@ struct RuleReader {
 
     /// Empty keys whose contents are not indented under them.
     private mutating func outdented(in mapping: Mapping) -> [Outdented] {
-        let inner = ["on": RuleKeys.schedule + RuleKeys.every, "throttle": RuleKeys.throttle].mapValues { $0.map(\.name) }
+        let inner = [
+            "on": RuleKeys.schedule + RuleKeys.every, "throttle": RuleKeys.throttle, "count": RuleKeys.count,
+            "group": RuleKeys.group,
+        ].mapValues { $0.map(\.name) }
         return mapping.compactMap { pair in
             guard let names = inner[pair.name], let found = Outdented(pair, in: mapping, belongs: { names.contains($0.name) })
             else { return nil }

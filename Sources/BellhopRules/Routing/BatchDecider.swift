@@ -3,19 +3,22 @@ import CEL
 
 /// Decides a batch, one run after the other: each run sees the state that the one before left.
 struct BatchDecider {
-    private let book: RuleBook
-    private let matches: Matches
-    private let now: BellhopCore.Timestamp
-    private let frame: RunFrame
-    private let activation: Activation
+    let book: RuleBook
+    let matches: Matches
+    let facts: RoutingFacts
+    let now: BellhopCore.Timestamp
+    let frame: RunFrame
+    let activation: Activation
+    var memory: RuleMemory
+    /// What turned out to be needed, apart from state.
+    var needs = RoutingNeeds()
+    var timers: [TimerChange] = []
     /// The bytes that this batch stores.
     private var bytes = 0
     /// The work of this batch's expressions.
     private var work: Int64 = 0
     private let workPerRun: Int64
     private var deliveries: [Delivery] = []
-    private var memory: RuleMemory
-    private var timers: [TimerChange] = []
     private var events: [Event] = []
     private var tallies: [Int: RuleTally] = [:]
     private var decisions: [DecisionRecord] = []
@@ -28,40 +31,46 @@ struct BatchDecider {
     }
 
     init(
-        _ book: RuleBook, _ matches: Matches, state: RuleState, tasks: [Scope.ID: [Snapshot]],
-        at now: BellhopCore.Timestamp, work: Int64 = RuleBook.workPerRun
+        _ book: RuleBook, _ matches: Matches, _ facts: RoutingFacts, at now: BellhopCore.Timestamp,
+        work: Int64 = RuleBook.workPerRun
     ) {
         workPerRun = work
         self.book = book
         self.matches = matches
-        memory = RuleMemory(state, of: matches.stateKeys, at: now)
+        self.facts = facts
+        memory = RuleMemory(facts, at: now)
         self.now = now
-        frame = RunFrame(book.facts, events: matches.events, now: now, snapshots: tasks)
+        frame = RunFrame(book.facts, events: matches.events, now: now, snapshots: facts.tasks)
         activation = Activation(book.slots)
     }
 
     /// Decides the batch, one event or timer after the other, until one transaction is full.
-    mutating func routing() -> Routing {
+    mutating func decided() -> Decided {
         var end = matches.count
         var next = 0
         for place in 0..<matches.count {
-            // Contexts carry no mark of what was decided, so none may be left for later.
-            if place > 0, isFull, matches.contexts.isEmpty {
+            if place > 0, isFull {
                 end = place
                 break
             }
             if !matches.timers.isEmpty { fire(matches.timers[place]) }
             let first = next
             while next < matches.runs.count, matches.runs[next].place == place {
-                if next == first || matches.runs[next].context != matches.runs[next - 1].context { move(to: matches.runs[next]) }
+                if next == first || !book.compiled[matches.runs[next - 1].rule].time.isEmpty {
+                    frame.move(to: place)
+                    activation.begin(frame)
+                }
                 run(matches.runs[next])
                 next += 1
             }
         }
-        return Routing(
-            routed: matches.events.prefix(end).map(\.sequence), fired: Array(matches.timers.prefix(end)), deliveries: deliveries,
-            state: memory.written, timers: timers, events: events, tallies: tallies.sorted { $0.key < $1.key }.map(\.value),
-            decisions: latestDecisions)
+        needs.state.formUnion(memory.missing)
+        guard needs.isEmpty else { return .needs(needs) }
+        return .routing(
+            Routing(
+                routed: matches.events.prefix(end).map(\.sequence), fired: Array(matches.timers.prefix(end)),
+                deliveries: deliveries, state: memory.changes, timers: timers, events: events,
+                tallies: tallies.sorted { $0.key < $1.key }.map(\.value), decisions: latestDecisions))
     }
 
     /// Whether one transaction is full; the rest of the batch comes with the next.
@@ -71,58 +80,73 @@ struct BatchDecider {
 
     /// The bytes of deliveries and events in one transaction; the last event's rules may exceed it.
     private static let mostBytes = 4 << 20
-    /// The approximate sizes in bytes of a schedule's event and of a decision record.
+    /// The approximate sizes in bytes of a schedule's event, a decision record, and a gathered run.
     private static let (eventBytes, recordBytes) = (256, 200)
+    static let gatheredBytes = 300
 
-    /// Makes the events of a schedule that is due, as the rule's `missed` says, and sets the next time. If the rule no longer has
-    /// a schedule, there is no next time.
+    /// Decides what a timer that came due causes.
     private mutating func fire(_ timer: RuleTimer) {
+        guard let place = book.byName[timer.id.rule], !book.compiled[place].isOff else { return }
+        let rule = book.compiled[place]
         switch timer.id.kind {
         case .schedule:
-            guard let rule = book.rule(named: timer.id.rule), !rule.isOff, let schedule = rule.schedule else { return }
+            // Makes the events of the schedule, as the rule's `missed` says, and sets the next time. If the rule no longer has a
+            // schedule, there is no next time.
+            guard let schedule = rule.schedule else { return }
             let (occurrences, next) = schedule.fire(due: timer.due, at: now)
             for occurrence in occurrences { events.append(.scheduleDue(rule: rule.name, occurrence, at: now)) }
             bytes += occurrences.count * Self.eventBytes
             if let next { timers.append(.set(RuleTimer(timer.id, due: next))) }
+        case .hold: metered { $0.endHold(timer, place) }
+        case .group: metered { $0.flush(timer, place) }
         }
-    }
-
-    private func move(to run: Matches.Run) {
-        if let context = run.context { frame.move(to: matches.contexts[context]) } else { frame.move(to: run.place) }
-        activation.begin(frame)
     }
 
     private mutating func run(_ run: Matches.Run) {
-        let rule = book.compiled[run.rule]
-        activation.workLeft = workPerRun
-        defer { work += workPerRun - activation.workLeft }
-        if !run.isCertain, let condition = rule.condition {
-            switch condition.program.verdict(activation) {
-            case .yes: break
-            case .no, .unknown: return
-            case .failed(let error): return record(.failed(.conditionFailed, "`when` failed: \(error.message)"), of: run)
-            }
-        }
-        if let stop = run.stop { return record(stop, of: run) }
-        if rule.writesTasks, frame.hop >= Event.lastHop {
-            let writes = "\(Event.lastHop) writes by rules led to this event, each causing the next"
-            return record(.failed(.loop, "stopped: \(writes); rules trigger each other"), of: run)
-        }
-        if let stop = memory.pass(run, rule) { return record(stop, of: run) }
-        tally(run.rule) { $0.runs += 1 }
-        perform(rule, run)
+        metered { $0.decide(run) }
     }
 
-    private mutating func record(_ stop: Stop, of run: Matches.Run) {
-        let rule = book.compiled[run.rule].name
-        let number = stops[StopKind(rule: rule, verdict: stop.verdict), default: 0] + 1
-        stops[StopKind(rule: rule, verdict: stop.verdict)] = number
+    /// Bounds the work of the expressions of one run, and counts it.
+    private mutating func metered(_ run: (inout BatchDecider) -> Void) {
+        activation.workLeft = workPerRun
+        run(&self)
+        work += workPerRun - activation.workLeft
+    }
+
+    private mutating func decide(_ run: Matches.Run) {
+        let rule = book.compiled[run.rule]
+        guard rule.time.isEmpty else { return begin(run, rule) }
+        switch run.condition ?? rule.judge(activation) {
+        case .holds: perform(rule, run.rule, run.keys)
+        case .doesNotHold: break
+        case .failed(let stop): record(stop, of: run.rule)
+        }
+    }
+
+    /// Runs the rule, unless its own writes led here, or `throttle` or `once` stop it.
+    mutating func perform(_ rule: Rule, _ number: Int, _ keys: RunKeys) {
+        if let stop = keys.stop { return record(stop, of: number) }
+        if rule.writesTasks, frame.hop >= Event.lastHop {
+            let writes = "\(Event.lastHop) writes by rules led to this event, each causing the next"
+            return record(.failed(.loop, "stopped: \(writes); rules trigger each other"), of: number)
+        }
+        if let stop = memory.pass(keys, rule) { return record(stop, of: number) }
+        tally(number) { $0.runs += 1 }
+        perform(rule, number)
+    }
+
+    mutating func record(_ stop: Stop, of number: Int) {
+        let rule = book.compiled[number].name
+        let count = stops[StopKind(rule: rule, verdict: stop.verdict), default: 0] + 1
+        stops[StopKind(rule: rule, verdict: stop.verdict)] = count
         let record = DecisionRecord(
-            rule: rule, verdict: stop.verdict, occasion: frame.occasion.id, at: now, number: number, detail: stop.detail)
+            rule: rule, verdict: stop.verdict, occasion: frame.occasion.id, at: now, number: count, detail: stop.detail)
         decisions.append(record)
         bytes += Self.recordBytes
-        if let error = record.error { count(error: error, of: run.rule) }
+        if let error = record.error { self.count(error: error, of: number) }
     }
+
+    mutating func add(bytes count: Int) { bytes += count }
 
     /// The records that are kept.
     private var latestDecisions: [DecisionRecord] {
@@ -133,7 +157,7 @@ struct BatchDecider {
 
     // MARK: Steps
 
-    private mutating func perform(_ rule: Rule, _ run: Matches.Run) {
+    private mutating func perform(_ rule: Rule, _ number: Int) {
         let owner = frame.reference
         // What the next steps wait for: the latest earlier step that stops the run if it fails.
         var after: [Delivery.ID] = []
@@ -142,15 +166,15 @@ struct BatchDecider {
             var isFine = true
             do throws(RenderFailure) {
                 guard try applies(step) else { continue }
-                isFine = try make(step, rule, run, owner)
+                isFine = try make(step, rule, number, owner)
             } catch {
                 isFine = false
                 let message = "step \(step.name ?? step.path.text) (\(step.action.kind)): \(error.message)"
                 // Other steps become dead deliveries, which are visible anyway.
                 if step.action.isMessage || rule.isShadow {
-                    record(.failed(.stepFailed, message), of: run)
+                    record(.failed(.stepFailed, message), of: number)
                 } else {
-                    count(error: message, of: run.rule)
+                    count(error: message, of: number)
                 }
                 fail(step, rule, owner, error)
             }
@@ -173,7 +197,7 @@ struct BatchDecider {
 
     /// Makes the deliveries of a step; false if one is dead from the start.
     private mutating func make(
-        _ step: Step, _ rule: Rule, _ run: Matches.Run, _ owner: TaskReference?
+        _ step: Step, _ rule: Rule, _ number: Int, _ owner: TaskReference?
     ) throws(RenderFailure) -> Bool {
         let renderer = Renderer(frame: frame, activation: activation, zone: rule.zone)
         var target: WriteTarget?
@@ -205,7 +229,7 @@ struct BatchDecider {
                 record(
                     Stop(
                         verdict: .budget, detail: ["step": .string(step.path.text), "task": .string(counted.reference.subject)]),
-                    of: run)
+                    of: number)
             }
             bytes += renderer.room.used
             add(delivery(step, rule, receiver, arguments, target?.reference ?? owner, target, state))
@@ -279,7 +303,7 @@ struct BatchDecider {
 
     // MARK: Counting
 
-    private mutating func count(error message: String, of rule: Int) {
+    mutating func count(error message: String, of rule: Int) {
         tally(rule) {
             $0.errors += 1
             $0.lastError = message

@@ -8,31 +8,33 @@ public struct Matches: Sendable {
     public internal(set) var timers: [RuleTimer] = []
     /// How many events or timers these are.
     var count = 0
-    /// The rules' state that deciding needs.
-    public internal(set) var stateKeys: [StateKey] = []
-    /// The scopes whose tasks deciding needs.
-    public internal(set) var scopesNeeded: [Scope.ID] = []
+    /// What deciding surely needs from the store.
+    public internal(set) var needs = RoutingNeeds()
     var runs: [Run] = []
-    /// What the runs are for that are for more than an event of the batch.
-    var contexts: [RunContext] = []
 
     /// Whether no rule matches any of the events: deciding then only marks them as routed.
     public var isEmpty: Bool { runs.isEmpty && timers.isEmpty }
 
-    /// A run of a rule, unless the rule's state prevents it.
+    /// A rule and an event of the batch that may make it run.
     struct Run: Sendable {
-        /// The place in the batch of what it is for.
+        /// The event's place in the batch.
         var place: Int
         /// The rule's place in the book.
         var rule: Int
-        /// The place of its context; nil if it is for the event alone.
-        var context: Int?
-        /// False if the condition depends on the time or the snapshots.
-        var isCertain = true
-        var once: String?
-        var throttle: String?
-        /// Why the run cannot take place, if the condition holds or has failed.
-        var stop: Stop?
+        /// Whether `on` and `from` name the event. Other events can only end a wait of the rule.
+        var fits = true
+        /// Nil if the condition depends on the time or the snapshots, or is asked for each element of a list.
+        var condition: Condition?
+        /// Of a rule without parts that wait, count or gather; others ask for their keys afterwards.
+        var keys = RunKeys()
+    }
+
+    /// What the condition of a rule says about a run.
+    enum Condition: Sendable {
+        case holds
+        /// It is false or unknown.
+        case doesNotHold
+        case failed(Stop)
     }
 }
 
@@ -47,10 +49,8 @@ struct Stop: Sendable {
     }
 }
 
-/// What a run is for if it is for more than an event of the batch: a timer that came due, an element of a list.
+/// What a run is for if it is for more than an event of the batch: a timer that came due, an element of a list, gathered events.
 struct RunContext: Sendable {
-    /// The rule's place in the book.
-    var rule: Int
     var occasion: Occasion
     /// The source of the run's event or task.
     var source: String
@@ -58,10 +58,14 @@ struct RunContext: Sendable {
     var subject: String
     /// The events that led to the run, oldest first.
     var events: [StoredEvent] = []
+    /// The elements of lists that some of them are for, by their places.
+    var elements: [Int: (source: String, task: Snapshot)] = [:]
     /// The place among them of the run's event; nil for a run without one.
     var event: Int?
-    /// The key under which the rule gathered the events.
+    /// The key under which the rule waited, counted or gathered.
     var key: String?
+    /// When the rule began to do so.
+    var since: Timestamp?
     /// The task as it is now, or the element; nil for the task of the event.
     var task: Snapshot?
 

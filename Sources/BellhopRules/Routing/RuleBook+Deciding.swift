@@ -13,15 +13,14 @@ extension RuleBook {
     static func isCancelled(after work: Int64) -> Bool { work >= workBeforeCancelling && Task.isCancelled }
 
     /// Decides what a batch of events or due timers causes: deliveries, the rules' new state and timers, the mark that the batch
-    /// is done. Pure, except that it looks whether its task is cancelled.
+    /// is done. Or says what must be known for that, and is then called again. Pure, except that it looks whether its task is
+    /// cancelled.
     ///
     /// If that is too much for one transaction, or the task is cancelled meanwhile, decides only the first events or timers of the
     /// batch, at least one.
-    public func decide(
-        _ matches: Matches, state: RuleState, tasks: [Scope.ID: [Snapshot]], at now: Timestamp
-    ) -> Routing {
-        guard !matches.isEmpty else { return Routing(routed: matches.events.map(\.sequence)) }
-        var decider = BatchDecider(self, matches, state: state, tasks: tasks, at: now)
-        return decider.routing()
+    public func decide(_ matches: Matches, _ facts: RoutingFacts, at now: Timestamp) -> Decided {
+        guard !matches.isEmpty else { return .routing(Routing(routed: matches.events.map(\.sequence))) }
+        var decider = BatchDecider(self, matches, facts, at: now)
+        return decider.decided()
     }
 }

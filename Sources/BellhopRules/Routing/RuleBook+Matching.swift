@@ -17,13 +17,6 @@ extension RuleBook {
         (matches.timers, matches.count) = (timers, timers.count)
         return matches
     }
-
-    /// Asks the conditions of the rules that these runs are of, and finds the state and snapshots that deciding needs. Pure.
-    func match(_ contexts: [RunContext]) -> Matches {
-        var matcher = Matcher(self, [], since: [:])
-        matcher.run(contexts)
-        return matcher.matches
-    }
 }
 
 /// Finds the runs of a batch.
@@ -38,8 +31,6 @@ private struct Matcher {
     private var starts: [Int64?]
     /// Where the previous event had the indexed values.
     private var members: [Int] = []
-    private var keys: Set<StateKey> = []
-    private var scopes: Set<Scope.ID> = []
 
     init(_ book: RuleBook, _ events: [StoredEvent], since: [String: Int64]) {
         self.book = book
@@ -88,59 +79,42 @@ private struct Matcher {
             for (slot, value) in known { activation.set(slot, to: value) }
             for rule in candidates {
                 activation.workLeft = RuleBook.workPerRun
-                if isFor(rule, at: place) { judge(Matches.Run(place: place, rule: rule)) }
+                if let fits = isFor(rule, at: place) { judge(Matches.Run(place: place, rule: rule, fits: fits)) }
                 work += RuleBook.workPerRun - activation.workLeft
             }
         }
-        finish()
     }
 
-    mutating func run(_ contexts: [RunContext]) {
-        (matches.contexts, matches.count) = (contexts, contexts.count)
-        for (place, context) in contexts.enumerated() {
-            frame.move(to: context)
-            activation.begin(frame)
-            activation.workLeft = RuleBook.workPerRun
-            judge(Matches.Run(place: place, rule: context.rule, context: place))
-        }
-        finish()
-    }
-
-    private mutating func finish() {
-        matches.stateKeys = Array(keys)
-        matches.scopesNeeded = Array(scopes)
-    }
-
-    /// Evaluates the condition, and records the run unless the condition says no.
+    /// Evaluates the condition, and records the run unless the condition says no. For a rule that waits, this no may end a wait.
     private mutating func judge(_ run: Matches.Run) {
         let rule = book.compiled[run.rule]
         var run = run
-        if let condition = rule.condition {
+        if let condition = rule.condition, rule.time.each == nil {
             if condition.needs.isEmpty {
-                switch condition.program.verdict(activation) {
-                case .yes: break
-                case .no, .unknown: return
-                case .failed(let error):
-                    run.stop = .failed(.conditionFailed, "`when` failed: \(error.message)")
-                    matches.runs.append(run)
-                    return
-                }
+                run.condition = rule.judge(activation)
             } else if isRuledOut(condition) {
-                return
-            } else {
-                run.isCertain = false
+                run.condition = .doesNotHold
             }
+        } else if rule.time.each == nil {
+            run.condition = .holds
         }
-        note(run, of: rule)
+        switch run.condition {
+        case .doesNotHold where rule.time.hold == nil: return
+        case .failed where rule.time.hold == nil: matches.runs.append(run)
+        default: note(run, of: rule)
+        }
     }
 
-    /// Whether the rule sees the event, judged by `on` and `from` alone.
-    private mutating func isFor(_ number: Int, at place: Int) -> Bool {
+    /// Whether the event, judged by `on` and `from` alone, makes the rule run (true), or may only end a wait of it (false); nil if
+    /// it does not concern the rule.
+    private mutating func isFor(_ number: Int, at place: Int) -> Bool? {
         let rule = book.compiled[number]
-        guard rule.isFor(events[place].event) else { return false }
+        let event = events[place].event
+        let fits = rule.isFor(event)
+        guard fits || (rule.watches(event) && frame.facts.isConfigured(event.source)) else { return nil }
         let start = starts[number] ?? since[rule.name] ?? .min
         starts[number] = start
-        return events[place].sequence > start
+        return events[place].sequence > start ? fits : nil
     }
 
     /// Whether the values that a condition requires of the event alone rule it out, before anything is loaded.
@@ -155,48 +129,62 @@ private struct Matcher {
     /// Records a run, and what must be loaded to decide it.
     private mutating func note(_ run: Matches.Run, of rule: Rule) {
         var run = run
-        if let once = rule.once { run.once = key(once, "`once`", .once, rule, &run) }
-        if let throttle = rule.throttle {
-            if let by = throttle.by {
-                run.throttle = key(by, "`by`", .throttle, rule, &run)
-            } else {
-                run.throttle = ""
-                keys.insert(rule.stateKey(.throttle, ""))
+        if rule.time.isEmpty {
+            run.keys = RunKeys(rule, activation)
+            matches.needs.state.formUnion(run.keys.stateKeys(of: rule))
+        } else if let hold = rule.time.hold, rule.time.each == nil {
+            // An event without the key concerns nobody, unless `on` names it: then deciding reports the error.
+            if let id = rule.holdID(hold, frame, activation) {
+                matches.needs.state.insert(rule.stateKey(.hold, id))
+            } else if !run.fits {
+                return
             }
         }
         if !rule.isShadow {
             let targets = WriteTargets(frame: frame, activation: activation, zone: rule.zone)
             for step in rule.steps {
                 let target = step.action.effect == .writes ? try? targets.target(of: step) : targets.unseen(by: step)
-                if let target { keys.insert(rule.budgetKey(target)) }
+                if let target { matches.needs.state.insert(rule.budgetKey(target)) }
             }
         }
-        let needsTasks = rule.stepsNeedTasks || (!run.isCertain && rule.condition?.needs.contains(.tasks) == true)
-        if needsTasks { scopes.formUnion(rule.scopes) }
+        let needsTasks =
+            rule.stepsNeedTasks || rule.time.each != nil
+            || (run.condition == nil && rule.condition?.needs.contains(.tasks) == true)
+        if needsTasks { matches.needs.scopes.formUnion(rule.scopes) }
         matches.runs.append(run)
-    }
-
-    private mutating func key(
-        _ expression: RuleExpression, _ what: String, _ kind: StateKey.Kind, _ rule: Rule, _ run: inout Matches.Run
-    ) -> String? {
-        do throws(EvaluationError) {
-            if let text = try expression.program.evaluate(activation).keyText {
-                keys.insert(rule.stateKey(kind, text))
-                return text
-            }
-            run.stop = .failed(.keyFailed, "\(what) has no value")
-        } catch {
-            run.stop = .failed(.keyFailed, "\(what) failed: \(error.message)")
-        }
-        return nil
     }
 }
 
 extension Rule {
+    /// What the condition says about the run that the activation reads.
+    func judge(_ activation: Activation) -> Matches.Condition {
+        guard let condition else { return .holds }
+        switch condition.program.verdict(activation) {
+        case .yes: return .holds
+        case .no, .unknown: return .doesNotHold
+        case .failed(let error): return .failed(.failed(.conditionFailed, "`when` failed: \(error.message)"))
+        }
+    }
+
+    /// The source and the key under which the rule waits for the run that the frame shows; nil if the key is null or fails.
+    func holdID(_ hold: TimeParts.Hold, _ frame: RunFrame, _ activation: Activation) -> String? {
+        var stop: Stop?
+        let key = hold.by.map { RunKeys.key($0, "`by`", activation, &stop) } ?? frame.reference?.key.text
+        return key.map { "\(frame.source)/\($0)" }
+    }
+
     /// The key of a piece of the rule's state. A rule in shadow mode has its own state, so that shadow runs never stop live ones.
     func stateKey(_ kind: StateKey.Kind, _ key: String) -> StateKey {
         StateKey(rule: isShadow ? "shadow/" + name : name, kind: kind, key: key)
     }
+
+    /// The state of a wait: its own key, or a piece of a window for a rule that runs through a list.
+    func holdKey(_ id: String) -> StateKey {
+        time.each == nil ? stateKey(.hold, id) : stateKey(.hold, "").at(id)
+    }
+
+    /// Whether anything in it reads the snapshots of its sources.
+    var readsTasks: Bool { stepsNeedTasks || time.each != nil || condition?.needs.contains(.tasks) == true }
 
     /// Where the writes to a task are counted: over all rules, or separately for a rule with its own limit.
     func budgetKey(_ target: WriteTarget) -> StateKey {

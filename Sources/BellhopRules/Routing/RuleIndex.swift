@@ -45,10 +45,11 @@ struct RuleIndex: Sendable {
     /// The rules for a type; nil when there are none.
     subscript(type: EventType) -> ByType? { types[type] }
 
-    init(_ rules: [Rule], readers: [SlotReader]) {
+    /// - Parameter types: all types of events; a rule that waits for its condition to hold looks at each.
+    init(_ rules: [Rule], readers: [SlotReader], types all: [EventType]) {
         var byType: [EventType: [Int]] = [:]
         for (number, rule) in rules.enumerated() where !rule.isOff {
-            for type in rule.summary.types { byType[type, default: []].append(number) }
+            for type in rule.looksAtAll ? all : rule.summary.types { byType[type, default: []].append(number) }
         }
         types = byType.mapValues { numbers in Self.index(numbers, rules, readers) }
         for type in types.keys where type == .scheduleDue {
@@ -101,7 +102,7 @@ struct RuleIndex: Sendable {
     }
 
     private static func choices(_ rule: Rule, _ readers: [SlotReader]) -> [Choice] {
-        var choices = (rule.condition?.equalities ?? []).compactMap { equality -> Choice? in
+        var choices = (rule.looksAtAll ? [] : rule.condition?.equalities ?? []).compactMap { equality -> Choice? in
             guard equality.slot.scope.isEmpty, readers[equality.slot.id].isOfEvent else { return nil }
             return Choice(slot: equality.slot, reader: readers[equality.slot.id], values: equality.values)
         }
@@ -117,7 +118,9 @@ extension SlotReader {
     var isOfEvent: Bool {
         switch self {
         case .own, .field, .label, .source, .changeEnd: true
-        case .change, .task, .before, .comment, .changes, .event, .user, .now, .rule, .zone, .tasks, .element, .follow: false
+        case .change, .task, .before, .comment, .changes, .event, .user, .now, .events, .key, .since, .rule, .zone, .tasks,
+            .element, .follow:
+            false
         }
     }
 }

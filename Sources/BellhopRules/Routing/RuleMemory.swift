@@ -2,12 +2,13 @@ import BellhopCore
 
 /// The rules' state: what was stored before a batch, and what the batch adds. Each run sees the changes of those before it.
 struct RuleMemory {
-    private let known: RuleState
-    /// The keys that were read from the store.
-    private let keys: [StateKey]
-    private lazy var readKeys = Set(keys)
+    private let facts: RoutingFacts
     private let now: Timestamp
     private var writes: [StateKey: StateWrite] = [:]
+    /// The pieces of windows among the writes, by the key without the element.
+    private var written: [StateKey: Set<String>] = [:]
+    /// The keys that were asked for and not read yet.
+    private(set) var missing: Set<StateKey> = []
     private var budgets: [StateKey: Spent] = [:]
 
     /// The writes to a task within the time of its budget.
@@ -17,38 +18,66 @@ struct RuleMemory {
         var latest = 0
     }
 
-    /// - Parameter state: the state stored before, read for these keys.
-    init(_ state: RuleState, of keys: [StateKey], at now: Timestamp) {
-        known = state
-        self.keys = keys
+    init(_ facts: RoutingFacts, at now: Timestamp) {
+        self.facts = facts
         self.now = now
     }
 
     /// The changes to store, in a stable order.
-    var written: [StateWrite] {
+    var changes: [StateWrite] {
         writes.values.sorted {
             ($0.key.rule, $0.key.kind.rawValue, $0.key.key, $0.key.element)
                 < ($1.key.rule, $1.key.kind.rawValue, $1.key.key, $1.key.element)
         }
     }
 
-    private func value(_ key: StateKey) -> JSON? {
+    /// Whether the value, or the window, was read; if not, it is among the missing ones afterwards.
+    mutating func isKnown(_ key: StateKey) -> Bool {
+        if facts.isKnown(key) { return true }
+        missing.insert(key.at(""))
+        return false
+    }
+
+    mutating func value(_ key: StateKey) -> JSON? {
         switch writes[key]?.change {
         case .set(let value, _): value
         case .delete: nil
-        case nil: known[key]
+        case nil: isKnown(key) ? facts.state[key] : nil
         }
     }
 
+    /// The pieces of a window by their elements.
+    mutating func window(_ key: StateKey) -> [String: JSON] {
+        var window = isKnown(key) ? facts.state.window(key) : [:]
+        for element in written[key] ?? [] { window[element] = value(key.at(element)) }
+        return window
+    }
+
     /// Sets a value that must still be stored as it was read.
-    private mutating func set(_ key: StateKey, to value: JSON, expires: Timestamp? = nil) {
-        let expected = known[key].map { StateWrite.Expectation.value($0) } ?? .absent
-        writes[key] = StateWrite(key, .set(value, expires: expires), expecting: expected)
+    mutating func set(_ key: StateKey, to value: JSON, expires: Timestamp? = nil) {
+        write(key, .set(value, expires: expires))
+    }
+
+    /// Deletes a value that must still be stored as it was read.
+    mutating func delete(_ key: StateKey) {
+        if facts.state[key] == nil {
+            writes[key] = nil
+            if !key.element.isEmpty { written[key.at("")]?.remove(key.element) }
+        } else {
+            write(key, .delete)
+        }
+    }
+
+    private mutating func write(_ key: StateKey, _ change: StateWrite.Change) {
+        guard isKnown(key) else { return }
+        let expected = facts.state[key].map { StateWrite.Expectation.value($0) } ?? .absent
+        writes[key] = StateWrite(key, change, expecting: expected)
+        if !key.element.isEmpty { written[key.at(""), default: []].insert(key.element) }
     }
 
     /// Nil if `throttle` and `once` allow the run, which both then record; otherwise the one that stops it.
-    mutating func pass(_ run: Matches.Run, _ rule: Rule) -> Stop? {
-        let throttle = run.throttle.map { rule.stateKey(.throttle, $0) }
+    mutating func pass(_ keys: RunKeys, _ rule: Rule) -> Stop? {
+        let throttle = keys.throttle.map { rule.stateKey(.throttle, $0) }
         if let throttle, let every = rule.throttle?.every, case .int(let last)? = value(throttle) {
             let since = now - Timestamp(microseconds: last)
             // A clock that was set back must not extend the throttle.
@@ -56,7 +85,7 @@ struct RuleMemory {
                 return Stop(verdict: .throttled, detail: ["last": .string(Timestamp(microseconds: last).rfc3339)])
             }
         }
-        if let text = run.once {
+        if let text = keys.once {
             let key = rule.stateKey(.once, text)
             if value(key) != nil { return Stop(verdict: .once, detail: ["key": .string(text)]) }
             set(key, to: true)
@@ -81,17 +110,15 @@ struct RuleMemory {
         }
         spent.count += 1
         spent.latest += 1
-        let row = key.at(String(spent.latest))
-        // A task that matching could not find has a budget that was not read, so nothing is known of its rows.
-        writes[row] = StateWrite(
-            row, .set(.int(now.microseconds), expires: now + budget.within), expecting: readKeys.contains(key) ? .absent : .any)
+        set(key.at(String(spent.latest)), to: .int(now.microseconds), expires: now + budget.within)
         return nil
     }
 
     /// The state to store for a budget. Rows of writes that no longer count are deleted.
     private mutating func recall(_ key: StateKey, since start: Timestamp) -> Spent {
         var spent = Spent()
-        for (element, time) in known.window(key) {
+        guard isKnown(key) else { return spent }
+        for (element, time) in facts.state.window(key) {
             spent.latest = max(spent.latest, Int(element) ?? 0)
             if let time = time.asInt, time > start.microseconds, time <= now.microseconds {
                 spent.count += 1

@@ -9,6 +9,8 @@ struct TestRun {
     private var tasks: [Scope.ID: [Snapshot]] = [:]
     private var timers: [RuleTimer] = []
     private var sequence: Int64 = 0
+    /// The test's events by their places.
+    private var events: [Int64: StoredEvent] = [:]
     private(set) var deliveries: [Delivery] = []
     /// Errors of rules, each once.
     private(set) var errors: [RuleError] = []
@@ -56,11 +58,16 @@ struct TestRun {
         {
             firings += 1
             now = max(now, next.due)
-            let routing = book.decide(book.match([next]), state: state, tasks: tasks, at: now)
+            let routing = decide(book.match([next]))
             keep(routing)
             route(routing.events)
         }
         now = max(now, moment)
+    }
+
+    /// Decides a batch; everything is known.
+    private func decide(_ matches: Matches) -> Routing {
+        book.decide(matches, RoutingFacts(state: state, tasks: tasks, events: events), at: now).complete
     }
 
     private mutating func keep(_ routing: Routing) {
@@ -85,12 +92,14 @@ struct TestRun {
         while !events.isEmpty {
             var stored = events.map { event in
                 sequence += 1
-                return StoredEvent(sequence: sequence, event: event)
+                let stored = StoredEvent(sequence: sequence, event: event)
+                self.events[sequence] = stored
+                return stored
             }
             events = []
             while !stored.isEmpty {
                 let matches = book.match(stored, since: [:])
-                let routing = book.decide(matches, state: state, tasks: tasks, at: now)
+                let routing = decide(matches)
                 for event in matches.events.prefix(routing.routed.count) { note(event, routing.decisions, from: line) }
                 keep(routing)
                 events += routing.events

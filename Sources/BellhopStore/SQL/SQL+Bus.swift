@@ -22,6 +22,8 @@ extension SQL {
             LIMIT :limit
             """
 
+        static let find = "SELECT sequence, id, type, source, subject, time, hop, data FROM event WHERE sequence = :sequence"
+
         static let markRouted = "DELETE FROM unrouted WHERE sequence BETWEEN :first AND :last"
     }
 

@@ -120,11 +120,12 @@ extension SQL {
             FROM (SELECT sequence, time FROM event WHERE sequence > :after ORDER BY sequence LIMIT 1000)
             """
 
-        /// Keeps events that rules have not seen yet, and always the last place on the bus.
+        /// Keeps events that rules have not seen yet or still wait with, and always the last place on the bus.
         static let removeEvents = """
             DELETE FROM event
             WHERE sequence > :after AND sequence <= :last AND time < :before
                 AND sequence NOT IN (SELECT sequence FROM unrouted WHERE sequence > :after AND sequence <= :last)
+                AND sequence NOT IN (SELECT event FROM rule_state WHERE event > :after AND event <= :last)
                 AND sequence < (SELECT max(sequence) FROM event)
             """
 

@@ -30,6 +30,17 @@ extension Session {
     }
 
     /// The first unrouted events, and the places of those that cannot be read.
+    func events(at places: [Int64]) throws -> [StoredEvent] {
+        var statement = try prepare(SQL.Bus.find)
+        var events: [StoredEvent] = []
+        for place in places {
+            try statement.bind(":sequence", place)
+            if try statement.next() { events.append(try StoredEvent(statement)) }
+            statement.stop()
+        }
+        return events
+    }
+
     func unrouted(limit: Int) throws -> (events: [StoredEvent], damaged: [Int64]) {
         var statement = try prepare(SQL.Bus.unrouted)
         try statement.bind(":limit", limit)

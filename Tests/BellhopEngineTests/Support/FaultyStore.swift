@@ -98,6 +98,9 @@ final class FaultyStore: Store {
     func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] {
         try await through(.unrouted) { () throws(StoreError) in try await base.unrouted(limit: limit) }
     }
+    func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent] {
+        try await through(.events) { () throws(StoreError) in try await base.events(at: places) }
+    }
     func state(for keys: [StateKey]) async throws(StoreError) -> RuleState {
         try await through(.state) { () throws(StoreError) in try await base.state(for: keys) }
     }

@@ -181,7 +181,8 @@ enum Fixture {
 extension RuleBook {
     /// Decides what the timer of a rule's schedule causes.
     func fire(_ rule: String, due: Timestamp, at now: Timestamp) -> Routing {
-        decide(match([RuleTimer(.init(rule: rule, kind: .schedule), due: due)]), state: [:], tasks: [:], at: now)
+        decide(match([RuleTimer(.init(rule: rule, kind: .schedule), due: due)]), RoutingFacts(state: [:], tasks: [:]), at: now)
+            .complete
     }
 
     /// Routes events as the engine does, with this state and these tasks.
@@ -191,13 +192,20 @@ extension RuleBook {
     ) -> Routing {
         let stored = events.enumerated().map { StoredEvent(sequence: Int64($0 + 1), event: $1) }
         let matches = match(stored, since: since)
-        var read: RuleState = [:]
-        for key in matches.stateKeys {
-            read[key] = state[key]
-            for (element, value) in state.window(key) { read[key.at(element)] = value }
+        var facts = RoutingFacts()
+        var needs = matches.needs
+        while true {
+            var read: RuleState = [:]
+            for key in needs.state {
+                read[key] = state[key]
+                for (element, value) in state.window(key) { read[key.at(element)] = value }
+            }
+            facts.add(needs, state: read, tasks: tasks.filter { needs.scopes.contains($0.key) }, events: [], present: [:])
+            switch decide(matches, facts, at: now) {
+            case .routing(let routing): return routing
+            case .needs(let more): needs = more
+            }
         }
-        let tasks = tasks.filter { matches.scopesNeeded.contains($0.key) }
-        return decide(matches, state: read, tasks: tasks, at: now)
     }
 }
 

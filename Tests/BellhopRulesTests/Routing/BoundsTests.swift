@@ -24,7 +24,7 @@ import Testing
 
     private static func routing(_ rules: String, events: [StoredEvent], tasks: [Scope.ID: [Snapshot]] = [:]) throws -> Routing {
         let book = try Fixture.book(rules)
-        return book.decide(book.match(events, since: [:]), state: [:], tasks: tasks, at: Fixture.start)
+        return book.decide(book.match(events, since: [:]), RoutingFacts(state: [:], tasks: tasks), at: Fixture.start).complete
     }
 
     private static func death(of delivery: Delivery?) -> String? {
@@ -79,7 +79,8 @@ import Testing
         var batches: [Int] = []
         var made = 0
         while !events.isEmpty {
-            let routing = book.decide(book.match(events, since: [:]), state: [:], tasks: tasks, at: Fixture.start)
+            let routing = book.decide(book.match(events, since: [:]), RoutingFacts(state: [:], tasks: tasks), at: Fixture.start)
+                .complete
             #expect(routing.routed == events.prefix(routing.routed.count).map(\.sequence))
             #expect(routing.deliveries.count == routing.routed.count)
             batches.append(routing.routed.count)
@@ -107,7 +108,8 @@ import Testing
         var events = Self.events(100)
         var errors = 0
         while !events.isEmpty {
-            let routing = book.decide(book.match(events, since: [:]), state: [:], tasks: tasks, at: Fixture.start)
+            let routing = book.decide(book.match(events, since: [:]), RoutingFacts(state: [:], tasks: tasks), at: Fixture.start)
+                .complete
             errors += routing.tallies.first { $0.rule == "broken" }?.errors ?? 0
             try #require(!routing.routed.isEmpty)
             events.removeFirst(routing.routed.count)
@@ -123,7 +125,7 @@ import Testing
         func matched() -> Int { conditions.match(Self.events(3), since: [:]).events.count }
         func decided() -> Int {
             let matches = steps.match(Self.events(3), since: [:])
-            return steps.decide(matches, state: [:], tasks: [:], at: Fixture.start).routed.count
+            return steps.decide(matches, RoutingFacts(state: [:], tasks: [:]), at: Fixture.start).complete.routed.count
         }
         #expect((matched(), decided()) == (3, 3))
         let stopped = await Task {
@@ -138,8 +140,9 @@ import Testing
         let rule = "rule: heavy\non: task_created\nfrom: my-work\ndo:\n" + String(repeating: step, count: 30)
         let book = try Fixture.book(rule)
         let matches = book.match(Self.events(1), since: [:])
-        var decider = BatchDecider(book, matches, state: [:], tasks: Self.tasks(50), at: Fixture.start, work: 40_000)
-        let routing = decider.routing()
+        var decider = BatchDecider(
+            book, matches, RoutingFacts(state: [:], tasks: Self.tasks(50)), at: Fixture.start, work: 40_000)
+        let routing = decider.decided().complete
         #expect(routing.deliveries.first?.initial == .available)
         #expect(Self.death(of: routing.deliveries.last)?.contains("it costs more than its limit") == true)
     }

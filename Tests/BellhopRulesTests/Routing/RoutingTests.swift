@@ -84,8 +84,8 @@ import Testing
             StoredEvent(sequence: 7, event: Fixture.event(.sourceFailing, nil)), StoredEvent(sequence: 9, event: Fixture.event()),
         ]
         let matches = book.match(stored, since: [:])
-        #expect(matches.isEmpty && matches.stateKeys.isEmpty && matches.scopesNeeded.isEmpty)
-        #expect(book.decide(matches, state: [:], tasks: [:], at: Fixture.start).routed == [7, 9])
+        #expect(matches.isEmpty && matches.needs.isEmpty)
+        #expect(book.decide(matches, RoutingFacts(state: [:], tasks: [:]), at: Fixture.start).complete.routed == [7, 9])
     }
 
     @Test func `a rule runs only for events after its first loading`() throws {
@@ -236,7 +236,7 @@ import Testing
             do: [{log: "${{ task.number }} of ${{ tasks.size() }}"}]
             """)
         func scopes(_ event: Event) -> [Scope.ID] {
-            book.match([StoredEvent(sequence: 1, event: event)], since: [:]).scopesNeeded
+            book.match([StoredEvent(sequence: 1, event: event)], since: [:]).needs.scopes.sorted { $0.text < $1.text }
         }
         #expect(scopes(Self.number(1, id: "a", fields: ["priority": 2])) == [])
         #expect(scopes(Self.number(1, id: "a", fields: ["priority": 1])) == [Fixture.scope])

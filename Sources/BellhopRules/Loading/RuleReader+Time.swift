@@ -1,0 +1,122 @@
+import BellhopCore
+import CEL
+import YAML
+
+/// The parts of a rule that wait, count or gather: `each`, `for`, `count`, `group`.
+extension RuleReader {
+    /// - Parameter passed: keys whose contents were reported as misplaced.
+    mutating func timeParts(
+        _ mapping: Mapping, besides passed: Set<String>, _ trigger: TriggerReader, _ events: [EventDefinition],
+        _ compiler: inout ExpressionCompiler
+    ) -> TimeParts {
+        var parts = TimeParts()
+        if let pair = mapping["each"] { parts.each = each(pair.value, trigger, &compiler) }
+        if let pair = mapping["for"] {
+            parts.hold = hold(pair.value, &compiler)
+            let isScheduled = trigger.schedule != nil && events.allSatisfy { $0.origin == .rule }
+            if isScheduled, mapping["each"] == nil {
+                report(
+                    "not-together", "`for` needs a task whose condition holds, and a schedule has none", at: pair.key,
+                    help: "add `each: tasks`, which runs the rule for each task")
+            } else if parts.hold?.by == nil, mapping["each"] == nil, !events.contains(where: { $0[.task] != nil }),
+                !events.isEmpty
+            {
+                report(
+                    "not-together", "`for` needs a key, and these events have no task", at: pair.key,
+                    help: "write `for: {time: …, by: event.subject}`")
+            }
+            if trigger.triggers.allSatisfy({ $0.type == .taskRemoved }), !trigger.triggers.isEmpty {
+                report("not-together", "`task_removed` ends each wait, so this rule can never run", at: pair.key)
+            }
+        }
+        if let pair = mapping["count"], !passed.contains("count") { parts.count = count(pair.value, &compiler) }
+        if let pair = mapping["group"], !passed.contains("group") { parts.group = group(pair.value, pair.key, &compiler) }
+        return parts
+    }
+
+    private mutating func each(
+        _ node: YAML.Node, _ trigger: TriggerReader, _ compiler: inout ExpressionCompiler
+    ) -> RuleExpression? {
+        if trigger.schedule == nil || trigger.triggers.contains(where: { $0.type != .scheduleDue }) {
+            report(
+                "not-together", "`each` needs a schedule: other events have their own task", at: node,
+                help: "write `on: {every: 5m}`")
+        }
+        // The list is asked before there is an element.
+        return compiler.compile(node, "`each`", expecting: .list(.object(compiler.names.types.task)))
+    }
+
+    private mutating func hold(_ node: YAML.Node, _ compiler: inout ExpressionCompiler) -> TimeParts.Hold? {
+        if node.mapping == nil {
+            return span(node, "`for`").map { TimeParts.Hold(span: $0, by: nil, existing: false) }
+        }
+        let tree = settings(node, RuleKeys.hold, of: "`for`")
+        let by = tree.deferred("by").flatMap { key($0, "`by`", &compiler) }
+        return span(tree, node).map { TimeParts.Hold(span: $0, by: by, existing: tree["existing"]?.json == true) }
+    }
+
+    private mutating func count(_ node: YAML.Node, _ compiler: inout ExpressionCompiler) -> TimeParts.Count? {
+        let tree = settings(node, RuleKeys.count, of: "`count`")
+        let by = tree.deferred("by").flatMap { key($0, "`by`", &compiler) }
+        let distinct = tree.deferred("distinct").flatMap { key($0, "`distinct`", &compiler) }
+        guard let atLeast = tree["at_least"]?.json?.asInt, let place = node["within"], let within = span(place, "`within`") else {
+            return nil
+        }
+        return TimeParts.Count(atLeast: Int(atLeast), within: within, by: by, distinct: distinct)
+    }
+
+    private mutating func group(
+        _ node: YAML.Node, _ key: YAML.Node, _ compiler: inout ExpressionCompiler
+    ) -> TimeParts.Group? {
+        let tree = settings(node, RuleKeys.group, of: "`group`")
+        let by = tree.deferred("by").flatMap { self.key($0, "`by`", &compiler) }
+        func time(_ name: String) -> Duration { .microseconds(tree[name]?.json?.asInt ?? 0) }
+        if tree["wait"] == nil, tree["every"] == nil, node.mapping != nil {
+            report("missing-key", "`group` needs `wait`, `every` or both", at: key, help: "write `group: {wait: 30s}`")
+        }
+        let max = tree["max"]?.json?.asInt.map { Int($0) } ?? TimeParts.Group.most
+        return TimeParts.Group(by: by, wait: time("wait"), every: time("every"), max: max)
+    }
+
+    // MARK: Spans
+
+    /// A duration, or a mapping of a time and a calendar.
+    private mutating func span(_ node: YAML.Node, _ what: String) -> Span? {
+        if node.mapping != nil { return span(settings(node, RuleKeys.span, of: what), node) }
+        var reader = SettingsReader<Never>(file: file)
+        let value = reader.read(node, as: Setting(String(what.dropFirst().dropLast()), .duration, least: "1ms", ""))
+        problems.report(reader.diagnostics)
+        return value?.json?.asInt.map { Span(time: .microseconds($0)) }
+    }
+
+    private mutating func span(_ tree: SettingsTree<YAML.Node>, _ node: YAML.Node) -> Span? {
+        guard let time = tree["time"]?.json?.asInt else { return nil }
+        var span = Span(time: .microseconds(time))
+        guard let name = tree["calendar"]?.json?.asString, let place = node["calendar"] else { return span }
+        // Without a configuration, the names of calendars are unknown.
+        guard let calendars = surroundings.calendars else { return span }
+        guard let calendar = calendars[name] else {
+            report(
+                "unknown-calendar", "there is no calendar `\(name)`", at: place,
+                help: CalendarFunctions.help(for: name, among: calendars))
+            return nil
+        }
+        (span.calendar, span.calendarName) = (calendar, name)
+        return span
+    }
+
+    private mutating func settings(_ node: YAML.Node, _ settings: [Setting], of subject: String) -> SettingsTree<YAML.Node> {
+        var reader = SettingsReader<YAML.Node>(file: file) { node, text, setting in
+            setting.type == .expression ? .deferred(node) : .text(text)
+        }
+        let tree = reader.read(node, as: settings, of: subject)
+        problems.report(reader.diagnostics)
+        return tree
+    }
+}
+
+extension SettingsTree<YAML.Node> {
+    fileprivate func deferred(_ name: String) -> YAML.Node? {
+        if case .deferred(let node)? = self[name] { node } else { nil }
+    }
+}

@@ -1,0 +1,64 @@
+import BellhopCore
+
+/// A length of time, of which only the working time of a calendar counts if it has one.
+struct Span: Sendable {
+    var time: Duration
+    var calendar: WorkCalendar?
+    /// The calendar's name.
+    var calendarName: String?
+
+    /// When a span that begins at this moment ends: the first moment that is no longer in it. Nil if the calendar does not open
+    /// for so long within ten years.
+    func end(from start: Timestamp) -> Timestamp? {
+        guard let calendar else { return start + time }
+        return calendar.adding(time, to: start)
+    }
+
+    /// The error of a span without an end.
+    var neverEnds: String { "calendar `\(calendarName ?? "")` does not open for \(DurationText.format(time)) within ten years" }
+}
+
+/// The parts of a rule that wait, count or gather, in the order in which they are asked.
+struct TimeParts: Sendable {
+    /// `each`: the list that a due schedule runs through.
+    var each: RuleExpression?
+    var hold: Hold?
+    var count: Count?
+    var group: Group?
+
+    /// `for`: the condition must hold that long.
+    struct Hold: Sendable {
+        var span: Span
+        /// Nil for the task's id.
+        var by: RuleExpression?
+        /// Whether it also begins for tasks that are known already when the rule is loaded.
+        var existing: Bool
+    }
+
+    /// `count`: runs when so many are reached within the time.
+    struct Count: Sendable {
+        var atLeast: Int
+        var within: Span
+        /// Nil to count all together.
+        var by: RuleExpression?
+        /// Each value of it counts once.
+        var distinct: RuleExpression?
+    }
+
+    /// `group`: gathers runs into one.
+    struct Group: Sendable {
+        var by: RuleExpression?
+        /// How long the first event waits for others.
+        var wait: Duration
+        /// The least time between two flushes.
+        var every: Duration
+        /// How many flush at once.
+        var max: Int
+
+        /// The most events that one flush can have.
+        static let most = 1000
+    }
+
+    /// Whether a run may be put off, so that its other keys are asked later.
+    var isEmpty: Bool { each == nil && hold == nil && count == nil && group == nil }
+}

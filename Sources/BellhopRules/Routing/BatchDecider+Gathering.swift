@@ -1,0 +1,131 @@
+import BellhopCore
+import CEL
+
+/// `count` and `group`, and the run after them.
+extension BatchDecider {
+    // MARK: count
+
+    /// Counts the run; goes on once enough were counted.
+    mutating func count(_ candidate: Candidate, _ rule: Rule) {
+        guard let count = rule.time.count else { return gather(candidate, rule) }
+        guard move(to: candidate), let key = key(count.by, "`by` of `count`", candidate.rule) else { return }
+        let stateKey = rule.stateKey(.count, key)
+        guard memory.isKnown(stateKey) else { return }
+        guard var own = candidate.gathered.last else { return }
+        if let distinct = count.distinct {
+            guard let value = self.key(distinct, "`distinct`", candidate.rule) else { return }
+            own.distinct = value
+        }
+        guard let end = count.within.end(from: candidate.time) else {
+            return record(.failed(.keyFailed, count.within.neverEnds), of: candidate.rule)
+        }
+        own.at = candidate.time
+        var counted: [Gathered] = []
+        for (element, json) in memory.window(stateKey) {
+            if let other = Gathered(name: element, json: json), let over = count.within.end(from: other.at),
+                candidate.time < over,
+                own.distinct == nil || other.distinct != own.distinct
+            {
+                counted.append(other)
+            } else {
+                memory.delete(stateKey.at(element))
+            }
+        }
+        guard counted.count + 1 >= count.atLeast else {
+            memory.set(stateKey.at(own.name), to: own.json, expires: end)
+            add(bytes: Self.gatheredBytes)
+            return record(
+                Stop(
+                    verdict: .counting,
+                    detail: ["key": .string(key), "counted": .int(Int64(counted.count + 1)), "of": .int(Int64(count.atLeast))]),
+                of: candidate.rule)
+        }
+        for other in counted { memory.delete(stateKey.at(other.name)) }
+        var next = candidate
+        next.gathered = (counted + [own]).sorted(by: Gathered.isBefore)
+        next.key = count.by == nil ? nil : key
+        next.since = next.gathered.first?.at
+        gather(next, rule)
+    }
+
+    // MARK: group
+
+    /// Gathers the run with others; goes on at once if the group is full.
+    private mutating func gather(_ candidate: Candidate, _ rule: Rule) {
+        guard let group = rule.time.group else { return finish(candidate, rule) }
+        guard move(to: candidate), let key = key(group.by, "`by` of `group`", candidate.rule) else { return }
+        let (state, waiting) = (rule.stateKey(.group, key), rule.stateKey(.gathered, key))
+        guard memory.isKnown(state), memory.isKnown(waiting) else { return }
+        let last = memory.value(state).flatMap(\.asInt).map { Timestamp(microseconds: $0) }
+        var gathered = memory.window(waiting).compactMap { Gathered(name: $0, json: $1) }
+        if gathered.isEmpty {
+            let due = max(candidate.time + group.wait, last.map { $0 + group.every } ?? .distantPast)
+            timers.append(.set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .group, key: key), due: due)))
+        }
+        for one in candidate.gathered {
+            gathered.append(one)
+            memory.set(waiting.at(one.name), to: one.json)
+            add(bytes: Self.gatheredBytes)
+        }
+        guard gathered.count >= group.max else {
+            return record(
+                Stop(verdict: .gathering, detail: ["key": .string(key), "gathered": .int(Int64(gathered.count))]),
+                of: candidate.rule)
+        }
+        timers.append(.cancel(RuleTimer.ID(rule: rule.name, kind: .group, key: key)))
+        flush(gathered, of: group, key, candidate.occasion, at: candidate.time, candidate.rule)
+    }
+
+    /// The time of a group is over.
+    mutating func flush(_ timer: RuleTimer, _ number: Int) {
+        let rule = book.compiled[number]
+        guard let group = rule.time.group, memory.isKnown(rule.stateKey(.gathered, timer.id.key)) else { return }
+        let gathered = memory.window(rule.stateKey(.gathered, timer.id.key)).compactMap { Gathered(name: $0, json: $1) }
+        guard !gathered.isEmpty else { return }
+        flush(gathered, of: group, timer.id.key, .timer(timer.id, due: timer.due), at: timer.due, number)
+    }
+
+    private mutating func flush(
+        _ gathered: [Gathered], of group: TimeParts.Group, _ key: String, _ occasion: Occasion, at time: BellhopCore.Timestamp,
+        _ number: Int
+    ) {
+        let rule = book.compiled[number]
+        let gathered = gathered.sorted(by: Gathered.isBefore)
+        guard let latest = gathered.last else { return }
+        var candidate = Candidate(
+            rule: number, occasion: occasion, time: time, source: latest.source, subject: latest.subject, gathered: gathered)
+        candidate.key = group.by == nil ? nil : key
+        candidate.since = gathered.first?.at
+        // The latest task as it is now; if it is gone, as it was last seen.
+        if let id = latest.task, let scope = book.facts.scopes[latest.source] {
+            switch facts.task(id, in: scope) {
+            case .found(let task): candidate.task = task
+            case .missing: candidate.task = latest.element
+            case .unread:
+                needs.tasks[scope, default: []].insert(id)
+                return
+            }
+        }
+        for one in gathered { memory.delete(rule.stateKey(.gathered, key).at(one.name)) }
+        if group.every > .zero {
+            memory.set(rule.stateKey(.group, key), to: .int(time.microseconds), expires: time + group.every)
+        }
+        finish(candidate, rule)
+    }
+
+    // MARK: The run
+
+    private mutating func finish(_ candidate: Candidate, _ rule: Rule) {
+        guard move(to: candidate) else { return }
+        perform(rule, candidate.rule, RunKeys(rule, activation))
+    }
+
+    /// The text of a key; empty without an expression. Nil, with the reason recorded, if it is null or fails.
+    private mutating func key(_ expression: RuleExpression?, _ what: String, _ number: Int) -> String? {
+        guard let expression else { return "" }
+        var stop: Stop?
+        let key = RunKeys.key(expression, what, activation, &stop)
+        if let stop { record(stop, of: number) }
+        return key
+    }
+}

@@ -1,0 +1,75 @@
+import BellhopCore
+
+/// A run on its way through the parts of its rule: what it is for, when that was, and the events that led to it.
+struct Candidate {
+    /// The rule's place in the book.
+    var rule: Int
+    var occasion: Occasion
+    /// The moment from which the next part counts: the time of the event, or when the timer was due.
+    var time: Timestamp
+    /// The source of its event or task.
+    var source: String
+    /// What it is about, as an event's subject.
+    var subject: String
+    /// What led to it, oldest first; the last is its own event, if it has one.
+    var gathered: [Gathered] = []
+    /// The key under which the rule waited, counted or gathered.
+    var key: String?
+    /// When the rule began to wait, count or gather.
+    var since: Timestamp?
+    /// The task as it is now, or the element; nil for the task of the event.
+    var task: Snapshot?
+}
+
+/// One of the runs that a rule waits for, counts or gathers, as it is stored.
+struct Gathered: Sendable, Hashable {
+    /// Its name in a window.
+    var name: String
+    var at: Timestamp
+    var source: String
+    var subject: String
+    /// The place of its event on the bus; nil for a run without an event.
+    var event: Int64?
+    /// The id of its task.
+    var task: TaskKey?
+    /// The element of a list that it is for.
+    var element: Snapshot?
+    /// The value that counts once.
+    var distinct: String?
+
+    init(_ run: Candidate, event: Int64?, task: TaskKey?, element: Snapshot? = nil) {
+        name = run.occasion.id.text
+        (at, source, subject) = (run.time, run.source, run.subject)
+        (self.event, self.task, self.element) = (event, task, element)
+    }
+
+    var json: JSON {
+        var members: JSON.Object = [
+            "at": .int(at.microseconds), "source": .string(source), "subject": .string(subject),
+        ]
+        if let event { members["event"] = .int(event) }
+        if let task { members["task"] = .string(task.text) }
+        if let element { members["element"] = element.json(source: source) }
+        if let distinct { members["distinct"] = .string(distinct) }
+        return .object(members)
+    }
+
+    /// Nil for what this program did not write.
+    init?(name: String, json: JSON) {
+        guard let at = json["at"]?.asInt, let source = json["source"]?.asString, let subject = json["subject"]?.asString else {
+            return nil
+        }
+        self.name = name
+        self.at = Timestamp(microseconds: at)
+        (self.source, self.subject) = (source, subject)
+        event = json["event"]?.asInt
+        task = json["task"]?.asString.map { TaskKey($0) }
+        element = json["element"].flatMap(Snapshot.init(json:))
+        distinct = json["distinct"]?.asString
+    }
+
+    /// By time, then by the place on the bus.
+    static func isBefore(_ first: Gathered, _ second: Gathered) -> Bool {
+        (first.at, first.event ?? 0, first.name) < (second.at, second.event ?? 0, second.name)
+    }
+}

@@ -1,0 +1,92 @@
+public import BellhopCore
+
+/// What deciding a batch must know from the store.
+public struct RoutingNeeds: Sendable, Hashable {
+    public var state: Set<StateKey> = []
+    /// The scopes of which it needs all tasks.
+    public var scopes: Set<Scope.ID> = []
+    /// Places on the bus.
+    public var events: Set<Int64> = []
+    /// Single tasks, as they are now.
+    public var tasks: [Scope.ID: Set<TaskKey>] = [:]
+
+    public init() {}
+
+    public var isEmpty: Bool { state.isEmpty && scopes.isEmpty && events.isEmpty && tasks.isEmpty }
+}
+
+/// What is known from the store while a batch is decided.
+public struct RoutingFacts: Sendable {
+    public private(set) var state: RuleState
+    /// The tasks of scopes; a scope without a baseline is missing.
+    public private(set) var tasks: [Scope.ID: [Snapshot]]
+    private var events: [Int64: StoredEvent]
+    private var present: [Scope.ID: [TaskKey: Snapshot]] = [:]
+    /// What was read, found or not; nil if everything is known.
+    private var known: RoutingNeeds?
+
+    /// Nothing is known.
+    public init() {
+        (state, tasks, events) = ([:], [:], [:])
+        known = RoutingNeeds()
+    }
+
+    /// Everything is known: what is not given does not exist.
+    public init(state: RuleState, tasks: [Scope.ID: [Snapshot]], events: [Int64: StoredEvent] = [:]) {
+        (self.state, self.tasks, self.events) = (state, tasks, events)
+    }
+
+    /// Adds what the store has for these needs.
+    public mutating func add(
+        _ needs: RoutingNeeds, state: RuleState, tasks: [Scope.ID: [Snapshot]], events: [StoredEvent],
+        present: [Scope.ID: [TaskKey: Snapshot]]
+    ) {
+        self.state.merge(state)
+        self.tasks.merge(tasks) { $1 }
+        for event in events { self.events[event.sequence] = event }
+        self.present.merge(present) { $0.merging($1) { $1 } }
+        known?.formUnion(needs)
+    }
+
+    func isKnown(_ key: StateKey) -> Bool { known?.state.contains(key.at("")) ?? true }
+    func isKnown(_ scope: Scope.ID) -> Bool { known?.scopes.contains(scope) ?? true }
+
+    func event(at place: Int64) -> Known<StoredEvent> {
+        if let event = events[place] { return .found(event) }
+        return known?.events.contains(place) ?? true ? .missing : .unread
+    }
+
+    /// A task as it is now.
+    func task(_ key: TaskKey, in scope: Scope.ID) -> Known<Snapshot> {
+        if let task = present[scope]?[key] ?? tasks[scope]?.first(where: { $0.key == key }) { return .found(task) }
+        return isKnown(scope) || known?.tasks[scope]?.contains(key) == true ? .missing : .unread
+    }
+
+    enum Known<Value> {
+        case found(Value)
+        /// The store has none.
+        case missing
+        case unread
+    }
+}
+
+extension RoutingNeeds {
+    public mutating func formUnion(_ other: RoutingNeeds) {
+        state.formUnion(other.state)
+        scopes.formUnion(other.scopes)
+        events.formUnion(other.events)
+        tasks.merge(other.tasks) { $0.union($1) }
+    }
+}
+
+/// The result of deciding a batch.
+public enum Decided: Sendable {
+    case routing(Routing)
+    /// More must be read first.
+    case needs(RoutingNeeds)
+
+    /// The routing; empty if more must be read first, which is never so when everything is known.
+    public var complete: Routing {
+        if case .routing(let routing) = self { routing } else { Routing() }
+    }
+}
