@@ -96,9 +96,9 @@ public struct Engine: Service {
 
     /// Everything but the dispatcher: these loops may be cancelled between two turns, and during a poll.
     private func begin() async {
-        let router = Router(surroundings, shelf: shelf)
         let initialPolls = InitialPolls(sources.map(\.0.scope.id))
         let timers = TimerLoop(surroundings, shelf: shelf, after: initialPolls)
+        let router = Router(surroundings, shelf: shelf, timers: timers)
         let maintenance = Maintenance(
             surroundings, retention: retention, firstLeaseEnd: { [dispatcher] in dispatcher.firstLeaseEnd })
         await withDiscardingTaskGroup { group in
@@ -109,7 +109,7 @@ public struct Engine: Service {
                 group.addTask {
                     await prepare(source)
                     var poller = Poller(source, plan: plan, in: surroundings, bell: pollBells[source.name] ?? PollBell())
-                    await poller.run { initialPolls.markPolled(source.scope.id, in: surroundings) }
+                    await poller.run { initialPolls.markPolled(source.scope.id, isGood: $0, in: surroundings) }
                 }
             }
         }
@@ -156,7 +156,7 @@ public struct Engine: Service {
     public func runOnce() async throws(StoreError) -> Pass {
         var pass = Pass()
         let timers = TimerLoop(surroundings, shelf: shelf)
-        let router = Router(surroundings, shelf: shelf)
+        let router = Router(surroundings, shelf: shelf, timers: timers)
         // Route what an earlier pass left on the bus first.
         try await router.routePending()
         await withDiscardingTaskGroup { group in

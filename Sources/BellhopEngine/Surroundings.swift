@@ -13,6 +13,8 @@ public struct Surroundings: Sendable {
     /// Called at each checkpoint; does nothing except in tests that stop the process there.
     public var checkpoint: @Sendable (Checkpoint) -> Void
     let unstored = UnstoredEvents()
+    /// Passed by one routing at a time.
+    let routing = FIFOGate()
     /// The sources' current activity.
     let underway = Underway()
     /// Which receivers can be called now.

@@ -37,6 +37,7 @@ public struct RuleBook: Sendable {
         facts = RunFacts(surroundings, slots: slots, groups: cache.groups)
         compiled = rules
         index = RuleIndex(rules, readers: facts.readers, types: surroundings.events.types)
+        hasWaits = rules.contains { !$0.isOff && !$0.time.isEmpty }
         byName = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.name, $0) })
         self.rules = rules.map(\.summary)
         self.warnings = warnings
@@ -51,13 +52,21 @@ public struct RuleBook: Sendable {
                 : rule.schedule.flatMap { schedule in
                     schedule.first(after: now).map { RuleRegistration.Schedule(text: schedule.text, next: $0) }
                 }
-            return RuleRegistration(name: rule.name, revision: rule.summary.revision, schedule: schedule, isOff: rule.isOff)
+            return RuleRegistration(
+                name: rule.name, revision: rule.summary.revision, schedule: schedule, waits: rule.isOff ? nil : rule.waits,
+                startsWithExisting: rule.time.hold?.existing == true && !rule.isOff, isOff: rule.isOff)
         }
     }
 
     func rule(named name: String) -> Rule? { byName[name].map { compiled[$0] } }
 
     public func contains(_ rule: String) -> Bool { byName[rule] != nil }
+
+    /// Whether a rule waits for timers that events may end.
+    public let hasWaits: Bool
+
+    /// The scope of a source.
+    public func scope(of source: String) -> Scope.ID? { facts.scopes[source] }
 
     /// The scopes whose tasks a rule reads.
     public func scopesRead(by rule: String) -> [Scope.ID] {

@@ -68,6 +68,11 @@ public struct RuleRegistration: Sendable, Hashable {
     public var revision: String
     /// The next time its schedule is due, and the schedule's text; nil without a schedule.
     public var schedule: Schedule?
+    /// What its waits, counts and groups were made from: if it differs from the stored one, they end and begin anew. Nil if it has
+    /// none.
+    public var waits: String?
+    /// Whether it also waits for tasks that are known when it is first loaded, or when a source makes its baseline.
+    public var startsWithExisting: Bool
     /// True for a rule that is turned off (`enabled: false`).
     public var isOff: Bool
 
@@ -82,10 +87,14 @@ public struct RuleRegistration: Sendable, Hashable {
         }
     }
 
-    public init(name: String, revision: String, schedule: Schedule? = nil, isOff: Bool = false) {
+    public init(name: String, revision: String, schedule: Schedule? = nil, waits: String? = nil, startsWithExisting: Bool = false,
+        isOff: Bool = false
+    ) {
         self.name = name
         self.revision = revision
         self.schedule = schedule
+        self.waits = waits
+        self.startsWithExisting = startsWithExisting
         self.isOff = isOff
     }
 }

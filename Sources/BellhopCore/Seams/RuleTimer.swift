@@ -22,6 +22,11 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         case hold
         /// The next flush of a `group`.
         case group
+        /// Waits of `for` begin for the tasks that are known: those of the source that is the key, or of all.
+        case existing
+
+        /// Whether the rule's condition is judged once more when it is due, so that it matters what the sources show then.
+        public var isJudged: Bool { self == .hold }
     }
 
     public var id: ID

@@ -60,4 +60,12 @@ public enum PollOutcome: Sendable {
     /// Another poll was stored first; the next one starts from it.
     case superseded
     case failed(Failure)
+
+    /// Whether the stored tasks are now those of the source.
+    var isGood: Bool {
+        switch self {
+        case .unchanged, .baseline, .changed, .superseded: true
+        case .held, .failed: false
+        }
+    }
 }

@@ -20,18 +20,18 @@ public struct Poller: Sendable {
     }
 
     /// Polls on the plan's cadence until the task is cancelled.
-    /// - Parameter polled: called once the first poll has ended, successful or not.
-    public mutating func run(polled: @Sendable () -> Void = {}) async {
-        var isFirst = true
+    /// - Parameter polled: called after each poll until one was good, with whether it was.
+    public mutating func run(polled: @Sendable (Bool) -> Void = { _ in }) async {
+        var wasGood = false
         while !Task.isCancelled {
             let started = surroundings.clock.now
+            let hadBeenGood = wasGood
             do throws(StoreError) {
-                _ = try await pollOnce()
+                wasGood = try await pollOnce().isGood || wasGood
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "storing a poll of \(source.name)", error))
             }
-            if isFirst { polled() }
-            isFirst = false
+            if !hadBeenGood { polled(wasGood) }
             await sleep(
                 until: machine.nextPoll(after: started, jitter: surroundings.random()), soon: machine.soonPoll(after: started))
         }

@@ -6,11 +6,15 @@ public struct Router: Sendable {
     private let surroundings: Surroundings
     private let shelf: RuleShelf
     private let batch: Int
+    private let timers: TimerLoop?
 
-    /// - Parameter batch: the most events that one transaction routes.
-    public init(_ surroundings: Surroundings, shelf: RuleShelf, batch: Int = 1000) {
+    /// - Parameters:
+    ///   - timers: those that come due before the events of a later time.
+    ///   - batch: the most events that one transaction routes.
+    public init(_ surroundings: Surroundings, shelf: RuleShelf, timers: TimerLoop? = nil, batch: Int = 1000) {
         self.surroundings = surroundings
         self.shelf = shelf
+        self.timers = timers
         self.batch = batch
     }
 
@@ -37,8 +41,9 @@ public struct Router: Sendable {
         var routed = 0
         var size = batch
         while !Task.isCancelled, let shelved = shelf.current {
-            let events = try await surroundings.store.unrouted(limit: size)
+            var events = try await surroundings.store.unrouted(limit: size)
             if events.isEmpty { break }
+            if let timers, shelved.book.hasWaits { events = try await timers.fire(before: events) }
             let count = try await route(events, by: shelved)
             // After a batch too large for one transaction, use a smaller one, so that little is read and matched twice.
             size = count < events.count ? count : min(size * 2, batch)
@@ -48,7 +53,7 @@ public struct Router: Sendable {
     }
 
     /// Routes these events, or only the first ones if all of them cause too much for one transaction; returns how many.
-    private func route(_ events: [StoredEvent], by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
+    func route(_ events: [StoredEvent], by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
         let started = ContinuousClock.now
         let matches = shelved.book.match(events, since: shelved.since)
         let (routing, result) = try await surroundings.route(matches, by: shelved.book)
@@ -70,9 +75,16 @@ extension Surroundings {
 
     /// Loads what a batch needs, decides it, and stores the result (T2); decides it again if the state of its rules has changed
     /// meanwhile. Returns the last result: stored, already routed, or refused because a timer has moved.
-    func route(_ matches: Matches, by book: RuleBook) async throws(StoreError) -> (routing: Routing, result: RouteResult) {
+    ///
+    /// One batch at a time, of events or of timers: each sees the windows that the one before left.
+    /// - Parameter earlier: tasks that are to be seen as they were earlier.
+    func route(
+        _ matches: Matches, by book: RuleBook, earlier: [Scope.ID: [TaskKey: Snapshot]] = [:]
+    ) async throws(StoreError) -> (routing: Routing, result: RouteResult) {
+        await routing.enterUncancelled()
+        defer { routing.leave() }
         for _ in 1...Self.mostDecisions {
-            let routing = try await decide(matches, by: book)
+            let routing = try await decide(matches, by: book, earlier: earlier)
             checkpoint(.beforeRoute)
             let result = try await store.route(routing)
             checkpoint(.afterRoute)
@@ -93,11 +105,13 @@ extension Surroundings {
     }
 
     /// Decides a batch, and reads what turns out to be needed meanwhile.
-    private func decide(_ matches: Matches, by book: RuleBook) async throws(StoreError) -> Routing {
+    private func decide(
+        _ matches: Matches, by book: RuleBook, earlier: [Scope.ID: [TaskKey: Snapshot]]
+    ) async throws(StoreError) -> Routing {
         var facts = RoutingFacts()
         var needs = matches.needs
         for _ in 1...Self.mostReads {
-            try await read(needs, into: &facts)
+            try await read(needs, earlier: earlier, into: &facts)
             switch book.decide(matches, facts, at: clock.now) {
             case .routing(let routing): return routing
             case .needs(let more): needs = more
@@ -106,7 +120,9 @@ extension Surroundings {
         throw StoreError(.other, "A batch of events needed more than \(Self.mostReads) reads of the store to be decided.")
     }
 
-    private func read(_ needs: RoutingNeeds, into facts: inout RoutingFacts) async throws(StoreError) {
+    private func read(
+        _ needs: RoutingNeeds, earlier: [Scope.ID: [TaskKey: Snapshot]], into facts: inout RoutingFacts
+    ) async throws(StoreError) {
         if needs.isEmpty { return }
         let state = needs.state.isEmpty ? [:] : try await store.state(for: Array(needs.state))
         let tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
@@ -115,6 +131,7 @@ extension Surroundings {
         for (scope, keys) in needs.tasks {
             let remembered = try await store.remembered(Array(keys), in: scope)
             present[scope] = remembered.filter { $0.value.removed == nil }.mapValues(\.snapshot)
+                .merging((earlier[scope] ?? [:]).filter { keys.contains($0.key) }) { $1 }
         }
         facts.add(needs, state: state, tasks: tasks, events: events, present: present)
     }

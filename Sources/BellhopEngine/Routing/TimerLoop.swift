@@ -6,6 +6,8 @@ public struct TimerLoop: Sendable {
     private let surroundings: Surroundings
     private let shelf: RuleShelf
     private let initialPolls: InitialPolls
+    /// When the agent started. What was due before waits for the first good poll, and comes after the events that this finds.
+    private let started: Timestamp
 
     /// - Parameter initialPolls: a rule that reads the tasks of sources waits until each was polled once, so that a digest shows
     ///   the present and not the time of the last stop. Other rules do not wait.
@@ -13,17 +15,17 @@ public struct TimerLoop: Sendable {
         self.surroundings = surroundings
         self.shelf = shelf
         self.initialPolls = initialPolls
+        started = surroundings.clock.now
     }
 
     /// Fires what is due, then waits for the next; returns when cancelled.
     public func run() async {
-        let patienceEnds = surroundings.clock.now + InitialPolls.patience
         var latest = surroundings.clock.now
         while !Task.isCancelled {
             do {
                 if surroundings.clock.now < latest { try await bringForward() }
                 latest = surroundings.clock.now
-                try await fireDue(keepingBack: latest < patienceEnds)
+                try await fireDue()
                 let next = try await surroundings.store.nextTimer()
                 await surroundings.bells.timers.wait(until: next.map(nextLook), on: surroundings.clock, stride: Self.stride)
             } catch {
@@ -59,35 +61,89 @@ public struct TimerLoop: Sendable {
         } while result != .stored
     }
 
-    /// Decides everything that is due; returns the number of timers.
-    @discardableResult
-    public func fireDue() async throws(StoreError) -> Int { try await fireDue(keepingBack: false) }
-
     /// The most timers in one transaction.
     static let batch = 500
 
-    /// - Parameter keepingBack: whether to postpone rules that read tasks of sources not polled yet.
+    /// Decides everything that is due; returns the number of timers.
     @discardableResult
-    private func fireDue(keepingBack: Bool) async throws(StoreError) -> Int {
+    public func fireDue() async throws(StoreError) -> Int { try await fireDue(at: nil, since: .distantPast) }
+
+    /// Fires what came due before these events while the agent was running, and returns the events that may be routed now: those
+    /// before the next timer. What is due at a moment comes before the events of that moment.
+    func fire(before events: [StoredEvent]) async throws(StoreError) -> [StoredEvent] {
+        guard let first = events.first?.event.time, first >= started else { return events }
+        try await fireDue(at: first, since: started)
+        guard let next = try await surroundings.store.nextTimer(), next > first else { return events }
+        let later = events.firstIndex { $0.event.time >= next } ?? events.endIndex
+        return Array(events[..<later])
+    }
+
+    /// - Parameters:
+    ///   - limit: fires what is due then; nil for now, after the events on the bus that came before.
+    ///   - first: fires nothing that was due earlier.
+    @discardableResult
+    private func fireDue(at limit: Timestamp?, since first: Timestamp) async throws(StoreError) -> Int {
         var fired = 0
-        var limit = Self.batch
+        var count = Self.batch
         while !Task.isCancelled, let book = shelf.book {
-            let due = try await surroundings.store.dueTimers(at: surroundings.clock.now, limit: limit)
-            // The timer of a rule that is being installed waits until it is in force.
+            let now = surroundings.clock.now
+            let due = try await surroundings.store.dueTimers(at: min(limit ?? now, now), limit: count)
             let ready = due.filter { timer in
-                book.contains(timer.id.rule) && !(keepingBack && initialPolls.isMissing(book.scopesRead(by: timer.id.rule)))
+                // The timer of a rule that is being installed waits until it is in force.
+                timer.due >= first && book.contains(timer.id.rule) && !isKeptBack(timer, by: book, at: now)
             }
             if ready.isEmpty {
-                if due.count < limit { break }
+                if due.count < count { break }
                 // Timers that wait must not hold up those behind them.
-                limit *= 2
+                count *= 2
                 continue
             }
-            let (routing, result) = try await surroundings.route(book.match(Array(ready.prefix(Self.batch))), by: book)
+            if limit == nil, ready.contains(where: \.id.kind.isJudged), try await routeEvents(before: ready) { continue }
+            let batch = Array(ready.prefix(Self.batch))
+            let earlier = try await tasks(before: batch, by: book)
+            let (routing, result) = try await surroundings.route(book.match(batch), by: book, earlier: earlier)
             guard result == .stored else { continue }
             for event in routing.events where event.type == .scheduleDue { surroundings.signals.emit(.event(event)) }
+            if !routing.timers.isEmpty { surroundings.bells.timers.ring() }
             fired += routing.fired.count
         }
         return fired
+    }
+
+    /// Whether a timer waits for a poll: of the sources whose tasks its rule reads, or, if it was due before the agent started, a good
+    /// one of the source that it is about.
+    private func isKeptBack(_ timer: RuleTimer, by book: RuleBook, at now: Timestamp) -> Bool {
+        if now < started + InitialPolls.patience, initialPolls.isMissing(book.scopesRead(by: timer.id.rule)) { return true }
+        guard timer.id.kind.isJudged, now < started + InitialPolls.patienceForGoodPolls, let scope = book.scope(of: String(timer.id.key.prefix { $0 != "/" }))
+        else {
+            return false
+        }
+        return initialPolls.isGoodPollMissing(scope)
+    }
+
+    /// The tasks as they were before the events that come after these timers and are on the bus already: the timers are judged on
+    /// these, as if they had fired in time.
+    private func tasks(
+        before timers: [RuleTimer], by book: RuleBook
+    ) async throws(StoreError) -> [Scope.ID: [TaskKey: Snapshot]] {
+        guard timers.contains(where: { $0.id.kind.isJudged && $0.due >= started }) else { return [:] }
+        var tasks: [Scope.ID: [TaskKey: Snapshot]] = [:]
+        for stored in try await surroundings.store.unrouted(limit: Self.batch).reversed() {
+            guard let task = stored.event.task, let scope = book.scope(of: stored.event.source) else { continue }
+            let before = stored.event.data[.before].flatMap(Snapshot.init(json:))
+            if let before = before ?? (stored.event.type == .taskRemoved ? task : nil) {
+                tasks[scope, default: [:]][task.key] = before
+            }
+        }
+        return tasks
+    }
+
+    /// Routes a batch of the events on the bus that come before these timers; false if there are none.
+    private func routeEvents(before timers: [RuleTimer]) async throws(StoreError) -> Bool {
+        guard let due = timers.first?.due, let shelved = shelf.current else { return false }
+        let events = try await surroundings.store.unrouted(limit: Self.batch)
+        let earlier = due < started ? events : Array(events.prefix { $0.event.time < due })
+        if earlier.isEmpty { return false }
+        return try await Router(surroundings, shelf: shelf).route(earlier, by: shelved) > 0
     }
 }

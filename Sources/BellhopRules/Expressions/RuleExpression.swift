@@ -10,6 +10,8 @@ final class RuleExpression: Sendable {
     let equalities: [Expression.Equality]
     /// What it reads that is known only at routing.
     let needs: Needs
+    /// The names that it uses.
+    let variables: [String]
     /// Explains its value; nil outside of tests.
     let source: Expression?
 
@@ -18,6 +20,7 @@ final class RuleExpression: Sendable {
         type = expression.type
         equalities = expression.equalities
         self.needs = needs
+        variables = expression.references.variables
         source = keepsSource ? expression : nil
     }
 

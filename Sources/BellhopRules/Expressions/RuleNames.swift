@@ -13,6 +13,8 @@ struct RuleNames {
     /// The name of the rule's time zone: `zone` in expressions.
     let zone: String
     /// What the rule's own values need.
+    /// The names that the values of `let` use.
+    private(set) var variables: [String: [String]] = [:]
     private(set) var needs: [String: RuleExpression.Needs] = ["tasks": .tasks, "now": .now]
 
     /// - Parameters:
@@ -61,6 +63,7 @@ struct RuleNames {
     /// Declares a `let` value.
     mutating func declare(_ name: String, _ expression: Expression, needs: RuleExpression.Needs, rule: String) {
         environment.declare(.init(name, expression, scope: rule))
+        variables[name] = expression.references.variables
         self.needs[name] = needs
     }
 

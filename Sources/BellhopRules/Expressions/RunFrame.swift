@@ -221,6 +221,7 @@ struct RunFacts: Sendable {
     /// The scope of each source, and the instance that its tasks are of.
     var scopes: [String: Scope.ID]
     private var instances: [String: String]
+    private var sourcesInOrder: [(name: String, scope: Scope.ID)]
     /// The connections that sources read from.
     var readConnections: Set<String>
     var schemas: [String: TaskSchema]
@@ -242,9 +243,15 @@ struct RunFacts: Sendable {
         readConnections = Set(surroundings.sources.map(\.connection))
         largestDelivery = surroundings.largestDelivery
         scopes = Dictionary(surroundings.sources.map { ($0.name, $0.scope) }) { first, _ in first }
+        sourcesInOrder = surroundings.sources.map { ($0.name, $0.scope) }
         instances = Dictionary(surroundings.sources.map { ($0.name, $0.instance) }) { first, _ in first }
         schemas = Dictionary(surroundings.sources.map { ($0.name, $0.schema) }) { first, _ in first }
         assumed = surroundings.assumed
+    }
+
+    /// The sources of a rule, in their order.
+    func sources(of rule: Rule) -> [(name: String, scope: Scope.ID)] {
+        sourcesInOrder.filter { rule.scopes.contains($0.scope) && (rule.sources.isEmpty || rule.sources.contains($0.name)) }
     }
 
     /// What an event about a task has as its subject.

@@ -14,6 +14,8 @@ final class Rule: Sendable {
     let condition: RuleExpression?
     /// The parts that wait, count or gather.
     let time: TimeParts
+    /// The text of all that decides about its waits, counts and groups; nil if it has none.
+    let waits: String?
     let once: RuleExpression?
     let throttle: Throttle?
     let limit: Budget?
@@ -25,7 +27,7 @@ final class Rule: Sendable {
 
     init(
         summary: RuleSummary, triggers: [Trigger], schedule: RuleSchedule?, sources: [String], scopes: [Scope.ID],
-        condition: RuleExpression?, time: TimeParts, once: RuleExpression?, throttle: Throttle?, limit: Budget?, steps: [Step],
+        condition: RuleExpression?, time: TimeParts, waits: String?, once: RuleExpression?, throttle: Throttle?, limit: Budget?, steps: [Step],
         zone: TimeZoneTable
     ) {
         self.summary = summary
@@ -35,6 +37,7 @@ final class Rule: Sendable {
         self.scopes = scopes
         self.condition = condition
         self.time = time
+        self.waits = waits
         self.once = once
         self.throttle = throttle
         self.limit = limit

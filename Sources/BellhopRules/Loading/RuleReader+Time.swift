@@ -34,6 +34,29 @@ extension RuleReader {
         return parts
     }
 
+    /// All that decides about the rule's waits, counts and groups, without the writing's quotes, comments and indentation.
+    func waits(_ mapping: Mapping, _ condition: RuleExpression?, _ time: TimeParts, _ names: RuleNames) -> String {
+        let parts = ["on", "from", "each", "when", "for", "count", "group"]
+        var members = mapping.filter { parts.contains($0.name) }.map { "\($0.name): \(Self.plain($0.value))" }
+        // The values of `let` that these use, and those that they use in turn.
+        let values = mapping["let"]?.value.mapping?.map { ($0.name, Self.plain($0.value)) } ?? []
+        let expressions = [condition, time.each, time.hold?.by, time.count?.by, time.count?.distinct, time.group?.by]
+        var used = Set(expressions.compactMap { $0?.variables }.joined())
+        for (name, text) in values.reversed() where used.contains(name) {
+            members.append("let \(name): \(text)")
+            used.formUnion(names.variables[name] ?? [])
+        }
+        return Fingerprint.of("waits", members.sorted().joined(separator: "\n")).hex
+    }
+
+    private static func plain(_ node: YAML.Node) -> String {
+        if let items = node.items { return "[" + items.map(plain).joined(separator: ", ") + "]" }
+        if let mapping = node.mapping {
+            return "{" + mapping.map { "\($0.name): \(plain($0.value))" }.sorted().joined(separator: ", ") + "}"
+        }
+        return node.scalarText ?? ""
+    }
+
     private mutating func each(
         _ node: YAML.Node, _ trigger: TriggerReader, _ compiler: inout ExpressionCompiler
     ) -> RuleExpression? {

@@ -118,7 +118,7 @@ struct RuleReader {
             actions: actions.map(\.action.kind), uses: actions.map { ActionUse($0, sources: sources) })
         return Rule(
             summary: summary, triggers: trigger.triggers, schedule: trigger.schedule, sources: from, scopes: sources.map(\.scope),
-            condition: condition, time: time, once: once, throttle: throttle, limit: Self.budget(settings), steps: actions,
+            condition: condition, time: time, waits: time.isEmpty ? nil : waits(mapping, condition, time, compiler.names), once: once, throttle: throttle, limit: Self.budget(settings), steps: actions,
             zone: trigger.schedule?.zone ?? surroundings.timeZone)
     }
 

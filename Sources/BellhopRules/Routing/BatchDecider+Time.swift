@@ -143,6 +143,25 @@ extension BatchDecider {
         }
     }
 
+    /// Begins waits for the tasks that are known already.
+    mutating func beginExisting(_ timer: RuleTimer, _ number: Int) {
+        let rule = book.compiled[number]
+        guard let hold = rule.time.hold, hold.existing, rule.time.each == nil else { return }
+        let unknown = rule.scopes.filter { !facts.isKnown($0) }
+        needs.scopes.formUnion(unknown)
+        guard unknown.isEmpty else { return }
+        for source in book.facts.sources(of: rule) where timer.id.key.isEmpty || timer.id.key == source.name {
+            for task in facts.tasks[source.scope] ?? [] {
+                var candidate = Candidate(
+                    rule: number, occasion: .timer(timer.id, due: timer.due), time: timer.due, source: source.name,
+                    subject: book.facts.subject(of: task.key, in: source.name), task: task)
+                candidate.gathered = [Gathered(candidate, event: nil, task: task.key)]
+                guard move(to: candidate) else { continue }
+                wait(hold, candidate, rule, rule.judge(activation), fits: true)
+            }
+        }
+    }
+
     /// Ends a wait whose condition no longer holds, and forgets that the rule ran for it.
     private mutating func end(_ key: StateKey, _ id: String, _ number: Int) {
         let rule = book.compiled[number]

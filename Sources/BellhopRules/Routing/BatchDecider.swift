@@ -98,6 +98,7 @@ struct BatchDecider {
             bytes += occurrences.count * Self.eventBytes
             if let next { timers.append(.set(RuleTimer(timer.id, due: next))) }
         case .hold: metered { $0.endHold(timer, place) }
+        case .existing: metered { $0.beginExisting(timer, place) }
         case .group: metered { $0.flush(timer, place) }
         }
     }

@@ -31,8 +31,9 @@ struct TestRun {
         self.book = book
         now = start
         for case .tasks(let group) in book.facts.readers { for source in group.sources { tasks[source.scope] = [] } }
-        timers = book.registrations(at: start).compactMap { rule in
-            rule.schedule.map { RuleTimer(.init(rule: rule.name, kind: .schedule), due: $0.next) }
+        for rule in book.registrations(at: start) {
+            if let next = rule.schedule?.next { timers.append(RuleTimer(.init(rule: rule.name, kind: .schedule), due: next)) }
+            if rule.startsWithExisting { timers.append(RuleTimer(.init(rule: rule.name, kind: .existing), due: start)) }
         }
     }
 
@@ -42,6 +43,8 @@ struct TestRun {
         case .until(let moment): goOn(to: moment)
         case .tasks(let given): for (scope, list) in given { tasks[scope] = list }
         case .event(let type, let source, let subject, let data, let place):
+            // What is due at a moment comes before the events of that moment.
+            goOn(to: now)
             let event = Event(
                 id: Event.ID("test-\(sequence + 1)"), type: type, source: source, subject: subject, time: now, data: data)
             remember(event)

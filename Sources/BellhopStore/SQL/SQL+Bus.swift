@@ -49,23 +49,30 @@ extension SQL {
     }
 
     enum Rules {
+        /// Forgets what a rule has waited for, counted and gathered, in both modes.
+        static let forgetWaits = """
+            DELETE FROM rule_state
+            WHERE rule IN (:rule, 'shadow/' || :rule) AND kind IN ('hold', 'count', 'group', 'gathered')
+            """
+
         /// Each rule with the timer of its schedule.
         static let all = """
-            SELECT rule.name, rule.since, rule.schedule, timer.due
+            SELECT rule.name, rule.since, rule.schedule, timer.due, rule.waits
             FROM rule LEFT JOIN timer ON timer.rule = rule.name AND timer.kind = 'schedule' AND timer.key = ''
             """
 
         static let lastPlace = "SELECT coalesce(max(sequence), 0) FROM event"
 
         static let insert = """
-            INSERT INTO rule (name, revision, place, since, schedule, is_off)
-            VALUES (:name, :revision, :place, :since, :schedule, :off)
+            INSERT INTO rule (name, revision, place, since, schedule, waits, starts_with_existing, is_off)
+            VALUES (:name, :revision, :place, :since, :schedule, :waits, :existing, :off)
             """
 
         /// Turning a rule off removes the error of its last run.
         static let update = """
             UPDATE rule SET
-                revision = :revision, place = :place, schedule = :schedule, is_off = :off, last_error = iif(:off, NULL, last_error)
+                revision = :revision, place = :place, schedule = :schedule, waits = :waits, starts_with_existing = :existing,
+                is_off = :off, last_error = iif(:off, NULL, last_error)
             WHERE name = :name
             """
 
@@ -105,6 +112,15 @@ extension SQL {
             """
 
         static let removeAll = "DELETE FROM timer WHERE rule = :rule"
+
+        /// Ends the waits and groups of a rule; its schedule goes on.
+        static let removeWaits = "DELETE FROM timer WHERE rule = :rule AND kind <> 'schedule'"
+
+        /// Begins waits for the tasks of a source that has made its baseline.
+        static let beginExisting = """
+            INSERT OR REPLACE INTO timer (rule, kind, key, due, payload)
+            SELECT name, 'existing', :source, :now, '{}' FROM rule WHERE starts_with_existing = 1
+            """
     }
 
     enum Decisions {

@@ -151,6 +151,8 @@ enum Schema {
             place INTEGER NOT NULL,                   -- among the rules
             since INTEGER NOT NULL,                   -- the last place on the bus that it does not see
             schedule TEXT,                            -- what the timer of its schedule was made from
+            waits TEXT,                               -- what its waits, counts and groups were made from
+            starts_with_existing INTEGER NOT NULL,    -- 1 if it also waits for the tasks that a baseline finds
             runs INTEGER NOT NULL DEFAULT 0,
             errors INTEGER NOT NULL DEFAULT 0,
             last_error TEXT,

@@ -5,6 +5,7 @@ extension Session {
         var since: Int64
         var schedule: String?
         var due: Timestamp?
+        var waits: String?
     }
 
     func register(_ rules: [RuleRegistration], at now: Timestamp) throws -> [String: Int64] {
@@ -16,6 +17,7 @@ extension Session {
             since[rule.name] = row?.since ?? last
             try set(rule, row, place: place, since: last)
             try schedule(rule, row)
+            if row == nil || row?.waits != rule.waits { try beginWaits(rule, at: now) }
         }
         var remove = try prepare(SQL.Rules.remove)
         var removeTimers = try prepare(SQL.Timers.removeAll)
@@ -24,6 +26,7 @@ extension Session {
             try remove.run()
             try removeTimers.bind(":rule", name)
             try removeTimers.run()
+            try forgetWaits(of: name)
         }
         return since
     }
@@ -33,7 +36,8 @@ extension Session {
         var statement = try prepare(SQL.Rules.all)
         while try statement.next() {
             rows[statement.text(0)] = RuleRow(
-                since: statement.int(1), schedule: statement.optionalText(2), due: statement.optionalTime(3))
+                since: statement.int(1), schedule: statement.optionalText(2), due: statement.optionalTime(3),
+                waits: statement.optionalText(4))
         }
         return rows
     }
@@ -45,8 +49,25 @@ extension Session {
         try statement.bind(":revision", rule.revision)
         try statement.bind(":place", place)
         try statement.bind(":schedule", rule.schedule?.text)
+        try statement.bind(":waits", rule.waits)
+        try statement.bind(":existing", rule.startsWithExisting)
         try statement.bind(":off", rule.isOff)
         try statement.run()
+    }
+
+    /// Ends the rule's waits, counts and groups, because it is new or what they were made from has changed.
+    private func beginWaits(_ rule: RuleRegistration, at now: Timestamp) throws {
+        var remove = try prepare(SQL.Timers.removeWaits)
+        try remove.bind(":rule", rule.name)
+        try remove.run()
+        try forgetWaits(of: rule.name)
+        if rule.startsWithExisting { try change([.set(RuleTimer(.init(rule: rule.name, kind: .existing), due: now))]) }
+    }
+
+    private func forgetWaits(of rule: String) throws {
+        var forget = try prepare(SQL.Rules.forgetWaits)
+        try forget.bind(":rule", rule)
+        try forget.run()
     }
 
     /// Sets the timer of the rule's schedule. It continues while the schedule's text is the same; if the clock was set back, it

@@ -73,6 +73,7 @@ extension Session {
         try setPresent(poll.present, in: row.id)
         try setRemoved(poll.removed, in: row.id, at: poll.at)
         let count = try append(poll.events)
+        if row.turn == 0 { try beginWaits(with: poll.source, at: poll.at) }
         var advance = try prepare(SQL.Sources.advance)
         try advance.bind(":at", poll.at)
         try advance.bind(":cursor", text: poll.cursor?.value.encoded())
@@ -81,6 +82,14 @@ extension Session {
         try advance.bind(":scope", row.id)
         try advance.run()
         return .committed(turn: row.turn + 1, newEvents: count)
+    }
+
+    /// Rules may wait for the tasks of a baseline.
+    private func beginWaits(with source: String, at now: Timestamp) throws {
+        var begin = try prepare(SQL.Timers.beginExisting)
+        try begin.bind(":source", source)
+        try begin.bind(":now", now)
+        try begin.run()
     }
 
     func setHealth(_ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverStop?) throws {

@@ -282,3 +282,96 @@ import Testing
         #expect(try await office.bench.store.decisions(DecisionQuery(verdicts: [.throttled], limit: 10)).count == 1)
     }
 }
+
+/// Reloads, restarts and ties of rules that wait.
+@Suite(.timeLimit(.minutes(5))) struct `Rules that wait and change` {
+    private func rule(_ more: String, log: String = "x") -> String {
+        "rule: r\non: [task_created, task_changed]\n\(more)\ndo: [{log: \"\(log) ${{ task.id }}\"}]"
+    }
+
+    @Test func `a changed do keeps waits, a changed condition begins them anew, a removed rule ends them`() async throws {
+        let first = rule("when: task.priority == 1\nfor: 10m")
+        let office = try await `Rules that wait`.Office(first)
+        try await office.put("a")
+        try await office.wait(5, with: rule("when: task.priority   ==   1\nfor: \"10m\" # as before", log: "y"))
+        try await office.wait(4, with: rule("when: task.priority == 1\nfor: {time: 600s}", log: "y"))
+        #expect(office.texts == [])
+        try await office.wait(20, with: rule("when: task.priority == 1\nfor: {time: 600s}", log: "y"))
+        #expect(office.texts == [])
+        try await office.put("b")
+        try await office.look(with: "rule: other\non: task_created\ndo: [{log: z}]")
+        #expect(try await office.bench.store.nextTimer() == nil)
+        try await office.wait(20, with: first)
+        #expect(office.texts == [])
+    }
+
+    @Test func `a let that the condition uses begins waits anew when it changes, another one does not`() async throws {
+        func text(_ limit: Int, _ other: String) -> String {
+            rule("let: {most: \(limit), limit: most + 1, other: \"'\(other)'\"}\nwhen: task.priority < limit\nfor: 10m")
+        }
+        let office = try await `Rules that wait`.Office(text(1, "a"))
+        try await office.put("a")
+        try await office.wait(5, with: text(1, "b"))
+        try await office.wait(5, with: text(1, "b"))
+        #expect(office.texts == ["x a"])
+        try await office.put("b")
+        try await office.wait(5, with: text(1, "b"))
+        try await office.wait(20, with: text(2, "b"))
+        #expect(office.texts == ["x a"])
+    }
+
+    @Test func `with existing, tasks known when the rule is loaded count from then`() async throws {
+        let office = try await `Rules that wait`.Office("rule: other\non: task_created\ndo: [{log: z}]", [
+            task("a", "printer on fire", ["priority": 1]), task("b", "printer on fire", ["priority": 2]),
+        ])
+        let waiting = rule("when: task.priority == 1\nfor: {time: 10m, existing: true}")
+        try await office.wait(1, with: waiting)
+        try await office.wait(9, with: waiting)
+        #expect(office.texts == [])
+        try await office.wait(1, with: waiting)
+        #expect(office.texts == ["x a"])
+    }
+
+    @Test func `with existing, tasks of a source's baseline count from then`() async throws {
+        let waiting = rule("when: task.priority == 1\nfor: {time: 10m, existing: true}", log: "${{ event == null }}")
+        let office = try await `Rules that wait`.Office(waiting, [task("a", "printer on fire", ["priority": 1])])
+        try await office.wait(9)
+        #expect(office.texts == [])
+        try await office.wait(1)
+        #expect(office.texts == ["true a"])
+    }
+
+    @Test func `a wait that is over at the moment of an event comes before the event`() async throws {
+        let office = try await `Rules that wait`.Office(rule("when: task.priority == 1\nfor: 10m"))
+        try await office.put("a")
+        // A running agent: events of the moment at which the wait is over are on the bus before the timer has fired.
+        let bench = office.bench
+        let shelf = try await bench.shelf(rule("when: task.priority == 1\nfor: 10m"), sources: [office.source])
+        let timers = TimerLoop(bench.surroundings, shelf: shelf)
+        let router = Router(bench.surroundings, shelf: shelf, timers: timers)
+        await bench.clock.advance(by: .seconds(600))
+        office.source.put(task("a", "printer on fire", ["priority": 2]))
+        var poller = bench.poller(office.source)
+        _ = try await poller.pollOnce()
+        try await router.routePending()
+        #expect(try await bench.deliveries().count == 1)
+        #expect(try await bench.store.nextTimer() == nil)
+    }
+
+    @Test func `a wait of four hundred days is over after that time, across a leap day`() async throws {
+        let office = try await `Rules that wait`.Office(rule("when: task.priority == 1\nfor: 400d", log: "${{ string(now) }}"))
+        try await office.bench.clock.jump(to: #require(Timestamp(rfc3339: "2027-12-11T09:00:00Z")))
+        try await office.put("a")
+        #expect(try await office.bench.store.nextTimer() == Timestamp(rfc3339: "2029-01-14T09:00:00Z"))
+    }
+
+    @Test func `an event that a rule waits with is not pruned`() async throws {
+        let office = try await `Rules that wait`.Office(rule("when: task.priority == 1\nfor: 60d", log: "${{ event.type }}"))
+        try await office.put("a")
+        try await office.put("b", priority: 2)
+        await office.bench.clock.advance(by: .days(60))
+        _ = try await office.bench.store.prune(Retention(), at: office.bench.now)
+        try await office.look()
+        #expect(office.texts == ["task_created a"])
+    }
+}
