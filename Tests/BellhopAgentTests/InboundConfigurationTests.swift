@@ -36,6 +36,31 @@ import Testing
         #expect(configuration.events[EventType("deploy_finished")]?.members.map(\.name) == ["service"])
     }
 
+    @Test func `a command for one connection needs no secret of a push or of a webhook source elsewhere`() async throws {
+        let base = try ConfigurationTests()
+        let text =
+            Self.file(
+                inbound: "inbound: {listen: \"${{ env.LISTEN }}\"}",
+                source: "path: /in/deploys, auth: {bearer: \"${{ secret.deploys }}\"}, event: deploy_finished",
+                push: ", push: {path: /in/snow, auth: {bearer: \"${{ secret.push }}\"}}"
+            ).replacing("connections: {", with: "connections: {ops: {kind: slack, url: \"https://chat.example.com/x\"}, ")
+        let loader = ConfigurationLoader(environment: [:], keychain: base.keychain)
+        let file = base.folder.path + "/bellhop.yaml"
+        let configuration = try await loader.load(Array(text.utf8), file: file, focus: .connection("ops"))
+        #expect(configuration.connection("ops")?.settings.text("url") == "https://chat.example.com/x")
+        // The connection's own source lacks its secret.
+        let refused = await #expect(throws: ConfigurationError.self) {
+            try await loader.load(Array(text.utf8), file: file, focus: .connection("snow"))
+        }
+        guard case .diagnostics(let problems)? = refused else { throw try #require(refused) }
+        #expect(problems.all.map(\.code) == ["missing-secret"])
+        // A mistake is no missing secret, wherever it is.
+        await #expect(throws: ConfigurationError.self) {
+            let wrong = text.replacing("{fields: {service: text}}", with: "{field: {service: text}}")
+            _ = try await loader.load(Array(wrong.utf8), file: file, focus: .connection("ops"))
+        }
+    }
+
     @Test func `nothing listens unless inbound says where`() async throws {
         #expect(try await ConfigurationTests().load("version: 1\n").inbound.place == nil)
         let found = try await problems(Self.file(inbound: ""))

@@ -81,13 +81,7 @@ struct CalendarReading {
             guard let values = settings.record(pair.name) else { return nil }
             var zone = zone
             if let name = values.text("timezone"), let place = pair.value["timezone"] {
-                if let known = ZoneFiles.zone(name) {
-                    zone = known
-                } else {
-                    reader.report(
-                        code: "unknown-time-zone", "there is no time zone `\(name)`", at: place,
-                        help: "write a name as `Europe/Berlin`; the package tzdata has them")
-                }
+                zone = ConfigurationReading.zone(name, at: place, &reader) ?? zone
             }
             let days = parsed(pair.value["days"], Set(Weekday.allCases), &reader) { text throws(TimeTextError) in
                 try HoursWindow.days(text)

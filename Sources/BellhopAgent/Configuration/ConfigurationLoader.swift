@@ -71,8 +71,10 @@ public struct ConfigurationLoader: Sendable {
         problems.all = problems.all.map(lines.shown)
         problems.all.sort { ($0.place?.line ?? 0, $0.place?.column ?? 0) < ($1.place?.line ?? 0, $1.place?.column ?? 0) }
         switch focus {
-        case .connection(let name): problems.excuseMissing(outside: Self.nodes(of: name, in: root))
-        case .source(let name): problems.excuseMissing(outside: root["sources"]?[name].map { [$0] } ?? [])
+        case .connection(let name):
+            problems.excuse(Self.incomplete(in: root, values, besides: Self.nodes(of: name, in: root)))
+        case .source(let name):
+            problems.excuse(Self.incomplete(in: root, values, besides: root["sources"]?[name].map { [$0] } ?? []))
         case .everything, .shape: break
         }
         if problems.hasErrors { throw .diagnostics(problems) }
@@ -142,6 +144,28 @@ public struct ConfigurationLoader: Sendable {
         return (root["connections"]?[connection].map { [$0] } ?? []) + sources
     }
 
+    /// The connections, the sources and the other values at the top that lack a secret, a variable or a value of one's own, except
+    /// these.
+    private static func incomplete(in root: Node, _ values: SecretResolver.Found, besides nodes: [Node]) -> [Node] {
+        let entries = (root.mapping?.pairs ?? []).flatMap { pair in
+            guard ["connections", "sources"].contains(pair.name), let entries = pair.value.mapping else { return [pair.value] }
+            return entries.pairs.map(\.value)
+        }
+        let needed = nodes.map(\.range)
+        return entries.filter { entry in
+            !needed.contains(entry.range)
+                && (references(in: entry).contains { values.values[$0] == nil } || hasPlaceholder(entry))
+        }
+    }
+
+    private static func hasPlaceholder(_ node: Node) -> Bool {
+        switch node.content {
+        case .scalar(let scalar): scalar.text == ConfigurationManifest.placeholder
+        case .sequence(let items): items.contains(where: hasPlaceholder)
+        case .mapping(let pairs): pairs.contains { hasPlaceholder($0.value) }
+        }
+    }
+
     private static func references(in node: Node) -> Set<Interpolation.Reference> {
         switch node.content {
         case .scalar(let scalar):
@@ -191,12 +215,15 @@ extension ConfigurationLoader {
 }
 
 extension Diagnostics {
-    /// Ignores missing references outside of the given nodes.
-    mutating func excuseMissing(outside nodes: [Node]) {
+    /// Removes the problems of values that need not be complete: what a missing secret belongs to is missing too.
+    mutating func excuse(_ nodes: [Node]) {
         all.removeAll { problem in
-            guard ["missing-secret", "failed-secret", "missing-variable"].contains(problem.code) else { return false }
-            guard let line = problem.place?.line else { return true }
-            return !nodes.contains { ($0.range.start.line...$0.range.end.line).contains(line) }
+            guard let place = problem.place else { return false }
+            let start = (place.line, place.column)
+            return nodes.contains { node in
+                let (first, last) = (node.range.start, node.range.end)
+                return (first.line, first.column) <= start && start <= (last.line, last.column)
+            }
         }
     }
 }

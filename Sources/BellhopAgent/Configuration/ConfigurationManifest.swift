@@ -5,6 +5,9 @@ import YAML
 
 /// The settings of bellhop.yaml itself; those of connections and sources are declared by their kinds.
 public enum ConfigurationManifest {
+    /// What `bellhop init` writes for a value that only its user knows; refused until it is replaced.
+    public static let placeholder = "CHANGE-ME"
+
     public static let root: [Setting] = [
         Setting("version", .oneOf(["1"]), required: true, "The version of the file's format."),
         Setting(

@@ -50,11 +50,3 @@ extension ConfigurationReading {
         return out
     }
 }
-
-extension [String] {
-    /// `` `a`, `b` and `c` ``
-    var listed: String {
-        let names = map { "`\($0)`" }
-        return names.count < 2 ? names.joined() : names.dropLast().joined(separator: ", ") + " and " + names[names.count - 1]
-    }
-}

@@ -27,7 +27,17 @@ struct ConfigurationReading {
         self.lines = lines
         secrets = values.values.filter { $0.key.space == .secret }.map(\.value).sorted()
         inbound = InboundReading(secrets: secrets)
-        reader = SettingsReader(file: file, hidesValues: true) { node, text, _ in
+        reader = SettingsReader(file: file, hidesValues: true) { node, text, setting in
+            if text == ConfigurationManifest.placeholder {
+                // Valid as a password and as an address.
+                if hasPlaceholders { return .text("https://placeholder.invalid") }
+                let place = Diagnostic.Place(node, file: file)
+                return .refused([
+                    Diagnostic(
+                        code: "placeholder", "`\(setting.name)` still has the value that `bellhop init` wrote", at: place,
+                        help: setting.summary)
+                ])
+            }
             let interpolated: String
             do throws(Diagnostics) {
                 interpolated = try Self.interpolate(
@@ -67,7 +77,8 @@ struct ConfigurationReading {
         var configuration = Configuration(
             file: file, folder: folder, store: store(settings, root), rules: settings.texts("rules").map(path),
             logFolders: settings.texts("log_folders").map(path),
-            timeZoneName: zoneName, timeZone: zone(zoneName, root["timezone"]), secretStores: secretStores,
+            timeZoneName: zoneName, timeZone: Self.zone(zoneName, at: root["timezone"], &reader) ?? .utc,
+            secretStores: secretStores,
             connections: connections, sources: sources,
             retention: Retention(
                 events: retention?.duration("events") ?? .days(30), deliveries: retention?.duration("deliveries") ?? .days(30),
@@ -143,14 +154,15 @@ struct ConfigurationReading {
         return path(store)
     }
 
-    private mutating func zone(_ name: String, _ node: Node?) -> TimeZoneTable {
+    /// The zone of this name; nil if there is none, which is reported.
+    static func zone(_ name: String, at node: Node?, _ reader: inout SettingsReader<Never>) -> TimeZoneTable? {
         if let zone = ZoneFiles.zone(name) { return zone }
         if let node {
             reader.report(
-                code: "unknown-time-zone", "there is no time zone \(Self.shown(name, of: node))", at: node,
+                code: "unknown-time-zone", "there is no time zone \(shown(name, of: node))", at: node,
                 help: "write a name as `Europe/Berlin`; the package tzdata has them")
         }
-        return .utc
+        return nil
     }
 
     // MARK: - Connections
@@ -186,7 +198,9 @@ struct ConfigurationReading {
         let help = takers.isEmpty ? nil : "there is \(takers.map(\.name).listed)"
         if other == entry.name {
             reader.report(
-                code: "wrong-connection", "connection `\(other)` cannot tell of its own pause", at: place, help: help)
+                code: "wrong-connection", "`on_paused` names `\(other)` itself, which sends nothing while it is paused",
+                at: place,
+                help: help ?? "add another connection that takes messages, and name that one")
         } else if let found = all.first(where: { $0.name == other }) {
             if takers.contains(where: { $0.name == other }) { return }
             reader.report(
@@ -248,13 +262,15 @@ struct ConfigurationReading {
                 return nil
             }
             let manifest = manifests[index]
+            let errors = reader.diagnostics.errorCount
             var settings = reader.settings(
                 node, as: ConfigurationManifest.source + manifest.settings, of: "source `\(name)`")
             settings.secrets = secrets
             for complaint in Catalogue.complaints(about: settings, ofSource: manifest.kind) {
                 reader.report(complaint, in: node, settings)
             }
-            inbound.push(name, settings, node, &reader)
+            // A value that is missing already is not reported again for what it means.
+            if reader.diagnostics.errorCount == errors { inbound.push(name, settings, node, &reader) }
             let connection = settings.text("connection") ?? ""
             check(connection, of: node, manifest, connections, named: names)
             return Configuration.SourceEntry(

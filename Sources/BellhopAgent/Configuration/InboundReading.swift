@@ -24,6 +24,8 @@ struct InboundReading {
     private(set) var configuration = InboundConfiguration()
     private(set) var events = EventCatalogue.builtIn
     private var placesOfPaths: [String: String] = [:]
+    /// Whether `inbound` has a `listen`, even one with a mistake, which is reported itself.
+    private var hasListen = false
 
     init(secrets: [String]) { self.secrets = secrets }
 
@@ -58,6 +60,7 @@ struct InboundReading {
     }
 
     mutating func listen(_ settings: Settings?, at node: Node?, _ reader: inout SettingsReader<Never>) {
+        hasListen = node?["listen"] != nil
         guard let text = settings?.text("listen"), let node else { return }
         configuration.place = InboundServer.Place(text)
         if configuration.place == nil {
@@ -110,7 +113,7 @@ struct InboundReading {
         if let other = placesOfPaths.updateValue(source, forKey: endpoint.path) {
             reader.report(code: "same-path", "source `\(other)` has the path `\(endpoint.path)` too", at: place)
         }
-        if configuration.place == nil {
+        if !hasListen {
             reader.report(
                 code: "not-listening", "nothing listens for requests to `\(endpoint.path)`", at: place,
                 help: "add `inbound: {listen: \"127.0.0.1:8091\"}` at the top")

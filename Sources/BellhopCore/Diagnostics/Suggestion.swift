@@ -38,3 +38,11 @@ public enum Suggestion {
         return previous[b.count]
     }
 }
+
+extension [String] {
+    /// The names as a sentence lists them: `` `a`, `b` and `c` ``.
+    public var listed: String {
+        let names = map { "`\($0)`" }
+        return names.count < 2 ? names.joined() : names.dropLast().joined(separator: ", ") + " and " + names[names.count - 1]
+    }
+}

@@ -73,7 +73,7 @@ enum CalendarFunctions {
         let names = calendars.keys.sorted()
         return Suggestion.didYouMean(name, among: names)
             ?? (names.isEmpty
-                ? "declare it under `calendars` in bellhop.yaml" : "there is \(names.joined(separator: ", "))")
+                ? "declare it under `calendars` in bellhop.yaml" : "there is \(names.listed)")
     }
 
     private static func moment(_ time: Value) throws(EvaluationError) -> BellhopCore.Timestamp {

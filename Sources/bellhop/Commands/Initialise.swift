@@ -40,11 +40,12 @@ struct Initialise: AsyncParsableCommand {
 
     func run() async throws {
         if folder != "." { try Files.makeFolder(folder) }
-        try put("bellhop.yaml", Self.configurationText(instance: instance ?? "acme", chat: chat))
+        try put("bellhop.yaml", Self.configurationText(instance: instance ?? ConfigurationManifest.placeholder, chat: chat))
         try Files.makeFolder(folder == "." ? "rules" : "\(folder)/rules")
         for rule in ShippedRules.all { try put("rules/\(rule.name)", rule.text) }
         let steps =
-            (instance == nil ? ["Put your instance's name into bellhop.yaml (now: acme)."] : []) + [
+            (instance == nil
+                ? ["Write your instance's name into bellhop.yaml, where it says \(ConfigurationManifest.placeholder)."] : []) + [
                 "bellhop login snow            asks for your user name and password, tries them, and stores them"
             ] + StarterReceiver(kind: chat).steps + [
                 "bellhop check && bellhop test", "bellhop notify ops            sends a test message", "bellhop run",

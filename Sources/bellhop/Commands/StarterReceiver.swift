@@ -1,3 +1,4 @@
+import BellhopAgent
 import BellhopConnectors
 import BellhopCore
 
@@ -28,8 +29,8 @@ struct StarterReceiver {
 
     /// What is left to do: the settings to write, and the commands that store its secrets.
     var steps: [String] {
-        let own = settings.filter { $0.type != .secret && $0.example == nil }.map {
-            "Write `\($0.name)` under `ops` in bellhop.yaml: \(Self.sentence($0))."
+        let own = settings.filter { $0.type != .secret }.map {
+            "Write the `\($0.name)` of `ops` into bellhop.yaml: \(Self.sentence($0))."
         }
         return own + secrets.map { "bellhop secret set ops_\($0.name)".padded(to: 29) + " " + Self.sentence($0) }
     }
@@ -45,7 +46,9 @@ struct StarterReceiver {
 
     private static func line(_ setting: Setting) -> String {
         if setting.type == .secret { return "\(setting.name): \"${{ secret.ops_\(setting.name) }}\"" }
-        return setting.example ?? "\(setting.name): CHANGE-ME"
+        let value = ConfigurationManifest.placeholder
+        if case .list = setting.type { return "\(setting.name): [\(value)]" }
+        return "\(setting.name): \(value)"
     }
 
     /// The setting's summary, in the form of a comment.
