@@ -74,9 +74,9 @@ public enum Catalogue {
         kinds.first { $0.manifest.kind == kind }?.login(settings) ?? .none("its kind is unknown")
     }
 
-    /// The request body that a connection of this kind receives for a message; nil if it does not take messages.
-    public static func body(of message: Message, for delivery: Delivery, kind: String) -> JSON? {
-        kinds.first { $0.manifest.kind == kind }?.render?(message, MessageOrigin(delivery))
+    /// The request body that a connection of this kind receives for a message, without secrets; nil if it does not take messages.
+    public static func body(of message: Message, for delivery: Delivery, kind: String, _ settings: Settings) -> JSON? {
+        kinds.first { $0.manifest.kind == kind }?.body?(message, delivery, settings)
     }
 
     /// The kinds of connection that a kind of action can go to.

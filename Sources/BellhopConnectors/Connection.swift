@@ -83,22 +83,38 @@ public struct ConnectionKind: Sendable {
     public let login: @Sendable (Settings) -> LoginWay
     /// Makes a connection from its name and checked settings, whose paths are already absolute. Contacts nothing but the
     /// keychain.
-    let make: @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorError) -> any Connection
+    let make: @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorErrors) -> any Connection
     /// The type of event that reports its logins with these settings; nil for a kind that reports none.
     let logins: @Sendable (Settings) -> EventType?
-    /// The request body for a message; nil for a kind that does not take messages.
-    let render: (@Sendable (Message, MessageOrigin) -> JSON)?
+    /// The request body for a message, without secrets; nil for a kind that does not take messages.
+    let body: (@Sendable (Message, Delivery, Settings) -> JSON)?
 
     init(
         _ manifest: ConnectionManifest, login: @escaping @Sendable (Settings) -> LoginWay,
         logins: @escaping @Sendable (Settings) -> EventType? = { _ in nil },
-        make: @escaping @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorError) -> any Connection,
-        render: (@Sendable (Message, MessageOrigin) -> JSON)? = nil
+        make: @escaping @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorError) -> any Connection
+    ) {
+        self.init(
+            manifest, login: login, logins: logins,
+            makeOrSayAll: { name, settings, environment throws(ConnectorErrors) in
+                do throws(ConnectorError) { return try await make(name, settings, environment) } catch {
+                    throw ConnectorErrors([error])
+                }
+            })
+    }
+
+    /// - Parameter makeOrSayAll: makes a connection, or throws all errors in its settings.
+    init(
+        _ manifest: ConnectionManifest, login: @escaping @Sendable (Settings) -> LoginWay,
+        logins: @escaping @Sendable (Settings) -> EventType? = { _ in nil },
+        makeOrSayAll make:
+            @escaping @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorErrors) -> any Connection,
+        body: (@Sendable (Message, Delivery, Settings) -> JSON)? = nil
     ) {
         self.manifest = manifest.withDeliverySettings
         self.login = login
         self.make = make
         self.logins = logins
-        self.render = render
+        self.body = body
     }
 }

@@ -69,15 +69,19 @@ extension Connectors {
         _ name: String, to entries: Entries, _ own: [BoundSource], in environment: ConnectorEnvironment
     ) async throws(Failure) -> Rebound {
         let connection: any Connection
+        do throws(ConnectorErrors) {
+            connection = try await Self.connection(name, entries.kind, entries.settings, environment)
+        } catch {
+            throw Self.unusable(name, error.all)
+        }
         var made: [(BoundSource, any Source)] = []
         do throws(ConnectorError) {
-            connection = try await Self.connection(name, entries.kind, entries.settings, environment)
             for source in own {
                 guard let entry = entries.sources.first(where: { $0.name == source.name }) else { continue }
                 made.append((source, try Self.source(source, entry.kind, entry.settings, on: connection, called: name)))
             }
         } catch {
-            throw Failure(.badArguments, .pauseConnection, "Connection \(name) cannot be used: \(error.message)")
+            throw Self.unusable(name, [error])
         }
         if let other = made.first(where: { $0.0.scope.id != $0.1.scope.id }) {
             await Self.close([name: connection], [])
@@ -89,6 +93,12 @@ extension Connectors {
         bound.put(connection, as: name)
         for (source, new) in made { source.bind(new) }
         return .inUse
+    }
+
+    private static func unusable(_ name: String, _ errors: [ConnectorError]) -> Failure {
+        Failure(
+            .badArguments, .pauseConnection,
+            "Connection \(name) cannot be used: \(errors.map(\.message).joined(separator: " "))")
     }
 
     /// The source of an entry on a connection; keeps the predecessor's disambiguation.

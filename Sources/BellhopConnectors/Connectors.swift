@@ -27,11 +27,11 @@ public struct Connectors: Sendable {
         var connections: [String: any Connection] = [:]
         var failed: Set<String> = []
         for (name, kind, settings) in entries {
-            do throws(ConnectorError) {
+            do throws(ConnectorErrors) {
                 connections[name] = try await Self.connection(name, kind, settings, environment)
             } catch {
                 failed.insert(name)
-                problems.append(error)
+                problems += error.all
             }
         }
         var sources: [any Source] = []
@@ -137,9 +137,9 @@ public struct Connectors: Sendable {
 
     static func connection(
         _ name: String, _ kind: String, _ settings: Settings, _ environment: ConnectorEnvironment
-    ) async throws(ConnectorError) -> any Connection {
+    ) async throws(ConnectorErrors) -> any Connection {
         guard let kind = Catalogue.kinds.first(where: { $0.manifest.kind == kind }) else {
-            throw ConnectorError(connection: name, setting: "kind", "There is no connection kind `\(kind)`.")
+            throw ConnectorErrors([ConnectorError(connection: name, setting: "kind", "There is no connection kind `\(kind)`.")])
         }
         var settings = settings
         if let ca = settings.text("ca") { settings.values["ca"] = .string(environment.path(ca)) }

@@ -32,7 +32,7 @@ struct ConfigOptions: ParsableArguments {
             let place = try ConfigurationLoader(environment: environment, keychain: keychain).storePlace(file)
             return StoreLink(
                 store: place.store, socket: ControlSocket.place(store: place.store, environment: environment), zone: place.zone,
-                kinds: place.kinds, events: place.events, project: place.project)
+                connections: place.connections, events: place.events, project: place.project)
         } catch {
             throw CommandError(error)
         }
@@ -55,8 +55,8 @@ struct StoreLink {
     let socket: ControlSocket.Place
     /// The time zone for output.
     let zone: TimeZoneTable
-    /// The kinds of the connections, by their names.
-    let kinds: [String: String]
+    /// The connections by their names; their settings lack secrets.
+    let connections: [String: Configuration.ConnectionEntry]
     /// The types of events that bellhop.yaml declares.
     let events: [String]
     /// Whose section of the keychain bellhop.yaml names.
@@ -75,7 +75,10 @@ struct StoreLink {
                 guard error.kind == .cutOff, case .events(_, waits: true) = inquiry else { throw error }
                 return [:]
             }
-            var answer = Inquirer(store: try open(inquiry), clock: SystemClock(), kind: { [kinds] in kinds[$0] }).answer(inquiry)
+            var answer = Inquirer(
+                store: try open(inquiry), clock: SystemClock(), connection: { [connections] in connections[$0] }
+            )
+            .answer(inquiry)
             while true {
                 switch try await answer.next() {
                 case .rows(let rows): for value in rows { row(value) }

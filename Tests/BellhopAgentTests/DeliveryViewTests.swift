@@ -13,14 +13,17 @@ import Testing
         fields: [.init(name: [.text("Priority")], value: [.value("2")])], severity: .warning)
 
     /// A delivery of a message to `ops`, as answered for its id or in the list.
-    private func shown(whole: Bool, kind: String?) async throws -> JSON {
+    private func shown(
+        whole: Bool, kind: String?, _ settings: JSON.Object = [:], _ message: Message = message
+    ) async throws -> JSON {
         let (store, clock) = (try Stores.inMemory(), TestClock())
         let occasion = Occasion.event(Event.ID("1"))
         let delivery = Delivery(
             id: Delivery.ID(occasion: occasion.id, rule: "tell", step: StepPath("0"), receiver: "ops"), revision: "1",
-            action: "notify", arguments: .message(Self.message), task: nil, lane: "ops", createdAt: clock.now, initial: .shadow)
+            action: "notify", arguments: .message(message), task: nil, lane: "ops", createdAt: clock.now, initial: .shadow)
         try await store.route(Routing(deliveries: [delivery]))
-        let inquirer = Inquirer(store: store, clock: clock, kind: { $0 == "ops" ? kind : nil })
+        let connection = kind.map { Configuration.ConnectionEntry(name: "ops", kind: $0, settings: Settings(settings)) }
+        let inquirer = Inquirer(store: store, clock: clock, connection: { $0 == "ops" ? connection : nil })
         var answer = inquirer.answer(.deliveries(DeliveryQuery(id: whole ? delivery.id.text : nil)))
         guard case .rows(let rows) = try await answer.next() else { return .null }
         return try #require(rows.first)
@@ -45,5 +48,31 @@ import Testing
         #expect(webhook.at("request", "body", "title") == "New: INC0010001")
         #expect(webhook.at("request", "body", "fields") == [["name": "Priority", "value": "2"]])
         #expect(try await shown(whole: false, kind: "slack")["request"] == nil)
+    }
+
+    @Test func `the request has what decides where the message goes, and no secret`() async throws {
+        var message = Self.message
+        message.thread = "INC0010001"
+        let trigger = try await shown(whole: true, kind: "pagerduty", ["routing_key": "hunter2hunter2"], message)
+        #expect(trigger.at("request", "body", "event_action") == "trigger")
+        #expect(trigger.at("request", "body", "dedup_key") == "INC0010001")
+        #expect(trigger.at("request", "body", "payload", "summary") == "New: INC0010001")
+        let opsgenie = try await shown(whole: true, kind: "opsgenie", ["key": "hunter2hunter2"], message)
+        #expect(opsgenie.at("request", "body", "alias") == "INC0010001")
+        message.resolve = true
+        let resolve = try await shown(whole: true, kind: "pagerduty", ["routing_key": "hunter2hunter2"], message)
+        #expect(resolve.at("request", "body") == ["event_action": "resolve", "dedup_key": "INC0010001"])
+        let telegram = try await shown(whole: true, kind: "telegram", ["token": "hunter2", "chat": "-100", "topic": 7])
+        #expect(telegram.at("request", "body", "chat_id") == -100)
+        #expect(telegram.at("request", "body", "message_thread_id") == 7)
+        let slack = try await shown(whole: true, kind: "slack", ["token": "xoxb-hunter2", "channel": "C1"])
+        #expect(slack.at("request", "body", "channel") == "C1")
+        let forum = try await shown(whole: true, kind: "discord", ["channel": "forum"])
+        #expect(forum.at("request", "body", "thread_name") == "⚠️ New: INC0010001")
+        let event = try await shown(whole: true, kind: "webhook", ["format": "cloudevents"])
+        #expect(event.at("request", "body", "specversion") == "1.0")
+        let mail = try await shown(whole: true, kind: "email", ["from": "a@example.com", "to": ["b@example.com"]])
+        #expect(mail.at("request", "body", "to") == ["b@example.com"])
+        for delivery in [trigger, opsgenie, resolve, telegram, slack] { #expect(!delivery.text.contains("hunter2")) }
     }
 }

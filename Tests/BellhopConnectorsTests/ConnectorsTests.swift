@@ -23,7 +23,7 @@ struct ConnectorsTests {
                     ("plain", "slack", Settings(["url": "http://hooks.slack.com/services/x"])),
                     ("unsigned", "webhook", Settings(["url": "https://x.example/", "secret": "hunter2"])),
                     ("nowhere", "webhook", Settings(["url": "x.example"])), ("snow", "servicenow", Self.instance),
-                    ("trust", "slack", Settings(["url": "https://hooks.slack.com/x", "ca": "no-such.pem"])),
+                    ("trust", "slack", Settings(["url": "https://hooks.slack.com/services/x", "ca": "no-such.pem"])),
                 ], sources: [("work", "tracker", "good", Settings()), ("other", "tracker", "snow", Settings())],
                 environment: .sample())
         }
@@ -88,7 +88,7 @@ struct ConnectorsTests {
     @Test func `each delivery is performed by the action of its connection`() async throws {
         let connectors = try await Connectors(
             connections: [
-                ("ops", "slack", Settings(["url": "https://hooks.slack.com/x"])),
+                ("ops", "slack", Settings(["url": "https://hooks.slack.com/services/x"])),
                 ("mine", "webhook", Settings(["url": "https://x.example/"])), ("snow", "servicenow", Self.instance),
             ], sources: [("work", "tracker", "snow", Settings())], environment: .sample(login: ("ada", "pw")))
         func found(_ action: String, _ arguments: Arguments, _ receiver: String) -> String? {

@@ -84,7 +84,7 @@ public struct Agent: Sendable {
         let (assembly, environment) = (assembly, environment)
         return Inquirer(
             store: assembly.surroundings.store, clock: assembly.surroundings.clock,
-            kind: { assembly.configuration.connection($0)?.kind },
+            connection: { assembly.configuration.connection($0) },
             agent: Inquirer.Agent(
                 facts: {
                     var facts: JSON.Object = [

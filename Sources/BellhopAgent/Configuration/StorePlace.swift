@@ -1,4 +1,6 @@
 public import BellhopCore
+import BellhopConnectors
+import BellhopRules
 import YAML
 
 /// What read-only commands need from bellhop.yaml: the store, the time zone and the project.
@@ -6,14 +8,14 @@ public struct StorePlace: Sendable {
     public var store: String
     public var zone: TimeZoneTable
     public var project: Keychain.Project?
-    /// The kinds of connections, by name, as far as the file can be read.
-    public var kinds: [String: String]
+    /// The connections by name, as far as the file can be read; references to secrets and variables are not filled in.
+    public var connections: [String: Configuration.ConnectionEntry]
     /// The types of events that the file declares, as far as it can be read.
     public var events: [String]
 }
 
 extension ConfigurationLoader {
-    /// Reads only `store:`, `timezone:`, `project:` and the kinds of connections: other mistakes do not matter.
+    /// Reads only `store:`, `timezone:`, `project:` and the connections: other mistakes do not matter.
     public func storePlace(_ file: String) throws(ConfigurationError) -> StorePlace {
         let bytes = try bytes(of: file)
         func value(_ key: String) -> String? { Self.value(of: key, in: bytes) }
@@ -34,16 +36,22 @@ extension ConfigurationLoader {
         return StorePlace(
             store: store.hasPrefix("/") ? store : Self.folder(of: file) + store,
             zone: value("timezone").flatMap(ZoneFiles.zone) ?? .utc, project: Self.project(value(ProjectLine.key), of: file),
-            kinds: Self.kinds(in: bytes), events: Self.names(under: "events", in: bytes))
+            connections: Self.connections(in: bytes, file), events: Self.names(under: "events", in: bytes))
     }
 
     private static func names(under key: String, in bytes: [UInt8]) -> [String] {
         (try? YAML.parse(SourceText(bytes)))?.first?.root[key]?.mapping?.names ?? []
     }
 
-    private static func kinds(in bytes: [UInt8]) -> [String: String] {
+    private static func connections(in bytes: [UInt8], _ file: String) -> [String: Configuration.ConnectionEntry] {
         let connections = (try? YAML.parse(SourceText(bytes)))?.first?.root["connections"]?.mapping
-        return (connections?.pairs ?? []).reduce(into: [:]) { $0[$1.name] = $1.value["kind"]?.scalarText }
+        return (connections?.pairs ?? []).reduce(into: [:]) { found, pair in
+            guard let kind = pair.value["kind"]?.scalarText else { return }
+            var reader = SettingsReader<Never>(file: file, hidesValues: true) { _, text, _ in .text(text) }
+            let manifest = Catalogue.connections.first { $0.kind == kind }
+            let settings = reader.settings(pair.value, as: manifest?.settings ?? [], of: "", besides: ["kind"])
+            found[pair.name] = Configuration.ConnectionEntry(name: pair.name, kind: kind, settings: settings)
+        }
     }
 
     /// The project that a file names, if any.

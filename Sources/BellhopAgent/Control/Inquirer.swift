@@ -5,8 +5,8 @@ public import BellhopEngine
 public struct Inquirer: Sendable {
     let store: any Store
     let clock: any AgentClock
-    /// The kind of a connection, by its name.
-    let kind: @Sendable (String) -> String?
+    /// A connection, by its name; its settings may lack secrets.
+    let connection: @Sendable (String) -> Configuration.ConnectionEntry?
     /// The facts that only a running agent knows; nil if no agent runs.
     let agent: Agent?
 
@@ -49,11 +49,12 @@ public struct Inquirer: Sendable {
 
     /// - Parameter kind: returns the kind of a connection by its name; nil if unknown.
     public init(
-        store: any Store, clock: any AgentClock, kind: @escaping @Sendable (String) -> String? = { _ in nil }, agent: Agent? = nil
+        store: any Store, clock: any AgentClock,
+        connection: @escaping @Sendable (String) -> Configuration.ConnectionEntry? = { _ in nil }, agent: Agent? = nil
     ) {
         self.store = store
         self.clock = clock
-        self.kind = kind
+        self.connection = connection
         self.agent = agent
     }
 

@@ -107,7 +107,7 @@ public struct InquiryAnswer: Sendable {
         return .rows(
             records.map { record in
                 let receiver = record.delivery.id.receiver
-                var json = asked.id == nil ? record.json : record.json(sentTo: inquirer.kind(receiver))
+                var json = asked.id == nil ? record.json : record.json(sentTo: inquirer.connection(receiver))
                 if record.state == .available, let stop = stops?[receiver] { json["stopped"] = stop.json }
                 return json
             })

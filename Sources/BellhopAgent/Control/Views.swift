@@ -48,15 +48,16 @@ extension DeliveryRecord {
         return .object(object)
     }
 
-    /// The same with the request body for its message, without the address, which is a secret.
-    /// - Parameter kind: the kind of the connection that receives the delivery.
-    func json(sentTo kind: String?) -> JSON {
+    /// The same with the request body for its message, without secrets, of which the address is one.
+    /// - Parameter connection: the connection that receives the delivery.
+    func json(sentTo connection: Configuration.ConnectionEntry?) -> JSON {
         var json = json
-        guard case .message(let message) = delivery.arguments, let kind,
-            let body = Catalogue.body(of: message, for: delivery, kind: kind)
+        guard case .message(let message) = delivery.arguments, let connection,
+            let body = Catalogue.body(of: message, for: delivery, kind: connection.kind, connection.settings)
         else { return json }
         json["request"] = [
-            "method": "POST", "to": .string("the address of connection \(delivery.id.receiver) (kind \(kind))"), "body": body,
+            "method": "POST", "to": .string("the address of connection \(delivery.id.receiver) (kind \(connection.kind))"),
+            "body": body,
         ]
         return json
     }

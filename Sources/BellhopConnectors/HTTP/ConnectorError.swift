@@ -26,6 +26,45 @@ public struct ConnectorErrors: Error, Sendable, Hashable {
     public var message: String { all.map { "\($0.connection): \($0.message)" }.joined(separator: "\n") }
 }
 
+/// The errors in the settings of one connection, gathered so that all are reported.
+struct ConnectorProblems {
+    private let connection: String
+    private(set) var all: [ConnectorError] = []
+
+    init(of connection: String) { self.connection = connection }
+
+    mutating func add(_ setting: String?, _ message: String) {
+        all.append(ConnectorError(connection: connection, setting: setting, message))
+    }
+
+    /// What a part makes; nil if it throws, which is remembered.
+    mutating func gather<Value>(_ make: () throws(ConnectorError) -> Value) -> Value? {
+        do throws(ConnectorError) { return try make() } catch {
+            all.append(error)
+            return nil
+        }
+    }
+
+    mutating func gather<Value>(_ make: () throws(ConnectorErrors) -> Value) -> Value? {
+        do throws(ConnectorErrors) { return try make() } catch {
+            all += error.all
+            return nil
+        }
+    }
+
+    mutating func gather<Value>(_ setting: String, _ make: () throws(HTTPAddress.Problem) -> Value) -> Value? {
+        do throws(HTTPAddress.Problem) { return try make() } catch {
+            add(setting, error.message)
+            return nil
+        }
+    }
+
+    /// Throws if there are any.
+    func check() throws(ConnectorErrors) {
+        if !all.isEmpty { throw ConnectorErrors(all) }
+    }
+}
+
 extension HTTPAddress {
     /// The address of a server, from a setting: without a path, a user and a password.
     init(server text: String, _ setting: String, of connection: String) throws(ConnectorError) {

@@ -15,6 +15,10 @@ struct DiscordReceiver: HookReceiver {
             "channel", .oneOf(["text", "forum"]), default: "text",
             "The kind of the channel. In a forum each message begins a post, and those of one `thread` answer in it."),
     ]
+    static let hosts = ["discord.com", "discordapp.com", "ptb.discord.com", "canary.discord.com"]
+    static let addresses = ["/api/webhooks/*/*", "/api/*/webhooks/*/*"].map { path in
+        ServiceAddress("a Discord webhook", hosts: hosts, path: path, example: "https://discord.com/api/webhooks/…/…")
+    }
     static let messages = MessageAbilities(
         threads: .setting("channel", values: ["forum"], line: "channel: forum"), updates: .yes, mentions: .yes)
 
@@ -33,10 +37,8 @@ struct DiscordReceiver: HookReceiver {
         let address = call.address
         switch call.place {
         case .new, .resolve:
-            guard isForum else { return call.post(rendered, to: address.adding(query: "wait=true")) }
-            var body = rendered
-            let name = DisplayText.cut(DisplayText.line(MessageTitle.text(call.message, MessageOrigin(call.delivery))), to: 100)
-            body["thread_name"] = .string(name.isEmpty ? call.delivery.id.rule : name)
+            let settings = Settings(["channel": isForum ? "forum" : "text"])
+            let body = Self.body(rendered, call.message, call.delivery, settings)
             return call.post(body, to: address.adding(query: "wait=true"))
         case .reply(let first):
             return call.post(rendered, to: address.adding(query: "wait=true" + thread(of: first)))
@@ -45,6 +47,15 @@ struct DiscordReceiver: HookReceiver {
             let query = String(thread(of: first).dropFirst())
             return call.post(rendered, method: "PATCH", to: query.isEmpty ? message : message.adding(query: query))
         }
+    }
+
+    /// A message to a forum names the post that it begins.
+    static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON {
+        guard settings.text("channel") == "forum" else { return rendered }
+        var body = rendered
+        let name = DisplayText.cut(DisplayText.line(MessageTitle.text(message, MessageOrigin(delivery))), to: 100)
+        body["thread_name"] = .string(name.isEmpty ? delivery.id.rule : name)
+        return body
     }
 
     private func thread(of first: JSON) -> String {

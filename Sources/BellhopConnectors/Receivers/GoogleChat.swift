@@ -10,6 +10,11 @@ struct GoogleChatReceiver: HookReceiver {
             "url", .secret, required: true,
             "The address of the webhook (the space's Apps & integrations > Webhooks), with its key and token.")
     ]
+    static let addresses = [
+        ServiceAddress(
+            "a webhook of Google Chat", hosts: ["chat.googleapis.com"], path: "/v1/spaces/*/messages", query: ["key", "token"],
+            example: "https://chat.googleapis.com/v1/spaces/…/messages?key=…&token=…")
+    ]
     static let messages = MessageAbilities(threads: .yes, mentions: .yes)
 
     /// What a space takes from all apps together (Google Chat, *Usage limits*).

@@ -8,6 +8,8 @@ protocol HookReceiver: Sendable {
     static var summary: String { get }
     /// Its settings, besides those of every HTTP connection.
     static var settings: [Setting] { get }
+    /// The addresses of the service's own servers, for the setting `url`; empty if the service has none.
+    static var addresses: [ServiceAddress] { get }
     /// The settings that `bellhop init --chat` writes; nil for those that are required.
     static var starter: [String]? { get }
     /// The kinds of actions it supports.
@@ -20,7 +22,7 @@ protocol HookReceiver: Sendable {
     static var noLogin: String { get }
 
     /// - Parameter connection: the connection's name.
-    init(_ settings: Settings, connection: String) throws(ConnectorError)
+    init(_ settings: Settings, connection: String) throws(ConnectorErrors)
 
     /// The address of the service or of the webhook; ``request(_:_:)`` may add to its path.
     static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress
@@ -28,6 +30,9 @@ protocol HookReceiver: Sendable {
     /// The message as the service takes it, at every attempt the same. Respects the service's limits; values from tickets cannot
     /// become markup.
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON
+
+    /// The rendered message with what else the body has, besides secrets and references to earlier messages: by default nothing.
+    static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON
 
     /// The request that puts a rendered message into its place: by default a POST to the address.
     func request(_ rendered: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest
@@ -64,6 +69,7 @@ protocol HookReceiver: Sendable {
 extension HookReceiver {
     static var actions: [String] { [NotifyAction.manifest.kind] }
     static var starter: [String]? { nil }
+    static var addresses: [ServiceAddress] { [] }
     static var messages: MessageAbilities { MessageAbilities() }
     static var limits: DeliveryLimits { DeliveryLimits() }
     static var noLogin: String { "it needs only its address, and only a message would show that it works" }
@@ -72,6 +78,7 @@ extension HookReceiver {
         try HTTPAddress(ASCII.trimmed(settings.text("url") ?? ""))
     }
 
+    static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON { rendered }
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest { call.post(rendered) }
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? { nil }
     func wait(in response: HTTPResponse) -> Duration? { nil }
@@ -165,11 +172,14 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             ConnectionManifest(
                 kind: Receiver.kind, summary: Receiver.summary, actions: Receiver.actions, messages: Receiver.messages,
                 limits: Receiver.limits, settings: Receiver.settings + HTTPConnection.Configuration.settings,
-                starter: Receiver.starter),
+                addresses: Receiver.addresses, starter: Receiver.starter),
             login: { _ in .none(Receiver.noLogin) },
-            make: { name, settings, environment throws(ConnectorError) in
+            makeOrSayAll: { name, settings, environment throws(ConnectorErrors) in
                 try HookConnection(name: name, settings: settings, in: environment)
-            }, render: Receiver.render)
+            },
+            body: { message, delivery, settings in
+                Receiver.body(Receiver.render(message, from: MessageOrigin(delivery)), message, delivery, settings)
+            })
     }
 
     private let receiver: Receiver
@@ -179,23 +189,31 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
     private let bucket = UsedUpBucket()
 
     /// - Parameter settings: checked against the manifest.
-    init(name: String, settings: Settings, in environment: ConnectorEnvironment) throws(ConnectorError) {
-        let configuration = try HTTPConnection.Configuration(name: name, settings)
-        let address: HTTPAddress
-        do throws(HTTPAddress.Problem) {
-            address = try Receiver.address(settings)
-        } catch {
-            throw ConnectorError(connection: name, setting: "url", error.message)
+    init(name: String, settings: Settings, in environment: ConnectorEnvironment) throws(ConnectorErrors) {
+        var problems = ConnectorProblems(of: name)
+        let configuration = problems.gather { () throws(ConnectorError) in
+            try HTTPConnection.Configuration(name: name, settings)
         }
-        if let refusal = configuration.refusal(of: address) {
-            throw ConnectorError(connection: name, setting: "url", refusal)
-        }
-        receiver = try Receiver(settings, connection: name)
+        let address = problems.gather("url") { () throws(HTTPAddress.Problem) in try Receiver.address(settings) }
+        if let refusal = address.flatMap({ Self.refusal(of: $0, settings, configuration) }) { problems.add("url", refusal) }
+        let receiver = problems.gather { () throws(ConnectorErrors) in try Receiver(settings, connection: name) }
+        guard let configuration, let address, let receiver, problems.all.isEmpty else { throw ConnectorErrors(problems.all) }
+        self.receiver = receiver
         abilities = Receiver.messages.with(settings)
-        http = try HTTPConnection(configuration, in: environment)
+        do throws(ConnectorError) { http = try HTTPConnection(configuration, in: environment) } catch {
+            throw ConnectorErrors([error])
+        }
         hook = Hook(
             name: name, address: address, exchange: http,
             secrets: configuration.headers.fields.map(\.value) + receiver.secrets)
+    }
+
+    /// Why the address is refused: it belongs to something else, or others could read along.
+    private static func refusal(
+        of address: HTTPAddress, _ settings: Settings, _ configuration: HTTPConnection.Configuration?
+    ) -> String? {
+        let written = settings.text("url").flatMap { try? HTTPAddress(ASCII.trimmed($0)) }
+        return written.flatMap { kind.manifest.refusal(of: $0, settings) } ?? configuration?.refusal(of: address)
     }
 
     func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {

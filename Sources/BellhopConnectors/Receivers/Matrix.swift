@@ -15,6 +15,11 @@ struct MatrixReceiver: HookReceiver {
             example: "room: \"!AbCdEf:example.org\""
         ),
     ]
+    static let addresses = [
+        ServiceAddress(
+            "a homeserver of Matrix", hosts: ["matrix-client.matrix.org", "matrix.org"],
+            example: "https://matrix-client.matrix.org")
+    ]
     static let messages = MessageAbilities(threads: .yes, updates: .yes, mentions: .yes)
 
     /// Synapse's `rc_message`, as it is installed: 0.2 a second after a burst of 10.
@@ -24,17 +29,17 @@ struct MatrixReceiver: HookReceiver {
     private let token: String
     private let room: String
 
-    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+    init(_ settings: Settings, connection: String) throws(ConnectorErrors) {
+        var problems = ConnectorProblems(of: connection)
         token = settings.text("token") ?? ""
         room = settings.text("room") ?? ""
-        guard !token.isEmpty, HeaderFields.isValue(token) else {
-            throw ConnectorError(connection: connection, setting: "token", "This is not an access token.")
-        }
-        guard room.first == "!", room.utf8.count > 1, room.utf8.count <= 255, MailHeaderValue.isLine(room) else {
-            throw ConnectorError(
-                connection: connection, setting: "room",
+        if token.isEmpty || !HeaderFields.isValue(token) { problems.add("token", "This is not an access token.") }
+        if room.first != "!" || !(2...255 ~= room.utf8.count) || !MailHeaderValue.isLine(room) {
+            problems.add(
+                "room",
                 "Write the room's internal id, which begins with `!`: most apps show it in the room's settings, under Advanced.")
         }
+        try problems.check()
     }
 
     static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {

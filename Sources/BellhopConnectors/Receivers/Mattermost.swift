@@ -9,6 +9,12 @@ struct MattermostReceiver: HookReceiver {
             "url", .secret, required: true,
             "The address of the incoming webhook (Integrations > Incoming Webhooks); anyone who has it can post.")
     ]
+    /// Of the servers that Mattermost itself runs.
+    static let addresses = [
+        ServiceAddress(
+            "an incoming webhook of Mattermost", hosts: ["*.cloud.mattermost.com"], path: "/hooks/*",
+            example: "https://….cloud.mattermost.com/hooks/…")
+    ]
     static let messages = MessageAbilities(mentions: .yes)
 
     /// `RateLimitSettings.PerSec` of a server that limits requests and is otherwise as it was installed.

@@ -9,6 +9,9 @@ struct NtfyReceiver: HookReceiver {
         Setting("token", .secret, "An access token, for a topic that is protected."),
         Setting("url", .address, default: "https://ntfy.sh", "The server's address."),
     ]
+    static let addresses = [
+        ServiceAddress("the public server of ntfy", hosts: ["ntfy.sh"], example: "https://ntfy.sh")
+    ]
     /// A visitor's requests: a burst of 60, of which one returns every 5 seconds (ntfy, *Rate limiting*).
     static let limits = DeliveryLimits(rate: Rate(count: 60, per: .seconds(300)))
     static let noLogin = "it needs only its topic or a token, and only a message would show that it works"
@@ -16,17 +19,15 @@ struct NtfyReceiver: HookReceiver {
     private let topic: String
     private let token: String?
 
-    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+    init(_ settings: Settings, connection: String) throws(ConnectorErrors) {
+        var problems = ConnectorProblems(of: connection)
         topic = settings.text("topic") ?? ""
         token = settings.text("token")
-        guard 1...64 ~= topic.utf8.count, topic.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || $0 == 0x2d || $0 == 0x5f }) else {
-            throw ConnectorError(
-                connection: connection, setting: "topic",
-                "A topic of ntfy has at most 64 letters, digits, dashes and underscores.")
-        }
-        if let token, token.isEmpty || !HeaderFields.isValue(token) {
-            throw ConnectorError(connection: connection, setting: "token", "This is not an access token.")
-        }
+        let isTopic =
+            1...64 ~= topic.utf8.count && topic.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == 0x2d || $0 == 0x5f }
+        if !isTopic { problems.add("topic", "A topic of ntfy has at most 64 letters, digits, dashes and underscores.") }
+        if let token, token.isEmpty || !HeaderFields.isValue(token) { problems.add("token", "This is not an access token.") }
+        try problems.check()
     }
 
     static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {

@@ -13,17 +13,20 @@ struct OpsgenieReceiver: HookReceiver {
             "url", .address, default: "https://api.opsgenie.com",
             "The address of the API; in the European region https://api.eu.opsgenie.com."),
     ]
+    static let addresses = [
+        ServiceAddress("Opsgenie's API", hosts: ["api.opsgenie.com", "api.eu.opsgenie.com"], example: "https://api.opsgenie.com")
+    ]
     static let actions = [NotifyAction.manifest.kind, AcknowledgeAction.manifest.kind]
     static let messages = MessageAbilities(threads: .yes, resolves: .yes, mentions: .yes)
     static let noLogin = "it needs only its key, and only an alert would show that it works"
 
     private let key: String
 
-    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+    init(_ settings: Settings, connection: String) throws(ConnectorErrors) {
+        var problems = ConnectorProblems(of: connection)
         key = String(ASCII.trimmed(settings.text("key") ?? ""))
-        guard !key.isEmpty, HeaderFields.isValue(key) else {
-            throw ConnectorError(connection: connection, setting: "key", "This is not a key of an API integration.")
-        }
+        if key.isEmpty || !HeaderFields.isValue(key) { problems.add("key", "This is not a key of an API integration.") }
+        try problems.check()
     }
 
     static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
@@ -41,17 +44,25 @@ struct OpsgenieReceiver: HookReceiver {
         if case .resolve = call.place {
             return post("close", alias, to: call.address, notAfter: call.delivery.expires)
         }
-        var alert = rendered.asObject ?? [:]
-        alert["alias"] = .string(alias)
-        return call.post(.object(alert), authorization)
+        return call.post(Self.body(rendered, call.message, call.delivery, Settings()), authorization)
     }
+
+    /// What closes an alert has its alias in the address.
+    static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON {
+        if message.resolve { return closing }
+        var alert = rendered
+        alert["alias"] = .string(AlertKey.of(message, delivery))
+        return alert
+    }
+
+    private static let closing: JSON = ["source": "Bellhop"]
 
     private var authorization: HeaderFields { ["Authorization": "GenieKey " + key, "Content-Type": "application/json"] }
 
     private func post(_ verb: String, _ alias: String, to address: HTTPAddress, notAfter: Timestamp?) -> HTTPRequest {
         let target = "\(address.path)/\(PercentEncoding.encode(alias))/\(verb)?identifierType=alias"
         return HTTPRequest(
-            "POST", address.with(target: target), headers: authorization, body: JSON.object(["source": "Bellhop"]).encoded(),
+            "POST", address.with(target: target), headers: authorization, body: Self.closing.encoded(),
             notAfter: notAfter)
     }
 

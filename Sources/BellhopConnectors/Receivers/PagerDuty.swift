@@ -10,6 +10,11 @@ struct PagerDutyReceiver: HookReceiver {
             "url", .address, default: "https://events.pagerduty.com",
             "The address of the Events API; in the European region https://events.eu.pagerduty.com."),
     ]
+    static let addresses = [
+        ServiceAddress(
+            "PagerDuty's Events API", hosts: ["events.pagerduty.com", "events.eu.pagerduty.com"],
+            example: "https://events.pagerduty.com")
+    ]
     static let actions = [NotifyAction.manifest.kind, AcknowledgeAction.manifest.kind]
     static let messages = MessageAbilities(threads: .yes, resolves: .yes)
 
@@ -19,13 +24,15 @@ struct PagerDutyReceiver: HookReceiver {
 
     private let routingKey: String
 
-    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+    init(_ settings: Settings, connection: String) throws(ConnectorErrors) {
+        var problems = ConnectorProblems(of: connection)
         routingKey = settings.text("routing_key") ?? ""
-        guard routingKey.utf8.count == PagerDutyLimits.routingKey, routingKey.utf8.allSatisfy(ASCII.isAlphanumeric) else {
-            throw ConnectorError(
-                connection: connection, setting: "routing_key",
+        if routingKey.utf8.count != PagerDutyLimits.routingKey || !routingKey.utf8.allSatisfy(ASCII.isAlphanumeric) {
+            problems.add(
+                "routing_key",
                 "An integration key for PagerDuty's Events API v2 has \(PagerDutyLimits.routingKey) letters and digits.")
         }
+        try problems.check()
     }
 
     static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
@@ -39,15 +46,21 @@ struct PagerDutyReceiver: HookReceiver {
     }
 
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
-        let key = AlertKey.of(call.message, call.delivery)
-        if case .resolve = call.place { return call.post(.object(event("resolve", key))) }
-        var body = event("trigger", key)
-        for (name, value) in rendered.asObject ?? [:] { body[name] = value }
-        return call.post(.object(body))
+        var body = Self.body(rendered, call.message, call.delivery, Settings())
+        body["routing_key"] = .string(routingKey)
+        return call.post(body)
     }
 
-    private func event(_ action: String, _ key: String) -> JSON.Object {
-        ["routing_key": .string(routingKey), "event_action": .string(action), "dedup_key": .string(key)]
+    static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON {
+        let key = AlertKey.of(message, delivery)
+        if message.resolve { return event("resolve", key) }
+        var body = event("trigger", key)
+        for (name, value) in rendered.asObject ?? [:] { body[name] = value }
+        return body
+    }
+
+    private static func event(_ action: String, _ key: String) -> JSON {
+        ["event_action": .string(action), "dedup_key": .string(key)]
     }
 
     /// PagerDuty answers 202 with `"status": "success"`; anything else with a status of success comes from something else.
@@ -74,9 +87,11 @@ struct PagerDutyReceiver: HookReceiver {
     func action(_ kind: String, over hook: Hook) -> (any Action)? {
         guard kind == AcknowledgeAction.manifest.kind else { return nil }
         return AcknowledgeAction { alert, delivery, attempt throws(Failure) in
-            let body = JSON.object(event("acknowledge", alert)).encoded()
+            var body = Self.event("acknowledge", alert)
+            body["routing_key"] = .string(routingKey)
             let request = HTTPRequest(
-                "POST", hook.address, headers: ["Content-Type": "application/json"], body: body, notAfter: delivery.expires)
+                "POST", hook.address, headers: ["Content-Type": "application/json"], body: body.encoded(),
+                notAfter: delivery.expires)
             let response = try await hook.answer(to: request)
             if let failure = Self.failure(of: response, from: hook)
                 ?? hook.failure(of: response, expecting: .success, at: attempt.now)

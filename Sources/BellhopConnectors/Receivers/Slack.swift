@@ -14,6 +14,17 @@ struct SlackReceiver: HookReceiver {
         Setting("channel", .text, "The id of the channel that the bot posts to, such as C0123456789; the bot must be a member."),
     ]
     static let starter: [String]? = ["url"]
+    static let addresses = [
+        ServiceAddress(
+            "an incoming webhook of Slack", hosts: ["hooks.slack.com", "hooks.slack-gov.com"], path: "/services/**",
+            example: "https://hooks.slack.com/services/T…/B…/…", companions: ["token": false]),
+        ServiceAddress(
+            "Slack's Web API", hosts: ["slack.com", "slack-gov.com"], path: "/api", example: "https://slack.com/api",
+            companions: ["token": true]),
+        ServiceAddress(
+            "a Discord webhook in Slack's form", hosts: DiscordReceiver.hosts, path: "/api/webhooks/*/*/slack",
+            example: "https://discord.com/api/webhooks/…/…/slack", companions: ["token": false], isImitation: true),
+    ]
     static let messages = MessageAbilities(
         threads: .setting("token", values: nil, line: "token: xoxb-…"),
         updates: .setting("token", values: nil, line: "token: xoxb-…"),
@@ -31,27 +42,35 @@ struct SlackReceiver: HookReceiver {
 
     private let bot: Bot?
 
-    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+    init(_ settings: Settings, connection: String) throws(ConnectorErrors) {
+        var problems = ConnectorProblems(of: connection)
         let channel = settings.text("channel").map { String(ASCII.trimmed($0)) } ?? ""
         guard let token = settings.text("token").map({ String(ASCII.trimmed($0)) }) else {
-            guard channel.isEmpty else {
-                throw ConnectorError(
-                    connection: connection, setting: "channel", "A webhook has its own channel; `channel` belongs to a `token`.")
+            if !channel.isEmpty {
+                problems.add("channel", "A webhook has its own channel; `channel` belongs to a `token`.")
             }
+            try problems.check()
             bot = nil
             return
         }
-        guard token.hasPrefix("xox"), HeaderFields.isValue(token), !token.contains(" ") else {
-            throw ConnectorError(
-                connection: connection, setting: "token",
-                "A bot's token begins with xoxb-; it is on the app's page OAuth & Permissions.")
+        if let refusal = Self.refusal(ofToken: token) { problems.add("token", refusal) }
+        if channel.isEmpty {
+            problems.add("token", "A bot needs the `channel` it posts to, by its id, such as C0123456789.")
         }
-        guard !channel.isEmpty else {
-            throw ConnectorError(
-                connection: connection, setting: "token", "A bot needs the `channel` it posts to, by its id, such as C0123456789."
-            )
-        }
+        try problems.check()
         bot = Bot(token: token, channel: channel)
+    }
+
+    /// A bot's token begins with xoxb-, and with xoxe.xoxb- if it is exchanged regularly (Slack, *Token types*, *Token rotation*).
+    private static func refusal(ofToken token: String) -> String? {
+        let isBots = token.hasPrefix("xoxb-") || token.hasPrefix("xoxe.xoxb-")
+        if isBots, HeaderFields.isValue(token), !token.contains(" ") { return nil }
+        let place = "A bot's token begins with xoxb-; it is on the app's page OAuth & Permissions."
+        let others = [
+            "xoxp-": "a user's token", "xoxe.xoxp-": "a user's token", "xapp-": "an app-level token", "xoxe-": "a refresh token",
+            "xoxa-": "the token of an old workspace app", "xoxc-": "a browser's token", "xoxs-": "a browser's token",
+        ]
+        return others.first { token.hasPrefix($0.key) }.map { "This is \($0.value). \(place)" } ?? place
     }
 
     static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
@@ -65,13 +84,20 @@ struct SlackReceiver: HookReceiver {
 
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON { SlackRenderer().render(message, from: origin) }
 
+    static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON {
+        var body = rendered
+        if settings.values["token"] != nil {
+            body["channel"] = settings.text("channel").map { .string(String(ASCII.trimmed($0))) }
+        }
+        return body
+    }
+
     var secrets: [String] { bot.map { [$0.token] } ?? [] }
 
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
         let type: HeaderFields = ["Content-Type": "application/json; charset=utf-8"]
         guard let bot else { return call.post(rendered, type) }
-        var body = rendered
-        var channel = bot.channel
+        var body = Self.body(rendered, call.message, call.delivery, Settings(["token": "", "channel": .string(bot.channel)]))
         var method = "/chat.postMessage"
         switch call.place {
         case .new, .resolve: break
@@ -80,9 +106,8 @@ struct SlackReceiver: HookReceiver {
             method = "/chat.update"
             body["ts"] = first["ts"]
             // Slack names the channel by its id in each answer, and wants nothing else here.
-            channel = first["channel"]?.asString ?? channel
+            if let channel = first["channel"] { body["channel"] = channel }
         }
-        body["channel"] = .string(channel)
         return call.post(
             body, type.with(["Authorization": "Bearer \(bot.token)"]), to: call.address.adding(path: method))
     }

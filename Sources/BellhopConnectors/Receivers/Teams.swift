@@ -10,26 +10,29 @@ struct TeamsReceiver: HookReceiver {
             "url", .secret, required: true,
             "The address of a workflow that begins when a Teams webhook request is received; anyone who has it can post.")
     ]
+    static let addresses = [
+        ServiceAddress(
+            "a workflow for Teams", hosts: ["*.logic.azure.com", "*.logic.azure.us"], path: "/workflows/**", example: example),
+        ServiceAddress(
+            "a workflow for Teams", hosts: ["*.api.powerplatform.com"], path: "/powerautomate/**", example: example),
+        ServiceAddress(
+            "a connector of Office 365", hosts: ["*.webhook.office.com"], path: "/**", example: example, refusal: retired),
+        ServiceAddress(
+            "a connector of Office 365", hosts: ["outlook.office.com", "outlook.office365.com"], path: "/webhook/**",
+            example: example, refusal: retired),
+    ]
+    private static let example = "https://….logic.azure.com/workflows/…/triggers/manual/paths/invoke?…"
+    /// Microsoft turned off the connectors of Office 365, whose addresses these are.
+    private static let retired = """
+        This is the address of an Office 365 connector, which Microsoft has retired. In Teams, open the channel's Workflows, \
+        choose "Send webhook alerts to a channel", and put the address of that workflow into `url`.
+        """
     static let messages = MessageAbilities(mentions: .yes)
 
     /// At most 4 requests in a second and 60 in 30 seconds (Microsoft, *Rate limiting for connectors*, which workflows share).
     static let limits = DeliveryLimits(rate: Rate(count: 4, per: .seconds(2)))
 
     init(_ settings: Settings, connection: String) {}
-
-    /// Microsoft turned off the connectors of Office 365, whose addresses ended so.
-    static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
-        let address = try HTTPAddress(ASCII.trimmed(settings.text("url") ?? ""))
-        let isOffice = address.host == "outlook.office.com" || address.host == "outlook.office365.com"
-        guard !address.host.hasSuffix(".webhook.office.com"), !(isOffice && address.path.hasPrefix("/webhook")) else {
-            throw HTTPAddress.Problem(
-                message: """
-                    This is the address of an Office 365 connector, which Microsoft has retired. In Teams, open the channel's \
-                    Workflows, choose "Send webhook alerts to a channel", and put the address of that workflow into `url`.
-                    """)
-        }
-        return address
-    }
 
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON { TeamsRenderer().render(message, from: origin) }
 

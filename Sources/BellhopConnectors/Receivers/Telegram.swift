@@ -10,6 +10,9 @@ struct TelegramReceiver: HookReceiver {
         Setting("topic", .integer(1...Int.max), "The number of a topic in a group with topics."),
         Setting("url", .address, default: "https://api.telegram.org", "The address of another Bot API server."),
     ]
+    static let addresses = [
+        ServiceAddress("Telegram's Bot API", hosts: ["api.telegram.org"], example: "https://api.telegram.org")
+    ]
     static let messages = MessageAbilities(threads: .yes, updates: .yes, mentions: .yes)
 
     /// What a bot may send to a group. A chat with one person takes more: one a second (Bots FAQ, *My bot is hitting limits*).
@@ -18,34 +21,39 @@ struct TelegramReceiver: HookReceiver {
 
     let secrets: [String]
     private let token: String
-    private let chat: JSON
-    private let topic: Int?
+    private let settings: Settings
 
-    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+    init(_ settings: Settings, connection: String) throws(ConnectorErrors) {
+        var problems = ConnectorProblems(of: connection)
         token = String(ASCII.trimmed(settings.text("token") ?? ""))
         let halves = token.split(separator: ":", omittingEmptySubsequences: false)
-        guard halves.count == 2, !halves[0].isEmpty, halves[0].utf8.allSatisfy(ASCII.isDigit), halves[1].utf8.count >= 20,
-            halves[1].utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "_-".utf8.contains($0) })
-        else {
-            throw ConnectorError(
-                connection: connection, setting: "token", "A bot's token is a number, a colon and letters, as @BotFather gave it."
-            )
+        let isToken =
+            halves.count == 2 && !halves[0].isEmpty && halves[0].utf8.allSatisfy(ASCII.isDigit) && halves[1].utf8.count >= 20
+            && halves[1].utf8.allSatisfy({ ASCII.isAlphanumeric($0) || "_-".utf8.contains($0) })
+        if !isToken { problems.add("token", "A bot's token is a number, a colon and letters, as @BotFather gave it.") }
+        secrets = [token, String(halves.last ?? "")]
+        self.settings = settings
+        if Self.chat(settings) == nil {
+            problems.add("chat", "A chat is a number such as -1001234567890, or a public channel's name such as @channel.")
         }
-        secrets = [token, String(halves[1])]
+        try problems.check()
+    }
+
+    private static func chat(_ settings: Settings) -> JSON? {
         let text = ASCII.trimmed(settings.text("chat") ?? "")
+        if let number = Int64(text), number != 0 { return .int(number) }
         let name = text.dropFirst()
-        if let number = Int64(text), number != 0 {
-            chat = .int(number)
-        } else if text.first == "@", 4...32 ~= name.utf8.count,
-            name.utf8.allSatisfy({ ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") })
-        {
-            chat = .string(String(text))
-        } else {
-            throw ConnectorError(
-                connection: connection, setting: "chat",
-                "A chat is a number such as -1001234567890, or a public channel's name such as @channel.")
-        }
-        topic = settings.integer("topic")
+        let isName =
+            text.first == "@" && 4...32 ~= name.utf8.count
+            && name.utf8.allSatisfy { ASCII.isAlphanumeric($0) || $0 == UInt8(ascii: "_") }
+        return isName ? .string(String(text)) : nil
+    }
+
+    static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON {
+        var body = rendered
+        body["chat_id"] = chat(settings)
+        body["message_thread_id"] = settings.integer("topic").map { .int(Int64($0)) }
+        return body
     }
 
     static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress {
@@ -57,8 +65,7 @@ struct TelegramReceiver: HookReceiver {
     }
 
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {
-        var body = rendered
-        body["chat_id"] = chat
+        var body = Self.body(rendered, call.message, call.delivery, settings)
         var method = "sendMessage"
         switch call.place {
         case .new, .resolve: break
@@ -66,14 +73,15 @@ struct TelegramReceiver: HookReceiver {
         case .update(let first):
             method = "editMessageText"
             body["message_id"] = first["message"] ?? 0
+            body["message_thread_id"] = nil
         }
-        if method == "sendMessage", let topic { body["message_thread_id"] = .int(Int64(topic)) }
         return call.post(body, to: call.address.adding(path: "/bot\(token)/\(method)"))
     }
 
     /// `getMe` says which bot it is, `getChat` whether that bot knows the chat.
     func probes(of hook: Hook) -> [HookProbe] {
         let askBot = HTTPRequest("GET", hook.address.adding(path: "/bot\(token)/getMe"))
+        let chat = Self.chat(settings) ?? .null
         let query = "chat_id=" + PercentEncoding.encode(chat.asString ?? chat.text)
         let askChat = HTTPRequest("GET", hook.address.adding(path: "/bot\(token)/getChat").adding(query: query))
         return [

@@ -32,18 +32,29 @@ struct WebhookReceiver: HookReceiver {
     private let signer: WebhookSigner?
     private let format: Format
 
-    init(_ settings: Settings, connection: String) throws(ConnectorError) {
+    init(_ settings: Settings, connection: String) throws(ConnectorErrors) {
+        var problems = ConnectorProblems(of: connection)
         secrets = settings.texts("secret")
         format = settings.text("format").flatMap(Format.init) ?? .bellhop
         do throws(WebhookSigner.Problem) {
             signer = secrets.isEmpty ? nil : try WebhookSigner(secrets: secrets)
         } catch {
-            throw ConnectorError(connection: connection, setting: "secret", error.message)
+            problems.add("secret", error.message)
+            throw ConnectorErrors(problems.all)
         }
     }
 
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON {
         WebhookMessageRenderer().render(message, from: origin)
+    }
+
+    static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON {
+        let event = CloudEvent(rendered, MessageOrigin(delivery))
+        return switch settings.text("format").flatMap(Format.init) ?? .bellhop {
+        case .bellhop: rendered
+        case .cloudevents: event.structured
+        case .binary: event.data
+        }
     }
 
     func request(_ rendered: JSON, _ call: MessageCall) -> HTTPRequest {

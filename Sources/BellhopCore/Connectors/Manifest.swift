@@ -8,12 +8,15 @@ public struct ConnectionManifest: Sendable, Hashable {
     public var messages: MessageAbilities?
     public var limits: DeliveryLimits
     public var settings: [Setting]
+    /// The addresses of the service's own servers, for the setting `url`.
+    public var addresses: [ServiceAddress]
     /// The settings that `bellhop init --chat` writes; nil for those that are required.
     public var starter: [String]?
 
     public init(
         kind: String, summary: String, actions: [String], messages: MessageAbilities? = nil,
-        limits: DeliveryLimits = DeliveryLimits(), settings: [Setting], starter: [String]? = nil
+        limits: DeliveryLimits = DeliveryLimits(), settings: [Setting], addresses: [ServiceAddress] = [],
+        starter: [String]? = nil
     ) {
         self.kind = kind
         self.summary = summary
@@ -21,8 +24,14 @@ public struct ConnectionManifest: Sendable, Hashable {
         self.messages = messages
         self.limits = limits
         self.settings = settings
+        self.addresses = addresses
         self.starter = starter
     }
+}
+
+extension ConnectionManifest {
+    /// Whether its messages are alerts that call people, who acknowledge them.
+    public var callsPeople: Bool { actions.contains("acknowledge") }
 }
 
 /// A kind of source, as declared by its connector.

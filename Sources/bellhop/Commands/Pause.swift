@@ -24,8 +24,8 @@ struct Pause: AsyncParsableCommand {
 
     func run() async throws {
         let link = try config.storeLink()
-        guard link.kinds[name] != nil else {
-            let names = link.kinds.keys.sorted()
+        guard link.connections[name] != nil else {
+            let names = link.connections.keys.sorted()
             let help = Suggestion.didYouMean(name, among: names) ?? "there is \(names.joined(separator: ", "))."
             throw CommandError(.problem, "There is no connection `\(name.visible)`" + (names.isEmpty ? "." : ": \(help)"))
         }

@@ -7,43 +7,11 @@ import Testing
 
 /// Mails over a real connection to a simulated server.
 @Suite(.timeLimit(.minutes(5)))
-struct SMTPTests {
-    private let mail = SimulatedMail(now: { SampleDelivery.now.microseconds })
-    private let notebook = MemoryNotebook()
+struct SMTPTests: SMTPPractice {
+    let mail = SimulatedMail(now: { SampleDelivery.now.microseconds })
+    let notebook = MemoryNotebook()
 
     private static let identity = MailServer.Identity(certificate: TLSServer.certificate, key: TLSServer.key)
-
-    private var environment: ConnectorEnvironment {
-        ConnectorEnvironment(
-            clock: TestClock(), events: EventLog(), notebook: notebook, login: { _ in nil }, baseFolder: "", output: { _ in })
-    }
-
-    private func connection(_ url: String, _ more: JSON.Object = [:]) throws(ConnectorError) -> EmailConnection {
-        var values: JSON.Object = ["url": .string(url), "from": "Bellhop <bellhop@example.com>", "to": "ops@example.com"]
-        for (name, value) in more { values[name] = value }
-        return try EmailConnection(name: "mail", settings: Settings(values), in: environment)
-    }
-
-    private func send(
-        _ message: Message = SampleMessage.full, attempt: Int = 1, isRetriedByPerson: Bool = false,
-        over connection: EmailConnection
-    ) async throws -> Receipt {
-        try await connection.send(
-            message, for: SampleDelivery.notify(message, to: "mail"),
-            attempt: Attempt(
-                number: attempt, now: SampleDelivery.now,
-                firstStarted: attempt > 1 || isRetriedByPerson ? SampleDelivery.now : nil))
-    }
-
-    private func failure(_ settings: JSON.Object = [:], attempt: Int = 1) async throws -> Failure {
-        let failure = try await MailServer(mail).serve { port in
-            let connection = try connection("smtp://127.0.0.1:\(port)", settings)
-            return await BellhopConnectorsTests.failure { _ = try await send(attempt: attempt, over: connection) }
-        }
-        let found = try #require(failure)
-        #expect(!found.message.contains("correct horse"))
-        return found
-    }
 
     @Test func `a mail arrives at a server on this machine`() async throws {
         let receipt = try await MailServer(mail).serve { port in
@@ -129,8 +97,8 @@ struct SMTPTests {
     }
 
     @Test func `STARTTLS cannot be off for another machine`() {
-        let error = #expect(throws: ConnectorError.self) { try connection("smtp://mail.example.com", ["starttls": "off"]) }
-        #expect(error?.setting == "starttls")
+        let error = #expect(throws: ConnectorErrors.self) { try connection("smtp://mail.example.com", ["starttls": "off"]) }
+        #expect(error?.all.map(\.setting) == ["starttls"])
     }
 
     @Test(arguments: [
@@ -138,9 +106,9 @@ struct SMTPTests {
         ("from", ""),
     ])
     func `a wrong setting is reported by its name`(_ setting: String, _ value: String) {
-        let error = #expect(throws: ConnectorError.self) { try connection("smtp://mail.example.com", [setting: .string(value)]) }
+        let error = #expect(throws: ConnectorErrors.self) { try connection("smtp://mail.example.com", [setting: .string(value)]) }
         let named = ["username": "password", "password": "username"][setting] ?? setting
-        #expect(error?.setting == named)
+        #expect(error?.all.map(\.setting) == [named])
     }
 
     struct Refusal: Sendable, CustomTestStringConvertible {
@@ -281,60 +249,6 @@ struct SMTPTests {
             try await send(over: try connection("smtp://127.0.0.1:\(port)"))
         }
         #expect(receipt.conversation == nil)
-    }
-
-    // MARK: Several recipients
-
-    private static let three: JSON = ["a@example.com", "b@example.com", "c@example.com"]
-
-    @Test func `a refused recipient does not keep the mail from the others, and nobody gets it twice`() async throws {
-        mail.settings.recipients = ["b@example.com": "450 4.2.1 Greylisted"]
-        let first = try await failure(["to": Self.three])
-        #expect(first.remedy == .retry(after: nil))
-        #expect(
-            first.message.contains(
-                "accepted the mail for a@example.com, c@example.com and refused b@example.com (450 4.2.1 Greylisted)"))
-        mail.settings.recipients = [:]
-        _ = try await MailServer(mail).serve { port in
-            try await send(attempt: 2, over: try connection("smtp://127.0.0.1:\(port)", ["to": Self.three]))
-        }
-        #expect(mail.received.map(\.recipients) == [["a@example.com", "c@example.com"], ["b@example.com"]])
-        #expect(Set(try mail.received.map { try MIMEReader($0.bytes).head.field("Message-ID") }).count == 1)
-    }
-
-    @Test func `a recipient refused for good is reported, and the others have the mail`() async throws {
-        mail.settings.recipients = ["b@example.com": "550 5.1.1 No such user"]
-        let found = try await failure(["to": Self.three])
-        #expect(found.remedy == .giveUp)
-        #expect(found.message.contains("and refused b@example.com (550 5.1.1 No such user)"))
-        #expect(mail.received.map(\.recipients) == [["a@example.com", "c@example.com"]])
-        let again = try await failure(["to": Self.three], attempt: 2)
-        #expect(again.remedy == .giveUp)
-        #expect(mail.received.count == 1)
-        // A person removes the recipient and retries: attempts count from 1 again.
-        let receipt = try await MailServer(mail).serve { port in
-            let connection = try connection("smtp://127.0.0.1:\(port)", ["to": ["a@example.com", "c@example.com"]])
-            return try await send(isRetriedByPerson: true, over: connection)
-        }
-        #expect(receipt.summary.contains("by earlier attempts"))
-        #expect(mail.received.count == 1)
-    }
-
-    @Test func `more recipients than the server takes at once get the mail with the next attempt`() async throws {
-        mail.settings.mostRecipients = 2
-        #expect(try await failure(["to": Self.three]).remedy == .retry(after: nil))
-        _ = try await MailServer(mail).serve { port in
-            try await send(attempt: 2, over: try connection("smtp://127.0.0.1:\(port)", ["to": Self.three]))
-        }
-        #expect(mail.received.map(\.recipients) == [["a@example.com", "b@example.com"], ["c@example.com"]])
-    }
-
-    @Test func `if it cannot be stored who has the mail, the delivery says so`() async throws {
-        notebook.refuseWriting()
-        mail.settings.recipients = ["b@example.com": "450 4.2.1 Greylisted"]
-        let found = try await failure(["to": Self.three])
-        #expect(found.reason == .fileSystem)
-        #expect(found.message.contains("a@example.com, c@example.com"))
     }
 
     // MARK: Lost connections

@@ -271,11 +271,98 @@ import Testing
         WrongSettings(kind: "discord", settings: ["url": "discord.com/x"], setting: "url", words: "https://"),
     ])
     func `wrong settings are refused with what to do`(_ wrong: WrongSettings) async {
-        let errors = await #expect(throws: ConnectorErrors.self) {
-            try await Connectors(
-                connections: [("ops", wrong.kind, Settings(wrong.settings))], sources: [], environment: .sample())
-        }
+        let errors = await Self.errors(wrong.kind, wrong.settings)
         #expect(errors?.all.first?.setting == wrong.setting)
         #expect(errors?.message.contains(wrong.words) == true, "\(errors?.message ?? "")")
+    }
+
+    /// Why a connection with these settings is refused; nil if it is not.
+    private static func errors(_ kind: String, _ settings: JSON.Object) async -> ConnectorErrors? {
+        do throws(ConnectorErrors) {
+            let connectors = try await Connectors(
+                connections: [("ops", kind, Settings(settings))], sources: [], environment: .sample())
+            await connectors.shutdown()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    /// A whole address of each service that has some, by the kind that takes it, with what its connection needs besides.
+    private static let addresses: [(kind: String, settings: JSON.Object)] = [
+        ("slack", ["url": "https://hooks.slack.com/services/T1/B1/abc"]),
+        ("slack", ["url": "https://slack.com/api", "token": "xoxb-1", "channel": "C1"]),
+        ("slack", ["url": "https://discord.com/api/webhooks/1/abc/slack"]),
+        ("teams", ["url": "https://prod-1.westeurope.logic.azure.com:443/workflows/a/triggers/manual/paths/invoke?sig=b"]),
+        ("teams", ["url": "https://x.environment.api.powerplatform.com:443/powerautomate/automations/direct/workflows/a"]),
+        ("discord", ["url": "https://discord.com/api/webhooks/1/abc"]),
+        ("discord", ["url": "https://canary.discord.com/api/v10/webhooks/1/abc"]),
+        ("mattermost", ["url": "https://acme.cloud.mattermost.com/hooks/abc"]),
+        ("googlechat", ["url": "https://chat.googleapis.com/v1/spaces/A/messages?key=k&token=t"]),
+        ("telegram", ["url": "https://api.telegram.org", "token": .string(Chat.telegramToken), "chat": "-1"]),
+        ("pagerduty", ["url": "https://events.eu.pagerduty.com", "routing_key": .string(String(repeating: "a", count: 32))]),
+        ("opsgenie", ["url": "https://api.eu.opsgenie.com", "key": "k"]), ("ntfy", ["url": "https://ntfy.sh", "topic": "t"]),
+        ("matrix", ["url": "https://matrix.org", "token": "t", "room": "!a:b"]),
+    ]
+
+    @Test func `an address of a service is taken by its own kind, and refused by each other one with the name of the right one`()
+        async
+    {
+        for (kind, settings) in Self.addresses {
+            let errors = await Self.errors(kind, settings)
+            #expect(errors == nil, "\(kind): \(errors?.message ?? "")")
+            for (other, rest) in Self.addresses where other != kind {
+                var mixed = rest
+                mixed["url"] = settings["url"]
+                let refusal = await Self.errors(other, mixed)
+                #expect(refusal?.all.map(\.setting) == ["url"], "\(kind) in \(other)")
+                #expect(refusal?.message.contains("write `kind: \(kind)`") == true, "\(refusal?.message ?? "")")
+            }
+        }
+    }
+
+    @Test func `other servers may imitate any kind, and a webhook may call any address`() async {
+        for (kind, settings) in Self.addresses {
+            for url in [
+                "https://proxy.example.com/services/x", "http://127.0.0.1:8080/hooks/x", "https://discord.com.example/api",
+            ] {
+                var own = settings
+                own["url"] = .string(url)
+                #expect(await Self.errors(kind, own) == nil, "\(url) in \(kind)")
+            }
+            #expect(await Self.errors("webhook", ["url": settings["url"] ?? ""]) == nil)
+        }
+    }
+
+    @Test(arguments: [
+        WrongSettings(kind: "slack", settings: ["url": "https://hooks.slack.com/x"], setting: "url", words: "/services/"),
+        WrongSettings(kind: "discord", settings: ["url": "https://discord.com/channels/1/2"], setting: "url", words: "/api/"),
+        WrongSettings(
+            kind: "googlechat", settings: ["url": "https://chat.googleapis.com/v1/spaces/A/messages?key=k"], setting: "url",
+            words: "token=…"),
+        WrongSettings(
+            kind: "googlechat", settings: ["url": "https://chat.googleapis.com/v1/spaces/A/messages?key=&token="],
+            setting: "url", words: "key=…"),
+        WrongSettings(
+            kind: "slack", settings: ["url": "https://hooks.slack.com/services/T1/B1/a", "token": "xoxb-1", "channel": "C1"],
+            setting: "url", words: "takes no `token`"),
+        WrongSettings(
+            kind: "discord", settings: ["url": "https://acme.webhook.office.com/webhookb2/a"], setting: "url", words: "retired"),
+        WrongSettings(kind: "slack", settings: ["token": "xoxp-1", "channel": "C1"], setting: "token", words: "a user's token"),
+        WrongSettings(kind: "slack", settings: ["token": "xapp-1", "channel": "C1"], setting: "token", words: "app-level"),
+    ])
+    func `an address or a token that cannot work is refused with what it should look like`(_ wrong: WrongSettings) async {
+        let errors = await Self.errors(wrong.kind, wrong.settings)
+        #expect(errors?.all.map(\.setting) == [wrong.setting])
+        #expect(errors?.message.contains(wrong.words) == true, "\(errors?.message ?? "")")
+        #expect(await Self.errors("slack", ["token": "xoxe.xoxb-1", "channel": "C1"]) == nil)
+    }
+
+    @Test func `all wrong values of a connection are reported`() async {
+        let telegram = await Self.errors("telegram", ["token": "abc", "chat": "general", "url": "https://ntfy.sh"])
+        #expect(telegram?.all.map(\.setting) == ["url", "token", "chat"])
+        let mail = await Self.errors(
+            "email", ["url": "mail.example.com", "from": "x", "to": ["y", "a@example.com", "z"], "password": "p"])
+        #expect(mail?.all.map(\.setting) == ["from", "to", "to", "url", "username"])
     }
 }

@@ -64,10 +64,10 @@ struct CloudEventTests {
 
     @Test func `one bad secret among several is refused`() {
         #expect(throws: WebhookSigner.Problem.self) { try WebhookSigner(secrets: [Self.secrets[0], "whsec_"]) }
-        let error = #expect(throws: ConnectorError.self) {
+        let error = #expect(throws: ConnectorErrors.self) {
             try WebhookReceiver(Settings(["secret": [.string(Self.secrets[0]), "hunter2hunter2"]]), connection: "ops")
         }
-        #expect(error?.setting == "secret")
+        #expect(error?.all.map(\.setting) == ["secret"])
         #expect(error?.message.contains("hunter2") == false)
     }
 }

@@ -133,10 +133,10 @@ struct PagerTests {
         "", "short", String(repeating: "x", count: 33), String(repeating: "é", count: 32), String(repeating: " ", count: 32),
     ])
     func `a routing key of the wrong form is refused`(_ key: String) {
-        let error = #expect(throws: ConnectorError.self) {
+        let error = #expect(throws: ConnectorErrors.self) {
             try PagerDutyReceiver(Settings(["routing_key": .string(key)]), connection: "ops")
         }
-        #expect(error?.setting == "routing_key")
+        #expect(error?.all.map(\.setting) == ["routing_key"])
     }
 
     @Test func `an acknowledgement without a thread is refused`() async throws {

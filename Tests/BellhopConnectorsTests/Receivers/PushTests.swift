@@ -94,10 +94,10 @@ struct PushTests {
 
     @Test(arguments: ["", "a b", "topic/x", "über", String(repeating: "x", count: 65)])
     func `a topic of the wrong form is refused`(_ topic: String) {
-        let error = #expect(throws: ConnectorError.self) {
+        let error = #expect(throws: ConnectorErrors.self) {
             try NtfyReceiver(Settings(["topic": .string(topic)]), connection: "ops")
         }
-        #expect(error?.setting == "topic")
+        #expect(error?.all.map(\.setting) == ["topic"])
     }
 
     // MARK: Matrix
@@ -232,10 +232,10 @@ struct PushTests {
 
     @Test(arguments: ["", "#ops:example.org", "ops", "!"])
     func `a room that is not an id is refused with where to find it`(_ room: String) {
-        let error = #expect(throws: ConnectorError.self) {
+        let error = #expect(throws: ConnectorErrors.self) {
             try MatrixReceiver(Settings(["token": "t", "room": .string(room)]), connection: "ops")
         }
-        #expect(error?.setting == "room")
+        #expect(error?.all.map(\.setting) == ["room"])
         #expect(error?.message.contains("Advanced") == true)
     }
 }

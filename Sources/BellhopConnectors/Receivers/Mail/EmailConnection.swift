@@ -10,9 +10,15 @@ struct EmailConnection: MessageReceiver, Connection {
         login: { settings in
             settings.text("username") == nil ? .none("without a `username` it logs in nowhere") : .configured
         },
-        make: { name, settings, environment throws(ConnectorError) in
+        makeOrSayAll: { name, settings, environment throws(ConnectorErrors) in
             try EmailConnection(name: name, settings: settings, in: environment)
-        }, render: EmailRenderer.render)
+        },
+        body: { message, delivery, settings in
+            var mail = EmailRenderer.render(message, from: MessageOrigin(delivery))
+            mail["from"] = settings.values["from"]
+            mail["to"] = settings.values["to"]
+            return mail
+        })
 
     /// Servers accept few connections of one client at once.
     private static let declared = DeliveryLimits(concurrency: 2)
@@ -49,45 +55,42 @@ struct EmailConnection: MessageReceiver, Connection {
     private let clock: any AgentClock
 
     /// - Parameter settings: checked against the manifest.
-    init(name: String, settings: Settings, in environment: ConnectorEnvironment) throws(ConnectorError) {
+    init(name: String, settings: Settings, in environment: ConnectorEnvironment) throws(ConnectorErrors) {
         self.name = name
         notebook = environment.notebook
         clock = environment.clock
-        let address: SMTPAddress
-        do throws(HTTPAddress.Problem) {
-            address = try SMTPAddress(settings.text("url") ?? "")
-        } catch {
-            throw ConnectorError(connection: name, setting: "url", error.message)
-        }
-        func mailbox(_ text: String, _ setting: String) throws(ConnectorError) -> MailAddress {
+        var problems = ConnectorProblems(of: name)
+        func mailbox(_ text: String, _ setting: String) -> MailAddress? {
             do throws(MailAddress.Problem) { return try MailAddress(text) } catch {
-                throw ConnectorError(connection: name, setting: setting, error.message)
+                problems.add(setting, error.message)
+                return nil
             }
         }
-        from = try mailbox(settings.text("from") ?? "", "from")
+        let sender = mailbox(settings.text("from") ?? "", "from")
         var recipients: [MailAddress] = []
         for text in settings.texts("to") {
-            let recipient = try mailbox(text, "to")
+            guard let recipient = mailbox(text, "to") else { continue }
             if !recipients.contains(where: { $0.text == recipient.text }) { recipients.append(recipient) }
         }
-        guard !recipients.isEmpty else {
-            throw ConnectorError(connection: name, setting: "to", "Name at least one recipient.")
-        }
-        to = recipients
-        let isOff = settings.text("starttls").map { $0 == "off" } ?? address.isLoopback
-        if isOff, !address.isSecure, !address.isLoopback {
-            throw ConnectorError(
-                connection: name, setting: "starttls",
-                "Mail and passwords to \(address.place) could be read by others: STARTTLS can be off only for a server on this machine."
+        if settings.texts("to").isEmpty { problems.add("to", "Name at least one recipient.") }
+        let server = problems.gather("url") { () throws(HTTPAddress.Problem) in try SMTPAddress(settings.text("url") ?? "") }
+        let isOff = settings.text("starttls").map { $0 == "off" } ?? (server?.isLoopback == true)
+        if let server, isOff, !server.isSecure, !server.isLoopback {
+            problems.add(
+                "starttls",
+                "Mail and passwords to \(server.place) could be read by others: STARTTLS can be off only for a server on this machine."
             )
         }
         var login: SMTPConfiguration.Login?
         switch (settings.text("username"), settings.text("password")) {
         case (let username?, let password?): login = .init(username: username, password: password)
         case (nil, nil): break
-        case (nil, _?): throw ConnectorError(connection: name, setting: "username", "A `password` needs a `username`.")
-        case (_?, nil): throw ConnectorError(connection: name, setting: "password", "A `username` needs a `password`.")
+        case (nil, _?): problems.add("username", "A `password` needs a `username`.")
+        case (_?, nil): problems.add("password", "A `username` needs a `password`.")
         }
+        guard let address = server, let sender, problems.all.isEmpty else { throw ConnectorErrors(problems.all) }
+        from = sender
+        to = recipients
         configuration = SMTPConfiguration(
             address: address, upgrades: !address.isSecure && !isOff, login: login, ca: settings.text("ca"),
             timeout: settings.duration("timeout") ?? .seconds(30), helloName: from.host)

@@ -1,0 +1,46 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// Tests that send mails to a simulated server.
+protocol SMTPPractice {
+    var mail: SimulatedMail { get }
+    var notebook: MemoryNotebook { get }
+}
+
+extension SMTPPractice {
+    var environment: ConnectorEnvironment {
+        ConnectorEnvironment(
+            clock: TestClock(), events: EventLog(), notebook: notebook, login: { _ in nil }, baseFolder: "", output: { _ in })
+    }
+
+    func connection(_ url: String, _ more: JSON.Object = [:]) throws(ConnectorErrors) -> EmailConnection {
+        var values: JSON.Object = ["url": .string(url), "from": "Bellhop <bellhop@example.com>", "to": "ops@example.com"]
+        for (name, value) in more { values[name] = value }
+        return try EmailConnection(name: "mail", settings: Settings(values), in: environment)
+    }
+
+    func send(
+        _ message: Message = SampleMessage.full, attempt: Int = 1, isRetriedByPerson: Bool = false,
+        over connection: EmailConnection
+    ) async throws -> Receipt {
+        try await connection.send(
+            message, for: SampleDelivery.notify(message, to: "mail"),
+            attempt: Attempt(
+                number: attempt, now: SampleDelivery.now,
+                firstStarted: attempt > 1 || isRetriedByPerson ? SampleDelivery.now : nil))
+    }
+
+    func failure(_ settings: JSON.Object = [:], attempt: Int = 1) async throws -> Failure {
+        let failure = try await MailServer(mail).serve { port in
+            let connection = try connection("smtp://127.0.0.1:\(port)", settings)
+            return await BellhopConnectorsTests.failure { _ = try await send(attempt: attempt, over: connection) }
+        }
+        let found = try #require(failure)
+        #expect(!found.message.contains("correct horse"))
+        return found
+    }
+}
