@@ -26,6 +26,7 @@ struct HTMLMarkup: Markup {
     var lineBreak: String { "<br>" }
     var blockSeparator: String { "\n" }
     var lineSeparator: String { "\n" }
+    var fieldSeparator: String { "<br>\n" }
 
     static func escape(_ scalar: Unicode.Scalar, into text: inout String) {
         switch scalar {

@@ -16,6 +16,7 @@ struct JSONBytes<Base: Markup>: Markup {
     var lineBreak: String { base.lineBreak }
     var blockSeparator: String { base.blockSeparator }
     var lineSeparator: String { base.lineSeparator }
+    var fieldSeparator: String { base.fieldSeparator }
     func cost(of character: Character, escaped: Substring) -> Int { Self.bytes(escaped) }
     func cost(ofMark mark: String) -> Int { Self.bytes(mark) }
 

@@ -18,8 +18,9 @@ protocol Markup: Sendable {
     var lineBreak: String { get }
     /// Between paragraphs, lists and other blocks.
     var blockSeparator: String { get }
-    /// Between the lines of a list, and between fields.
+    /// Between the lines of a list.
     var lineSeparator: String { get }
+    var fieldSeparator: String { get }
 
     /// How much of the limit a character takes.
     /// - Parameter escaped: the character as it is written.
@@ -34,6 +35,7 @@ extension Markup {
     var lineBreak: String { "\n" }
     var blockSeparator: String { "\n\n" }
     var lineSeparator: String { "\n" }
+    var fieldSeparator: String { lineSeparator }
     func cost(of character: Character, escaped: Substring) -> Int { escaped.unicodeScalars.count }
     func cost(ofMark mark: String) -> Int { mark.unicodeScalars.count }
 }

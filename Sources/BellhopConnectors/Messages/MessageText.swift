@@ -78,7 +78,7 @@ struct MessageText<Flavour: Markup>: Sendable {
             case .fields(let fields):
                 writer.block(.fields) { writer in
                     for (place, field) in fields.enumerated() {
-                        writer.separated(by: place > 0 ? writer.flavour.lineSeparator : "") { self.field(field, in: &$0) }
+                        writer.separated(by: place > 0 ? writer.flavour.fieldSeparator : "") { self.field(field, in: &$0) }
                     }
                 }
             }

@@ -65,6 +65,20 @@ import Testing
         #expect(!text.contains("item99"))
     }
 
+    @Test func `in HTML each field, item and paragraph has its own line`() throws {
+        var message = SampleMessage.full
+        message.sections = [.init(title: [.text("More")], fields: message.fields)]
+        let mail = try #require(EmailRenderer.render(message, from: SampleMessage.origin)["html"]?.asString)
+        let room = try #require(MatrixRenderer().render(message, from: SampleMessage.origin)["formatted_body"]?.asString)
+        for html in [mail, room] {
+            let lines = HTMLReader.lines(html)
+            #expect(lines.count { $0 == "State: In Progress" } == 2 && lines.count { $0 == "Group: Network" } == 2, "\(lines)")
+            for line in ["🚨 INC0010021 needs somebody", "See now! or soon: rm -rf", "Second.", "two", "INC2 b", "More", "Open"] {
+                #expect(lines.contains(line), "\(line) in \(lines)")
+            }
+        }
+    }
+
     private func check(_ message: Message, _ kind: RenderedKind) {
         let read = kind.read(message)
         let expected = kind.expected(message)

@@ -63,6 +63,16 @@ struct HTMLReader {
         return read
     }
 
+    /// The lines that a browser shows: line breaks of the source are spaces there.
+    static func lines(_ html: String) -> [String] {
+        var text = html.replacing("\n", with: " ")
+        for end in ["<br>", "</p>", "</li>", "</h3>", "</h4>"] { text = text.replacing(end, with: "\n") }
+        text = text.replacing(/<[^>]*>/, with: "")
+        return text.split(separator: "\n").map { line in
+            String(line.split(separator: " ").joined(separator: " "))
+        }.filter { !$0.isEmpty }
+    }
+
     /// Nothing but a link's address, the font and the characters' encoding.
     private func attributes(
         _ text: String, of name: String, _ style: inout ReadText.Style, _ read: inout ReadText, _ isMention: (String) -> Bool
