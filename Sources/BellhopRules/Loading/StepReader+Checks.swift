@@ -95,25 +95,29 @@ extension StepReader {
     mutating func checkAbilities(_ node: YAML.Node, _ receivers: Step.Receivers?) {
         guard case .named(let names)? = receivers, let mapping = node.mapping else { return }
         let named = surroundings.connections.filter { names.contains($0.name) }
-        func warn(_ key: String, _ lack: String, _ effect: String, unless isAble: (MessageAbilities) -> Bool) {
+        func warn(_ key: String, _ lacking: String, _ effect: String, unless isAble: (MessageAbilities) -> Bool) {
             guard let place = mapping[key] else { return }
+            // A sentence for each kind, because each has its own remedy, or none.
+            var told: Set<String> = []
             let unable = named.filter { !isAble($0.messages) }
-            guard let first = unable.first else { return }
-            let listed = unable.map { "`\($0.name)`" }.joined(separator: ", ")
-            let line = first.messages.line(for: key).map { "; with \($0) in bellhop.yaml it would" } ?? ""
-            compiler.report(
-                Diagnostics([
-                    Diagnostic(
-                        .warning, code: "unused-\(key)",
-                        "\(listed) \(lack): connections of kind `\(first.kind)` do not support them",
-                        at: Diagnostic.Place(place.key, file: compiler.file), help: effect + line)
-                ]))
+            for kind in unable.map(\.kind) where told.insert(kind).inserted {
+                let alike = unable.filter { $0.kind == kind }
+                let line = alike[0].messages.line(for: key).map { "; with `\($0)` in bellhop.yaml it would" } ?? ""
+                compiler.report(
+                    Diagnostics([
+                        Diagnostic(
+                            .warning, code: "unused-\(key)",
+                            "\(alike.map(\.name).listed) \(alike.count == 1 ? "has" : "have") no \(lacking): "
+                                + "connections of kind `\(kind)` do not support them",
+                            at: Diagnostic.Place(place.key, file: compiler.file), help: effect + line)
+                    ]))
+            }
         }
-        warn("thread", "has no threads", "the message is sent there without a thread") {
+        warn("thread", "threads", "the message is sent there without a thread") {
             $0.threads == .yes || $0.updates == .yes || $0.resolves == .yes
         }
-        warn("update", "has no updates of messages", "a new message is sent there") { $0.updates == .yes }
-        warn("mentions", "has no mentions", "the message is sent there without them") { $0.mentions == .yes }
+        warn("update", "updates of messages", "a new message is sent there") { $0.updates == .yes }
+        warn("mentions", "mentions", "the message is sent there without them") { $0.mentions == .yes }
     }
 
     /// Whether the action is available for the tasks of the rule's sources.

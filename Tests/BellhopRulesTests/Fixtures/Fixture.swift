@@ -49,6 +49,11 @@ enum Fixture {
                 : [
                     .init(name: "snow", kind: "servicenow", actions: ["comment"], logins: .loginEvent),
                     .init(name: "ops", kind: "slack", actions: ["notify"]),
+                    .init(name: "chat", kind: "slack", actions: ["notify"]),
+                    .init(
+                        name: "forum", kind: "discord", actions: ["notify"],
+                        messages: .init(threads: .setting("channel", values: ["forum"], line: "channel: forum"))),
+                    .init(name: "board", kind: "teams", actions: ["notify"]),
                     .init(name: "pager", kind: "pagerduty", actions: ["notify"], messages: .init(threads: .yes)),
                 ],
             actions: actions, timeZone: .utc, timeZoneName: "UTC", zone: { zones[$0] }, assumed: isOpen ? assumed : nil,
