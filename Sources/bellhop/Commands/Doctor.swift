@@ -16,7 +16,7 @@ struct Doctor: AsyncParsableCommand {
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Send a test message to each connection that takes messages.")
+    @Flag(help: "Send a test message to each connection that takes messages. Pagers really call people.")
     var send = false
 
     func run() async throws {
@@ -57,19 +57,51 @@ struct Doctor: AsyncParsableCommand {
         }
         var examination = await Examination(
             configuration, connectors: connectors, rules: rules, local: local, withoutLogin: withoutLogin)
-        if send { await sendMessages(configuration, connectors, &examination) }
+        if send { try await sendMessages(configuration, connectors, &examination) }
+        try await addPauses(&examination)
         await connectors.shutdown()
         return examination
+    }
+
+    /// Adds what is paused, which only the agent's store knows.
+    private func addPauses(_ examination: inout Examination) async throws(CommandError) {
+        let link = try config.storeLink()
+        guard link.hasRun else { return }
+        for stop in try await link.answer(.status)["stopped"]?.asArray ?? [] where stop["until"]?.isNull ?? true {
+            guard let name = stop["receiver"]?.asString,
+                let place = examination.sections.firstIndex(where: { $0.name == name && $0.name != "this machine" })
+            else { continue }
+            let waiting = stop["waiting"]?.asInt ?? 0
+            examination.sections[place].findings.append(
+                Finding(
+                    "pause", stop["cause"] == "person" ? .note : .missing,
+                    "it is paused, and \(waiting) deliver\(waiting == 1 ? "y waits" : "ies wait"): \(stop["why"]?.asString ?? "")",
+                    remedy: "`bellhop resume \(name)` sends what waits"))
+        }
+    }
+
+    /// Asks before people are called; without a terminal it only says so. False if they must not be called.
+    private static func mayCall(_ pagers: [String]) -> Bool {
+        if pagers.isEmpty { return true }
+        Console.note("The test message to \(pagers.listed) really calls the people on duty.")
+        return !Console.isAsked || Console.ask("Call them? [y/N] ").isYes
     }
 
     /// Sends each receiver one message, unless something it needs is missing.
     private func sendMessages(
         _ configuration: Configuration, _ connectors: Connectors, _ examination: inout Examination
-    ) async {
+    ) async throws(CommandError) {
+        let pagers = Set(Catalogue.connections.filter(\.callsPeople).map(\.kind))
+        let names = configuration.connections.filter { pagers.contains($0.kind) }.map(\.name)
+        let skipped = Self.mayCall(names) ? [] : names
         for receiver in TestMessage.receivers(in: configuration) {
             guard let place = examination.sections.firstIndex(where: { $0.name == receiver }),
                 !examination.sections[place].findings.contains(where: { $0.state == .missing })
             else { continue }
+            if skipped.contains(receiver) {
+                examination.sections[place].findings.append(Finding("message", .unknown, "not sent: it would call people"))
+                continue
+            }
             let finding =
                 switch await TestMessage.send(TestMessage.message(to: receiver), to: receiver, through: connectors) {
                 case .success(let receipt): Finding("message", .ok, receipt.summary)

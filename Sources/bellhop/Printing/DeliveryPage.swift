@@ -47,9 +47,18 @@ struct DeliveryPage {
         }
         add("receipt", delivery["receipt"]?.asString)
         add("finished", delivery["finished"]?.asString)
-        if delivery["state"] == "available" { add("next try", text("next")) }
+        if delivery["state"] == "available" { add("next try", nextTry) }
         if delivery["finished"]?.isNull ?? true { add("expires", text("expires")) }
         return story
+    }
+
+    /// When the next attempt is, or what keeps it from being made.
+    private var nextTry: String {
+        guard let stop = delivery["stopped"] else { return text("next") }
+        let why = stop["why"]?.asString ?? ""
+        if let until = stop["until"]?.asString { return "\(until), because \(text("receiver")) rests: \(why)" }
+        let since = stop["since"]?.asString ?? ""
+        return "after `bellhop resume \(text("receiver"))`; it is paused since \(since): \(why)"
     }
 
     private var sent: [String] {

@@ -13,7 +13,10 @@ struct DeliveryRetry: AsyncParsableCommand {
 struct DeliveryDrop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop", abstract: "Drop deliveries for good: they are not done any more.",
-        discussion: "Names deliveries, or selects them with options: then it shows them and asks.")
+        discussion: """
+            Names deliveries, or selects them with options: then it shows them and asks. Without --state those are the dead and \
+            held ones, and with --receiver also those that wait for it while it is paused.
+            """)
     @OptionGroup var decision: DeliveryDecision
     func run() async throws { try await decision.run(.drop) }
 }
@@ -49,7 +52,10 @@ struct DeliveryDecision: ParsableArguments {
         var chosen = ids
         if ids.isEmpty {
             chosen = try await select(command, link)
-            if chosen.isEmpty { return report(command, changed: 0, []) }
+            if chosen.isEmpty {
+                try await explainNone(command, link)
+                return report(command, changed: 0, [])
+            }
         }
         let (changed, decided, error) = await Self.decide(chosen) { some throws(CommandError) in
             try await link.answer(.apply(command, deliveries: some))
@@ -91,12 +97,29 @@ struct DeliveryDecision: ParsableArguments {
         Console.data("\(changed) deliver\(changed == 1 ? "y" : "ies") \(command == .retry ? "will be tried again" : "dropped").")
     }
 
+    /// Says what the options select besides dead and held deliveries, if they select none of these.
+    private func explainNone(_ command: DeliveryCommand, _ link: StoreLink) async throws(CommandError) {
+        guard !output.json, filter.state.isEmpty else { return }
+        var count = 0
+        _ = try await link.answer(.deliveries(filter.query(at: SystemClock().now, states: [.available, .waiting], limit: .max))) {
+            _ in count += 1
+        }
+        if count == 0 { return }
+        let advice = command == .drop ? ": `--state available --state waiting` selects \(count == 1 ? "it" : "them")." : "."
+        Console.note("None is dead or held. \(count) \(count == 1 ? "is" : "are") still to be done" + advice)
+    }
+
     /// The selected deliveries, after the person has seen and confirmed them.
     private func select(_ command: DeliveryCommand, _ link: StoreLink) async throws(CommandError) -> [String] {
-        let query = filter.query(at: SystemClock().now, states: [.dead, .held], limit: .max)
+        let takesPaused = command == .drop && filter.receiver != nil && filter.state.isEmpty
+        let states: [DeliveryState] = takesPaused ? [.dead, .held, .available] : [.dead, .held]
+        let query = filter.query(at: SystemClock().now, states: states, limit: .max)
         var ids: [String] = []
         var table = Table(DeliveryList.columns)
         _ = try await link.answer(.deliveries(query)) { delivery in
+            if takesPaused, delivery["state"] == "available", delivery["stopped"].map({ $0["until"]?.isNull ?? true }) != true {
+                return
+            }
             ids.append(delivery["id"]?.asString ?? "")
             guard ids.count <= Self.mostShown else { return }
             let row = DeliveryList.row(delivery, in: link.zone)
