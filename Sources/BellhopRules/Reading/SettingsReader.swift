@@ -110,7 +110,7 @@ public struct SettingsReader<Deferred: Sendable> {
         switch type {
         case .record(let settings):
             if let later = putOff(node, type, setting) { return later }
-            guard node.mapping != nil else { return mismatch(node, type, setting) }
+            guard node.mapping != nil else { return mismatch(node, type, setting, help: Self.form(of: settings, node, setting)) }
             return record(node, settings, of: "`\(setting.name)`", besides: [])
         case .map(let element):
             if let later = putOff(node, type, setting) { return later }
@@ -223,10 +223,18 @@ public struct SettingsReader<Deferred: Sendable> {
     }
 
     private mutating func mismatch(
-        _ node: Node, _ type: SettingType, _ setting: Setting, _ message: String? = nil
+        _ node: Node, _ type: SettingType, _ setting: Setting, _ message: String? = nil, help: String? = nil
     ) -> SettingsTree<Deferred>? {
-        report(code: "wrong-type", message ?? "`\(setting.name)` is \(type.wanted), not \(node.kind)", at: node)
+        report(code: "wrong-type", message ?? "`\(setting.name)` is \(type.wanted), not \(node.kind)", at: node, help: help)
         return nil
+    }
+
+    /// The right form of a value that stands for the only setting of a mapping: ``write `coalesce: {above: 5}` ``.
+    private static func form(of settings: [Setting], _ node: Node, _ setting: Setting) -> String? {
+        guard settings.count == 1, let text = node.scalarText, let value = try? settings[0].type.value(of: text),
+            settings[0].type != .secret
+        else { return nil }
+        return "write `\(setting.name): {\(settings[0].name): \(value.text)}`"
     }
 
     /// A key without a value: a `#` may have turned it into a comment.

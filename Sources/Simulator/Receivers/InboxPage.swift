@@ -23,7 +23,7 @@ struct InboxPage {
         let more = alert.messages.count > 1 ? ", \(alert.messages.count) messages" : ""
         return PageHTML.article(
             title, "\(alert.pager), \(level), \(alert.condition.rawValue)\(more), key \(alert.key)",
-            PageHTML.pre(details.text(.pretty)),
+            (first["description"]?.asString.map(PageHTML.frame) ?? "") + PageHTML.pre(details.text(.pretty)),
             isClosed: alert.condition == .closed)
     }
 
