@@ -45,8 +45,9 @@ import Testing
             "\(counts)")
     }
 
-    @Test func `the rules of the cookbook pass their tests, with and without a configuration`() async throws {
-        let listings = try DocumentationPage("Rules-cookbook").listings.filter { $0.language == "yaml" }
+    @Test(arguments: [("Rules-cookbook", 10), ("Conversations-and-pauses", 3)])
+    func `the rules of a guide pass their tests, with and without a configuration`(_ page: String, _ least: Int) async throws {
+        let listings = try DocumentationPage(page).listings.filter { $0.language == "yaml" }
         var rules: [RuleFile] = []
         var tests: [RuleFile] = []
         for listing in listings {
@@ -57,7 +58,7 @@ import Testing
                 tests.append(RuleFile(path: rule.path.replacing(".yaml", with: ".test.yaml"), bytes: Array(listing.text.utf8)))
             }
         }
-        #expect(rules.count >= 10)
+        #expect(rules.count >= least)
         #expect(tests.map(\.path) == rules.map { $0.path.replacing(".yaml", with: ".test.yaml") }, "each rule has its tests")
         for world in [RuleLoading.openSurroundings(), try await Self.documented()] {
             do throws(Diagnostics) {
@@ -124,10 +125,11 @@ import Testing
         #expect(named.filter { !tests.contains("func `\($0)`") } == [])
     }
 
-    /// The configuration at the start of the page Configuration, with the connections added by the cookbook.
+    /// The configuration at the start of the page Configuration, with the connections added by the guides.
     private static func documented() async throws -> RuleSurroundings {
         let listing = try #require(try DocumentationPage("Configuration").listings.first { $0.text.hasPrefix("version: 1") })
-        let added = try DocumentationPage("Rules-cookbook").listings.filter { $0.text.hasPrefix("connections:\n") }
+        let added = try ["Rules-cookbook", "Conversations-and-pauses"].flatMap { try DocumentationPage($0).listings }
+            .filter { $0.text.hasPrefix("connections:\n") }
         let lines = added.map { $0.text.dropFirst("connections:\n".count) }.joined()
         try #require(listing.text.contains("\nsources:"))
         return try await DocumentedExample.surroundings(
