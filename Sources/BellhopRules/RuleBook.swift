@@ -71,6 +71,6 @@ public struct RuleBook: Sendable {
     /// The scopes whose tasks a rule reads.
     public func scopesRead(by rule: String) -> [Scope.ID] {
         guard let rule = self.rule(named: rule) else { return [] }
-        return rule.readsTasks ? rule.scopes : []
+        return rule.scopesRead
     }
 }

@@ -12,6 +12,7 @@ public struct Environment: Sendable {
     public private(set) var variables: [String: Variable] = [:]
     public private(set) var functions: [String: Function] = [:]
     public private(set) var types: [String: CELType] = [:]
+    public private(set) var selectors: [String: VariableSelector] = [:]
 
     public init(
         libraries: Set<Library> = Set(Library.allCases), container: String = "", slots: SlotTable = SlotTable(),
@@ -55,6 +56,20 @@ public struct Environment: Sendable {
         }
     }
 
+    /// A function of one literal text that stands for a variable, so that each text has a type of its own: `snapshot("changes")`.
+    public struct VariableSelector: Sendable {
+        public let name: String
+        /// The variable of a text; nil for an argument that is no literal text.
+        let variable: @Sendable (String?) -> Result<Variable, Overload.ArgumentProblem>
+
+        public init(
+            _ name: String, variable: @escaping @Sendable (String?) -> Result<Variable, Overload.ArgumentProblem>
+        ) {
+            self.name = name
+            self.variable = variable
+        }
+    }
+
     public mutating func declare(_ variable: Variable) { variables[variable.name] = variable }
 
     public mutating func declare(_ name: String, _ type: CELType) { declare(Variable(name, type)) }
@@ -63,6 +78,8 @@ public struct Environment: Sendable {
     public mutating func declare(_ function: Function) {
         functions[function.name, default: Function(function.name, [])].overloads += function.overloads
     }
+
+    public mutating func declare(_ selector: VariableSelector) { selectors[selector.name] = selector }
 
     /// Makes the name of a type usable as a value, as in `type(x) == Task`.
     public mutating func declare(_ type: CELType) { types[type.name] = type }

@@ -51,6 +51,35 @@ struct HostTests {
         #expect(resolver.asked.count == 4)
     }
 
+    @Test func `a selector has a variable with a type of its own for each literal text, and refuses anything else`() throws {
+        var environment = Sample.environment
+        environment.declare(
+            Environment.VariableSelector("pick") { name in
+                switch name {
+                case "numbers"?: .success(.init("pick(numbers)", .list(.int), scope: "n"))
+                case "words"?: .success(.init("pick(words)", .list(.string), scope: "w"))
+                case let name?: .failure(.init("there is no `\(name)`", help: "there is `numbers`"))
+                case nil: .failure(.init("`pick` takes a literal text"))
+                }
+            })
+        let resolver = Bindings(["pick(numbers)": .list([1, 2]), "pick(words)": .list(["a"])])
+        func value(_ text: String) throws -> Value {
+            try environment.compile(text).program.evaluate(Activation(environment, resolver: resolver))
+        }
+        #expect(try value("pick('numbers').exists(n, n > 1) && pick(\"words\")[0] == 'a'") == true)
+        #expect(try environment.check("pick('words')") == .list(.string))
+        #expect(try environment.compile("size(pick('words'))").references.variables == ["pick(words)"])
+        for (text, message) in [
+            ("pick('letters')", "there is no `letters`"), ("pick(task.title)", "`pick` takes a literal text"),
+            ("pick()", "`pick` takes a literal text"), ("pick('a', 'b')", "`pick` takes a literal text"),
+        ] {
+            let error = #expect(throws: Issues.self) { try environment.compile(text) }
+            #expect(error?.all.map(\.message) == [message])
+        }
+        let error = #expect(throws: Issues.self) { try environment.compile("picks('words')") }
+        #expect(error?.all.map(\.help) == ["did you mean `pick`?"])
+    }
+
     @Test func `a variable can be defined by an expression, in its own scope`() throws {
         let base = Sample.environment
         var one = base

@@ -25,6 +25,8 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         /// Waits of `for` begin for the tasks that are known: those of the source that is the key, or of all.
         case existing
 
+        /// Whether it only makes an event, for which its rule is asked afterwards.
+        public var isOfSchedule: Bool { self == .schedule }
         /// Whether the rule's condition is judged once more when it is due, so that it matters what the sources show then.
         public var isJudged: Bool { self == .hold }
     }

@@ -12,8 +12,8 @@ public struct BenchExpression: Sendable {
     let slots: SlotTable
     let zone: TimeZoneTable
 
-    /// Whether it reads `tasks`.
-    public var needsTasks: Bool { needs.contains(.tasks) }
+    /// Whether it reads `tasks` or a snapshot.
+    public var needsTasks: Bool { needs.contains(.tasks) || needs.contains(.snapshots) }
 
     /// - Parameters:
     ///   - now: the time that `now` and `age()` use.

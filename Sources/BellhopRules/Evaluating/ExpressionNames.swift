@@ -12,7 +12,9 @@ struct ExpressionNames {
             let call = text[..<start].filter { $0 != " " }
             let fields =
                 call.hasSuffix("changed(")
-                ? names.types.changeable : call.hasSuffix("label(") ? names.types.task.fields.map(\.name) : []
+                ? names.types.changeable
+                : call.hasSuffix("label(")
+                    ? names.types.task.fields.map(\.name) : call.hasSuffix("snapshot(") ? names.snapshots.sources : []
             return completion(String(text[text.index(after: start)...]), among: fields.map { $0 + String(quote) })
         }
         let (rest, stem) = Self.split(text[...])
@@ -42,7 +44,7 @@ struct ExpressionNames {
                 result.append(function.name + "(")
             }
         }
-        return result + ["cel."]
+        return result + names.environment.selectors.keys.map { $0 + "(" } + ["cel."]
     }
 
     // MARK: Names after a dot
@@ -73,12 +75,17 @@ struct ExpressionNames {
     private func type(of name: String, _ before: Substring) -> CELType? {
         if let variable = names.environment.variables[name] { return variable.type }
         for (path, macro) in Self.macros(binding: name, in: before) where Self.macroNames.contains(macro) {
-            guard path == "tasks" || path.hasPrefix("tasks."),
-                case .list(let element)? = names.environment.variables["tasks"]?.type
-            else { continue }
+            guard case .list(let element)? = list(beginning: path) else { continue }
             return element
         }
         return nil
+    }
+
+    /// The type of the list of tasks that a chain begins with: `tasks`, or `snapshot("changes").filter(…)`.
+    private func list(beginning path: String) -> CELType? {
+        if path == "tasks" || path.hasPrefix("tasks.") { return names.environment.variables["tasks"]?.type }
+        guard path.hasPrefix("snapshot("), let end = path.firstIndex(of: ")") else { return nil }
+        return try? names.environment.check(String(path[...end]))
     }
 
     /// The fields of a type, its functions and its macros.

@@ -21,6 +21,7 @@ enum ExpressionReference {
         ("is_open(\"office\", time)", "whether the calendar is open at that time"),
         ("working_time(\"office\", from, to)", "the working time from one time to another; negative if the other is earlier"),
         ("add_working_time(\"office\", time, duration)", "when that much working time has passed since a time"),
+        ("snapshot(\"changes\")", "the tasks of that source, as they are when the rule runs; the name is a literal text"),
         ("label(\"state\")", "the field's label, or its value if it has no label"),
     ]
 }

@@ -28,9 +28,11 @@ final class RuleExpression: Sendable {
         let rawValue: UInt8
         /// The snapshot of the rule's sources.
         static let tasks = Needs(rawValue: 1)
+        /// The snapshots of sources that the expression names.
+        static let snapshots = Needs(rawValue: 4)
         /// The time of routing.
         static let now = Needs(rawValue: 2)
         /// What the rule waited for, counted or gathered.
-        static let gathered = Needs(rawValue: 4)
+        static let gathered = Needs(rawValue: 8)
     }
 }

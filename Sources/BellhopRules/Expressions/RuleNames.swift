@@ -7,6 +7,7 @@ struct RuleNames {
     var environment: Environment
     let types: TaskTypes
     let sources: [RuleSurroundings.SourceFacts]
+    let snapshots: SnapshotFunction
     /// The types of events the rule is for.
     let events: [EventDefinition]
     let queryHint: RuleSurroundings.QueryHint
@@ -31,6 +32,7 @@ struct RuleNames {
         environment = base.environment
         types = base.types
         sources = base.sources
+        snapshots = base.snapshots
         queryHint = base.queryHint
         self.events = events
         self.zone = zone
@@ -75,8 +77,15 @@ struct RuleNames {
 
     func needs(of expression: Expression) -> RuleExpression.Needs {
         var result: RuleExpression.Needs = expression.references.functions.contains("age") ? .now : []
-        for name in expression.references.variables { result.formUnion(needs[name] ?? []) }
+        for name in expression.references.variables {
+            result.formUnion(needs[name] ?? (SnapshotFunction.source(ofVariable: name) == nil ? [] : .snapshots))
+        }
         return result
+    }
+
+    /// The snapshots of the sources that an expression names.
+    func snapshots(of expression: Expression) -> [Scope.ID] {
+        expression.references.variables.compactMap { SnapshotFunction.source(ofVariable: $0).flatMap(snapshots.snapshot) }
     }
 }
 
@@ -86,13 +95,15 @@ struct SharedNames: Sendable {
     let types: TaskTypes
     let sources: [RuleSurroundings.SourceFacts]
     let queryHint: RuleSurroundings.QueryHint
+    let snapshots: SnapshotFunction
 
     /// - Parameter hasEvent: false if only the sources' tasks can be read.
     init(
         _ sources: [RuleSurroundings.SourceFacts], isOpen: Bool, queryHint: @escaping RuleSurroundings.QueryHint,
-        on base: Environment, hasEvent: Bool = true
+        on base: Environment, snapshots: SnapshotFunction, hasEvent: Bool = true
     ) {
         self.sources = sources
+        self.snapshots = snapshots
         self.queryHint = queryHint
         types = TaskTypes(sources, isOpen: isOpen)
         var environment = base
@@ -108,7 +119,9 @@ struct SharedNames: Sendable {
     static func scope(of sources: [RuleSurroundings.SourceFacts]) -> String { sources.map(\.name).joined(separator: ",") }
 
     /// The names available to every rule.
-    static func base(_ surroundings: RuleSurroundings, hasEvent: Bool = true) -> Environment {
+    static func base(
+        _ surroundings: RuleSurroundings, snapshots: SnapshotFunction, hasEvent: Bool = true
+    ) -> Environment {
         let zone = surroundings.zone
         var limits = Limits()
         limits.memory = 64 << 20
@@ -123,6 +136,7 @@ struct SharedNames: Sendable {
         var environment = Environment(limits: limits, host: host)
         environment.declare("now", .timestamp)
         for function in CalendarFunctions.all(surroundings.calendars) { environment.declare(function) }
+        environment.declare(snapshots.selector)
         guard hasEvent else { return environment }
         environment.declare("event", .object(EventObject.type))
         environment.declare("source", .string)
@@ -143,15 +157,17 @@ final class SharedNameCache: Sendable {
     private let surroundings: RuleSurroundings
     private let hasEvent: Bool
     private let made = Mutex(Made())
+    let snapshots: SnapshotFunction
 
-    /// The tasks of each scope of `tasks`.
-    var groups: [String: TaskGroup] { made.withLock(\.groups) }
+    /// The tasks of each scope of `tasks`, and of each source that `snapshot()` names.
+    var groups: [String: TaskGroup] { made.withLock(\.groups).merging(snapshots.groups) { own, _ in own } }
 
     /// - Parameter hasEvent: false if expressions have no event.
     init(_ surroundings: RuleSurroundings, hasEvent: Bool = true) {
         self.surroundings = surroundings
         self.hasEvent = hasEvent
-        base = SharedNames.base(surroundings, hasEvent: hasEvent)
+        snapshots = SnapshotFunction(surroundings)
+        base = SharedNames.base(surroundings, snapshots: snapshots, hasEvent: hasEvent)
     }
 
     func names(for sources: [RuleSurroundings.SourceFacts]) -> SharedNames {
@@ -159,7 +175,8 @@ final class SharedNameCache: Sendable {
         return made.withLock { made in
             if let names = made.names[scope] { return names }
             let names = SharedNames(
-                sources, isOpen: surroundings.isOpen, queryHint: surroundings.queryHint, on: base, hasEvent: hasEvent)
+                sources, isOpen: surroundings.isOpen, queryHint: surroundings.queryHint, on: base,
+                snapshots: snapshots, hasEvent: hasEvent)
             made.names[scope] = names
             made.groups[scope] = TaskGroup(
                 sources: sources.map { ($0.name, $0.scope) }, user: sources.first?.user ?? "", type: names.types.task)

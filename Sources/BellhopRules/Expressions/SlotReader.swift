@@ -51,6 +51,8 @@ indirect enum SlotReader: Sendable {
         case ("rule", 0): self = .rule(slot.scope)
         case ("zone", 0): self = .zone(slot.scope)
         case ("tasks", 0): self = groups[slot.scope].map(SlotReader.tasks) ?? .follow
+        case (let name, 0) where SnapshotFunction.source(ofVariable: name) != nil:
+            self = groups[slot.scope].map(SlotReader.tasks) ?? .follow
         case (_, 0) where slot.scope.hasPrefix(Self.elementScope): self = .element
         default: self = .follow
         }

@@ -9,6 +9,8 @@ struct ExpressionCompiler {
     let keepsSources: Bool
     var names: RuleNames
     private(set) var problems: [Diagnostic] = []
+    /// The snapshots of the sources that the rule's expressions name.
+    private(set) var snapshots: Set<Scope.ID> = []
 
     init(file: String, names: RuleNames, keepsSources: Bool = false) {
         self.file = file
@@ -62,6 +64,7 @@ struct ExpressionCompiler {
                 let place = place(of: issue, at: offset, of: node)
                 return Diagnostic(.warning, code: issue.code, issue.message, at: place, help: issue.help)
             }
+            snapshots.formUnion(names.snapshots(of: expression))
             let compiled = RuleExpression(
                 expression, needs: names.needs(of: expression), keepsSource: keepsSources)
             return (compiled, expression)

@@ -120,6 +120,10 @@ struct IssueWording {
             guard !names.events.isEmpty else { return missingSubject(name, at: place) }
             let types = names.events.map { "`\($0.type.name)`" }.joined(separator: ", ")
             return Diagnostic(code: "no-comment", "\(types) has no comment", at: place, help: "`task_commented` has one")
+        case "events", "key", "since":
+            guard !names.events.isEmpty else { return missingSubject(name, at: place) }
+            let parts = name == "events" ? "`count` or `group`" : "`for`, `count` or `group`"
+            return Diagnostic(code: "no-\(name)", "only a rule with \(parts) has `\(name)`", at: place, help: "`event` is the one that the rule runs for")
         case _ where RuleKeys.laterNames.contains(name):
             return Diagnostic(code: "not-built-yet", "`\(name)` is not built yet", at: place, help: RuleKeys.today[name])
         default: return nil

@@ -11,6 +11,8 @@ final class Rule: Sendable {
     let sources: [String]
     /// The snapshots that `tasks` holds.
     let scopes: [Scope.ID]
+    /// Those of the sources that its expressions name in `snapshot()`.
+    let snapshots: [Scope.ID]
     let condition: RuleExpression?
     /// The parts that wait, count or gather.
     let time: TimeParts
@@ -22,19 +24,20 @@ final class Rule: Sendable {
     let steps: [Step]
     let zone: TimeZoneTable
     let writesTasks: Bool
-    /// Whether anything besides the condition reads the snapshots of its sources.
-    let stepsNeedTasks: Bool
+    /// What its steps read that is known only at routing.
+    let stepNeeds: RuleExpression.Needs
 
     init(
         summary: RuleSummary, triggers: [Trigger], schedule: RuleSchedule?, sources: [String], scopes: [Scope.ID],
-        condition: RuleExpression?, time: TimeParts, waits: String?, once: RuleExpression?, throttle: Throttle?, limit: Budget?, steps: [Step],
-        zone: TimeZoneTable
+        snapshots: [Scope.ID], condition: RuleExpression?, time: TimeParts, waits: String?, once: RuleExpression?,
+        throttle: Throttle?, limit: Budget?, steps: [Step], zone: TimeZoneTable
     ) {
         self.summary = summary
         self.triggers = triggers
         self.schedule = schedule
         self.sources = sources
         self.scopes = scopes
+        self.snapshots = snapshots
         self.condition = condition
         self.time = time
         self.waits = waits
@@ -44,12 +47,17 @@ final class Rule: Sendable {
         self.steps = steps
         self.zone = zone
         writesTasks = steps.contains { $0.action.effect != nil }
-        stepsNeedTasks = steps.contains { $0.needs.contains(.tasks) }
+        stepNeeds = steps.reduce(into: []) { $0.formUnion($1.needs) }
     }
 
     struct Throttle: Sendable {
         var every: Duration
         var by: RuleExpression?
+    }
+
+    /// The snapshots that expressions with these needs read.
+    func scopes(for needs: RuleExpression.Needs) -> [Scope.ID] {
+        (needs.contains(.tasks) ? scopes : []) + (needs.contains(.snapshots) ? snapshots : [])
     }
 
     var name: String { summary.name }

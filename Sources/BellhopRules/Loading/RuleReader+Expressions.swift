@@ -46,9 +46,9 @@ extension RuleReader {
             let (name, help) =
                 needs.contains(.now)
                 ? ("the time of routing", "`event.time` is when the event was observed")
-                : needs.contains(.tasks)
-                    ? ("`tasks`", "use the event's task as the key")
-                    : ("`events`, `key` or `since`", "use the event or its task as the key")
+                : needs.contains(.gathered)
+                    ? ("`events`, `key` or `since`", "use the event or its task as the key")
+                    : (needs.contains(.tasks) ? "`tasks`" : "`snapshot`", "use the event's task as the key")
             report("not-known-yet", "\(what) cannot use \(name)", at: node, help: help)
         }
         return expression

@@ -71,7 +71,9 @@ struct RuleReader {
         if let from { problems.all += EventReach(surroundings, from: from).warnings(trigger.places, file: file) }
         let shared =
             isVague
-            ? SharedNames(sources, isOpen: true, queryHint: surroundings.queryHint, on: cache.base) : cache.names(for: sources)
+            ? SharedNames(
+                sources, isOpen: true, queryHint: surroundings.queryHint, on: cache.base,
+                snapshots: cache.snapshots) : cache.names(for: sources)
         let names = RuleNames(
             shared, rule: name, events: events.isEmpty ? [Self.anyEvent] : events,
             zone: trigger.schedule?.zoneName ?? surroundings.timeZoneName, isForElement: mapping["each"] != nil)
@@ -118,7 +120,9 @@ struct RuleReader {
             actions: actions.map(\.action.kind), uses: actions.map { ActionUse($0, sources: sources) })
         return Rule(
             summary: summary, triggers: trigger.triggers, schedule: trigger.schedule, sources: from, scopes: sources.map(\.scope),
-            condition: condition, time: time, waits: time.isEmpty ? nil : waits(mapping, condition, time, compiler.names), once: once, throttle: throttle, limit: Self.budget(settings), steps: actions,
+            snapshots: steps.compiler.snapshots.sorted { $0.text < $1.text }, condition: condition, time: time,
+            waits: time.isEmpty ? nil : waits(mapping, condition, time, compiler.names), once: once, throttle: throttle,
+            limit: Self.budget(settings), steps: actions,
             zone: trigger.schedule?.zone ?? surroundings.timeZone)
     }
 

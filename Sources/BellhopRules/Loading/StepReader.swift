@@ -102,7 +102,7 @@ struct StepReader {
         let task = tree["task"].flatMap { action.effect == .writes ? ArgumentCompiler.compile($0, with: &compiler) : nil }
         if let task, !task.needs.isEmpty, let place = pair.value["task"] {
             compiler.report(
-                code: "not-known-yet", "`task` can use neither `tasks` nor `now`", at: place,
+                code: "not-known-yet", "`task` cannot use `tasks`, `snapshot` or `now`", at: place,
                 help: "compute the task from the event")
         }
         if action.effect == .writes, task == nil, !compiler.names.events.contains(where: \.hasTask) {

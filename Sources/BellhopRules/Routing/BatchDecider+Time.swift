@@ -19,8 +19,7 @@ extension BatchDecider {
 
     /// Whether the tasks that the rule reads are known.
     private mutating func isReady(_ rule: Rule) -> Bool {
-        guard rule.readsTasks else { return true }
-        let unknown = rule.scopes.filter { !facts.isKnown($0) }
+        let unknown = rule.scopesRead.filter { !facts.isKnown($0) }
         needs.scopes.formUnion(unknown)
         return unknown.isEmpty
     }

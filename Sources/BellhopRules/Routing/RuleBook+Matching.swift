@@ -147,10 +147,9 @@ private struct Matcher {
                 if let target { matches.needs.state.insert(rule.budgetKey(target)) }
             }
         }
-        let needsTasks =
-            rule.stepsNeedTasks || rule.time.each != nil
-            || (run.condition == nil && rule.condition?.needs.contains(.tasks) == true)
-        if needsTasks { matches.needs.scopes.formUnion(rule.scopes) }
+        var needs = rule.stepNeeds.union(rule.time.each.map { $0.needs.union(.tasks) } ?? [])
+        if run.condition == nil { needs.formUnion(rule.condition?.needs ?? []) }
+        if !needs.isEmpty { matches.needs.scopes.formUnion(rule.scopes(for: needs)) }
         matches.runs.append(run)
     }
 }
@@ -183,8 +182,10 @@ extension Rule {
         time.each == nil ? stateKey(.hold, id) : stateKey(.hold, "").at(id)
     }
 
-    /// Whether anything in it reads the snapshots of its sources.
-    var readsTasks: Bool { stepsNeedTasks || time.each != nil || condition?.needs.contains(.tasks) == true }
+    /// The scopes whose tasks anything in it reads.
+    var scopesRead: [Scope.ID] {
+        scopes(for: stepNeeds.union(condition?.needs ?? []).union(time.each.map { $0.needs.union(.tasks) } ?? []))
+    }
 
     /// Where the writes to a task are counted: over all rules, or separately for a rule with its own limit.
     func budgetKey(_ target: WriteTarget) -> StateKey {

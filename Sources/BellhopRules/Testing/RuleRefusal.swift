@@ -8,14 +8,15 @@ struct RuleRefusal {
         /// `on` and `from` do not match.
         case trigger
         case condition
-        /// `throttle` or `once`.
+        /// `throttle`, `once`, or a part that waits, counts or gathers.
         case stopped(DecisionRecord)
         /// The `if` of the step at this place.
         case step(Int)
     }
 
     var rule: Rule
-    var event: StoredEvent
+    /// Nil for a timer that came due.
+    var event: StoredEvent?
     /// The line of the test that gives the event; nil for any other event.
     var line: Int?
     var reason: Reason
@@ -32,10 +33,12 @@ struct RuleRefusal {
 
     /// What prevented it, and below it the value of each part of a condition.
     func lines(in book: RuleBook) -> [String] {
-        let what = "`\(event.event.type.name)`" + (line.map { " (line \($0))" } ?? " at \(now.formatted(in: rule.zone))")
+        let name = event.map { "`\($0.event.type.name)`" } ?? "what came due"
+        let what = name + (line.map { " (line \($0))" } ?? " at \(now.formatted(in: rule.zone))")
         switch reason {
         case .trigger: return ["rule `\(rule.name)`: \(triggerWords) \(what)"]
         case .stopped(let record):
+            if let words = waitingWords(record) { return ["rule `\(rule.name)`: \(what): \(words)"] }
             guard let last = record.detail["last"]?.asString.flatMap({ BellhopCore.Timestamp(rfc3339: $0) }) else {
                 let key = record.detail["key"]?.asString ?? ""
                 return ["rule `\(rule.name)`: `once` stopped \(what): it ran for the key \"\(key)\" before"]
@@ -50,13 +53,28 @@ struct RuleRefusal {
         }
     }
 
+    /// What a part that waits, counts or gathers did with the event; nil for others.
+    private func waitingWords(_ record: DecisionRecord) -> String? {
+        let detail = record.detail
+        switch record.verdict {
+        case .waiting:
+            let until = detail["until"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) }
+            return "`for` waits until \(until?.formatted(in: rule.zone) ?? "")"
+        case .cancelled: return "it ended the wait of `for`: `when` does not hold any more"
+        case .notTrueWhenDue: return "`when` did not hold when the time of `for` was over"
+        case .counting: return "`count` has \(detail["counted"]?.asInt ?? 0) of \(detail["of"]?.asInt ?? 0)"
+        case .gathering: return "`group` has gathered \(detail["gathered"]?.asInt ?? 0) and waits for more"
+        default: return nil
+        }
+    }
+
     private var triggerWords: String {
         if rule.isOff { return "it is turned off (`enabled: false`) and ignores" }
-        guard rule.triggers.contains(where: { $0.type == event.event.type }) else { return "`on` does not name" }
-        if !rule.sources.isEmpty, !rule.sources.contains(event.event.source), event.event.type != .scheduleDue {
-            return "`from` does not name `\(event.event.source)`, the source of"
+        guard let event = event?.event, rule.triggers.contains(where: { $0.type == event.type }) else { return "`on` does not name" }
+        if !rule.sources.isEmpty, !rule.sources.contains(event.source), event.type != .scheduleDue {
+            return "`from` does not name `\(event.source)`, the source of"
         }
-        return event.event.type == .scheduleDue
+        return event.type == .scheduleDue
             ? "the schedule is another rule's:" : "`on` does not match the changes of"
     }
 
@@ -64,7 +82,7 @@ struct RuleRefusal {
         guard let source = condition?.source else {
             return ["rule `\(rule.name)`: \(part) does not hold for \(what)"]
         }
-        let frame = RunFrame(book.facts, events: [event], now: now, snapshots: tasks)
+        let frame = RunFrame(book.facts, events: event.map { [$0] } ?? [], now: now, snapshots: tasks)
         let activation = Activation(book.slots)
         activation.begin(frame)
         let (result, observations) = source.explain(activation, wholePaths: true)

@@ -110,9 +110,18 @@ struct TestCaseReader {
         var facts = TestFacts(file: file, surroundings: surroundings)
         defer { problems.report(facts.problems) }
         var result: [Scope.ID: [Snapshot]] = [:]
-        for rule in book.compiled { for scope in rule.scopes { result[scope] = [] } }
+        for rule in book.compiled { for scope in rule.scopes + rule.snapshots { result[scope] = [] } }
         for item in items {
             let source = item["source"]?.scalarText ?? book.compiled.first?.firstSource(surroundings) ?? ""
+            if let place = item["source"], !surroundings.isOpen {
+                let names = surroundings.taskSources.map(\.name)
+                if !names.contains(source) {
+                    report(
+                        "unknown-source", "there is no source `\(source)`", at: place,
+                        help: Suggestion.didYouMean(source, among: names))
+                    continue
+                }
+            }
             guard let task = facts.snapshot(item, source: source) else { continue }
             result[facts.facts(of: source).scope, default: []].append(task)
         }

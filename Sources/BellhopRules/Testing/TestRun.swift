@@ -62,6 +62,7 @@ struct TestRun {
             firings += 1
             now = max(now, next.due)
             let routing = decide(book.match([next]))
+            for record in routing.decisions where !next.id.kind.isOfSchedule { note(record, for: next) }
             keep(routing)
             route(routing.events)
         }
@@ -112,6 +113,17 @@ struct TestRun {
         }
     }
 
+    /// Records why the rule of a timer stopped when it was due.
+    private mutating func note(_ record: DecisionRecord, for timer: RuleTimer) {
+        guard let rule = book.rule(named: record.rule) else { return }
+        if let message = record.error {
+            let error = RuleError(rule: rule.name, message: message)
+            if !errors.contains(error) { errors.append(error) }
+        } else if record.verdict.isOfRun {
+            refusals.append(RuleRefusal(rule: rule, reason: .stopped(record), now: now, tasks: tasks))
+        }
+    }
+
     /// Records why each rule stopped at an event. Conditions are evaluated again for this.
     private mutating func note(_ event: StoredEvent, _ decisions: [DecisionRecord], from line: Int?) {
         let records = decisions.filter { $0.occasion == Occasion.event(event.event.id).id }
@@ -122,11 +134,11 @@ struct TestRun {
             func refuse(_ reason: RuleRefusal.Reason) {
                 refusals.append(RuleRefusal(rule: rule, event: event, line: line, reason: reason, now: now, tasks: tasks))
             }
-            guard rule.isFor(event.event) else {
+            let own = records.filter { $0.rule == rule.name }
+            guard rule.isFor(event.event) || !own.isEmpty else {
                 refuse(.trigger)
                 continue
             }
-            let own = records.filter { $0.rule == rule.name }
             for record in own {
                 if let message = record.error {
                     let error = RuleError(rule: rule.name, message: message)

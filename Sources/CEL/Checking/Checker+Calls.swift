@@ -4,10 +4,28 @@ extension Checker {
             let types = arguments.map { visit($0) }
             return overload(function, node, isMember: false, nodes: arguments, types: types, isNamespaced: true)
         }
+        if target == nil, let selector = environment.selectors[name] { return selected(by: selector, node, arguments) }
         let nodes = (target.map { [$0] } ?? []) + arguments
         let types = nodes.map { visit($0) }
         let function = target == nil ? environment.candidates(for: name).first { environment.functions[$0] != nil } ?? name : name
         return overload(function, node, isMember: target != nil, nodes: nodes, types: types)
+    }
+
+    /// The variable that the argument names.
+    private mutating func selected(
+        by selector: Environment.VariableSelector, _ node: Node, _ arguments: [Node]
+    ) -> CELType {
+        var name: String?
+        if arguments.count == 1, case .literal(.string(let text)) = arguments[0].kind { name = text }
+        switch selector.variable(name) {
+        case .success(let variable):
+            references[node.id] = .variable(variable)
+            return variable.type
+        case .failure(let problem):
+            let type = fail(node, EvaluationError(.host, problem.message))
+            let place = arguments.count == 1 ? arguments[0].range : node.range
+            return isStrict ? report(.badArgument(problem.message, help: problem.help, at: place)) : type
+        }
     }
 
     /// The function that `target.name` names as a whole, such as `math.round`.
@@ -32,7 +50,9 @@ extension Checker {
             // A receiver of unknown type must not hide that the function is unknown.
             return report(
                 .unknownFunction(
-                    name, suggestion: environment.suggestion(for: name, among: environment.functions.keys), at: node.point))
+                    name,
+                    suggestion: environment.suggestion(
+                        for: name, among: Array(environment.functions.keys) + environment.selectors.keys), at: node.point))
         }
         var fitting: [Overload] = []
         var result: CELType?

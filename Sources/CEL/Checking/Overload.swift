@@ -26,7 +26,7 @@ public struct Overload: Sendable {
     public typealias ArgumentCheck = @Sendable ([Value?]) -> ArgumentProblem?
 
     /// A problem of a constant argument.
-    public struct ArgumentProblem: Sendable {
+    public struct ArgumentProblem: Error, Sendable {
         public let message: String
         public let help: String?
         /// The index of the argument, counting the target of a member function.

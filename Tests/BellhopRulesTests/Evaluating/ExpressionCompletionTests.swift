@@ -16,7 +16,10 @@ import Testing
         ("changed(\"pri", ["priority\""]), ("label('pri", ["priority'"]), ("'ta", []), ("task.title == \"ta", []),
         ("mat", ["matches(", "math."]),
         ("size(tasks.fil", ["filter("]), ("\"a\" == ta", ["task", "tasks"]), ("unknown.zzz", []),
-        ("x.y.z.startsW", ["startsWith("]),
+        ("x.y.z.startsW", ["startsWith("]), ("snap", ["snapshot("]), ("snapshot(\"inc", ["incidents\""]),
+        ("snapshot(\"incidents\").exi", ["exists(", "exists_one("]),
+        ("snapshot(\"incidents\").exists(i, i.co", ["cost"]),
+        ("snapshot(\"my-work\").filter(t, true).map(t, t.par", ["parent"]),
     ])
     func `names that may follow are offered as completions`(_ text: String, _ wanted: [String]) {
         #expect(bench.completion(before: text).names == wanted)

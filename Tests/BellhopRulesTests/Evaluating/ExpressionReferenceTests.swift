@@ -7,14 +7,12 @@ import Testing
 @Suite struct ExpressionReferenceTests {
     @Test func `the documentation names every name and function that rules add to the language`() throws {
         let surroundings = Fixture.surroundings()
-        let shared = SharedNames(
-            surroundings.taskSources, isOpen: false, queryHint: surroundings.queryHint,
-            on: SharedNames.base(surroundings))
+        let shared = SharedNameCache(surroundings).names(for: surroundings.taskSources)
         let events = [EventType.taskCommented].compactMap { surroundings.events[$0] }
         let names = RuleNames(shared, rule: "r", events: events, zone: "UTC")
         #expect(Set(ExpressionReference.names.map(\.name)) == Set(names.environment.variables.keys))
         let functions = Set(ExpressionReference.functions.compactMap { $0.call.split(separator: "(").first.map(String.init) })
         let added = RuleFunctions.all(names.types) + CalendarFunctions.all(surroundings.calendars)
-        #expect(functions == Set(added.map(\.name)))
+        #expect(functions == Set(added.map(\.name) + names.environment.selectors.keys))
     }
 }
