@@ -23,7 +23,7 @@ import Testing
     @Test func `a condition reads the tasks of another source, and not those of the rule's own`() throws {
         let book = try Fixture.book(Self.rule)
         let event = StoredEvent(sequence: 1, event: Self.child(of: "INCb"))
-        #expect(book.match([event], since: [:]).scopesNeeded == [Fixture.incidentScope])
+        #expect(book.match([event], since: [:]).needs.scopes == [Fixture.incidentScope])
         func runs(_ known: [Snapshot]) -> Bool {
             !book.route([event.event], tasks: [Fixture.incidentScope: known]).deliveries.isEmpty
         }
