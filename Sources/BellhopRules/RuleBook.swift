@@ -66,7 +66,7 @@ public struct RuleBook: Sendable {
     public let hasWaits: Bool
 
     /// The scope of a source.
-    public func scope(of source: String) -> Scope.ID? { facts.scopes[source] }
+    public func scope(of source: String) -> Scope.ID? { facts.scope(of: source) }
 
     /// The scopes whose tasks a rule reads.
     public func scopesRead(by rule: String) -> [Scope.ID] {

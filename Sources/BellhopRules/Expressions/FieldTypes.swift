@@ -68,9 +68,11 @@ extension TaskSchema {
 
 extension RuleSurroundings {
     /// A source as assumed without a configuration.
+    static func assumedScope(_ source: String) -> Scope.ID { Scope.ID(text: "assumed/" + source) }
+
     func assumedSource(_ name: String) -> SourceFacts {
         SourceFacts(
-            name: name, kind: "", connection: name, schema: assumed ?? TaskSchema([]), scope: Scope.ID(text: "assumed/" + name),
+            name: name, kind: "", connection: name, schema: assumed ?? TaskSchema([]), scope: Self.assumedScope(name),
             user: "")
     }
 }

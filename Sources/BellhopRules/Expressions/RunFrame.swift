@@ -219,7 +219,7 @@ struct RunFacts: Sendable {
     /// The connection that each source reads from; writes to its tasks go there.
     var connections: [String: String]
     /// The scope of each source, and the instance that its tasks are of.
-    var scopes: [String: Scope.ID]
+    private var scopes: [String: Scope.ID]
     private var instances: [String: String]
     private var sourcesInOrder: [(name: String, scope: Scope.ID)]
     /// The connections that sources read from.
@@ -249,9 +249,15 @@ struct RunFacts: Sendable {
         assumed = surroundings.assumed
     }
 
+    /// The scope of a source; without a configuration, each has one.
+    func scope(of source: String) -> Scope.ID? { scopes[source] ?? (assumed == nil ? nil : RuleSurroundings.assumedScope(source)) }
+
     /// The sources of a rule, in their order.
     func sources(of rule: Rule) -> [(name: String, scope: Scope.ID)] {
-        sourcesInOrder.filter { rule.scopes.contains($0.scope) && (rule.sources.isEmpty || rule.sources.contains($0.name)) }
+        if assumed != nil {
+            return (rule.sources.isEmpty ? [""] : rule.sources).map { ($0, RuleSurroundings.assumedScope($0)) }
+        }
+        return sourcesInOrder.filter { rule.scopes.contains($0.scope) && (rule.sources.isEmpty || rule.sources.contains($0.name)) }
     }
 
     /// What an event about a task has as its subject.

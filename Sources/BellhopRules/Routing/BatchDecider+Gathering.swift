@@ -97,7 +97,7 @@ extension BatchDecider {
         candidate.key = group.by == nil ? nil : key
         candidate.since = gathered.first?.at
         // The latest task as it is now; if it is gone, as it was last seen.
-        if let id = latest.task, let scope = book.facts.scopes[latest.source] {
+        if let id = latest.task, let scope = book.facts.scope(of: latest.source) {
             switch facts.task(id, in: scope) {
             case .found(let task): candidate.task = task
             case .missing: candidate.task = latest.element

@@ -185,7 +185,7 @@ extension BatchDecider {
         candidate.key = String(timer.id.key.drop { $0 != "/" }.dropFirst())
         candidate.since = wait.began.at
         var isGone = false
-        if let id = wait.began.task, let scope = book.facts.scopes[candidate.source] {
+        if let id = wait.began.task, let scope = book.facts.scope(of: candidate.source) {
             switch facts.task(id, in: scope) {
             case .found(let task): candidate.task = task
             case .missing: isGone = true

@@ -193,6 +193,7 @@ extension RuleBook {
         for case .tasks(let group) in facts.readers {
             for member in group.sources where member.name == source { scopes.insert(member.scope) }
         }
+        if let scope = facts.scope(of: source) { scopes.insert(scope) }
         return scopes
     }
 }

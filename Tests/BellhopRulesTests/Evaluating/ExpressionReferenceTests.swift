@@ -9,7 +9,8 @@ import Testing
         let surroundings = Fixture.surroundings()
         let shared = SharedNameCache(surroundings).names(for: surroundings.taskSources)
         let events = [EventType.taskCommented].compactMap { surroundings.events[$0] }
-        let names = RuleNames(shared, rule: "r", events: events, zone: "UTC")
+        var names = RuleNames(shared, rule: "r", events: events, zone: "UTC")
+        names.declare(["for", "count", "group"])
         #expect(Set(ExpressionReference.names.map(\.name)) == Set(names.environment.variables.keys))
         let functions = Set(ExpressionReference.functions.compactMap { $0.call.split(separator: "(").first.map(String.init) })
         let added = RuleFunctions.all(names.types) + CalendarFunctions.all(surroundings.calendars)
