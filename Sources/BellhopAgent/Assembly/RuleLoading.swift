@@ -67,6 +67,7 @@ public enum RuleLoading {
             return RuleSurroundings.ConnectionFacts(
                 name: entry.name, kind: entry.kind, actions: manifest.actions,
                 messages: manifest.messages?.with(entry.settings) ?? MessageAbilities(),
+                allowsPrivate: entry.settings.boolean("allow_private") == true,
                 logins: Catalogue.loginEvent(ofConnection: entry.kind, settings: entry.settings))
         }
         return RuleSurroundings(

@@ -6,18 +6,33 @@ struct Hook: Sendable {
     let exchange: any HTTPExchange
     /// For messages: `ops (hooks.example.com:443)`.
     let label: String
+    /// The ways to other addresses, for a step that computes one; nil if there are none.
+    let others: OtherAddresses?
+    private let secrets: [String]
     private let name: String?
     private let answer: ReceiverAnswer
 
     /// - Parameters:
     ///   - name: the connection's; nil for an address written in a rule.
     ///   - secrets: what else messages must not contain.
-    init(name: String?, address: HTTPAddress, exchange: any HTTPExchange, secrets: [String] = []) {
+    init(
+        name: String?, address: HTTPAddress, exchange: any HTTPExchange, secrets: [String] = [], others: OtherAddresses? = nil
+    ) {
+        self.others = others
+        self.secrets = secrets
         self.address = address
         self.exchange = exchange
         self.name = name
         label = name.map { "\($0) (\(address.place))" } ?? address.place
         answer = ReceiverAnswer(receiver: label, secrets: Self.secrets(of: address) + secrets, isConnection: name != nil)
+    }
+
+    /// The same for another address of the same origin, which may get the same credentials. An answer from there says nothing about
+    /// the connection itself.
+    func with(_ address: HTTPAddress) -> Hook {
+        var address = address
+        address.userInfo = address.userInfo ?? self.address.userInfo
+        return Hook(name: nil, address: address, exchange: exchange, secrets: Self.secrets(of: self.address) + secrets)
     }
 
     /// Sends, and returns the answer if its status is expected.
@@ -74,5 +89,27 @@ struct Hook: Sendable {
     private static func secrets(of address: HTTPAddress) -> [String] {
         let parts = address.target.split { "/?&=".contains($0) }.map(String.init).filter { $0.count >= 12 }
         return [address.target].filter { $0.count >= 4 } + parts + (address.userInfo.map { [$0] } ?? [])
+    }
+}
+
+/// A connection's way to hosts other than its own: with its rate, proxy, certificates and time limit, without its header fields.
+struct OtherAddresses: Sendable {
+    let open: HTTPConnection
+    /// For hosts that a rule computes: refuses private addresses, unless the connection allows them.
+    let guarded: HTTPConnection
+
+    init(
+        _ configuration: HTTPConnection.Configuration, allowsPrivate: Bool, in environment: ConnectorEnvironment
+    ) throws(ConnectorError) {
+        var configuration = configuration
+        configuration.headers = [:]
+        open = try HTTPConnection(configuration, in: environment)
+        configuration.refusesPrivate = !allowsPrivate
+        guarded = try HTTPConnection(configuration, in: environment)
+    }
+
+    func shutdown() async throws {
+        try await open.shutdown()
+        try await guarded.shutdown()
     }
 }

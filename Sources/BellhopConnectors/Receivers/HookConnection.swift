@@ -18,6 +18,8 @@ protocol HookReceiver: Sendable {
     static var messages: MessageAbilities { get }
     /// How much it takes at once.
     static var limits: DeliveryLimits { get }
+    /// Whether steps may name this connection and an address of their own.
+    static var takesOtherAddresses: Bool { get }
     /// Why `bellhop login` has nothing to do.
     static var noLogin: String { get }
 
@@ -70,6 +72,7 @@ extension HookReceiver {
     static var actions: [String] { [NotifyAction.manifest.kind] }
     static var starter: [String]? { nil }
     static var addresses: [ServiceAddress] { [] }
+    static var takesOtherAddresses: Bool { false }
     static var messages: MessageAbilities { MessageAbilities() }
     static var limits: DeliveryLimits { DeliveryLimits() }
     static var noLogin: String { "it needs only its address, and only a message would show that it works" }
@@ -200,12 +203,19 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         guard let configuration, let address, let receiver, problems.all.isEmpty else { throw ConnectorErrors(problems.all) }
         self.receiver = receiver
         abilities = Receiver.messages.with(settings)
-        do throws(ConnectorError) { http = try HTTPConnection(configuration, in: environment) } catch {
+        let others: OtherAddresses?
+        do throws(ConnectorError) {
+            http = try HTTPConnection(configuration, in: environment)
+            let allowsPrivate = settings.boolean("allow_private") == true
+            others =
+                Receiver.takesOtherAddresses
+                ? try OtherAddresses(configuration, allowsPrivate: allowsPrivate, in: environment) : nil
+        } catch {
             throw ConnectorErrors([error])
         }
         hook = Hook(
             name: name, address: address, exchange: http,
-            secrets: configuration.headers.fields.map(\.value) + receiver.secrets)
+            secrets: configuration.headers.fields.map(\.value) + receiver.secrets, others: others)
     }
 
     /// Why the address is refused: it belongs to something else, or others could read along.
@@ -255,5 +265,8 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         return findings
     }
 
-    func shutdown() async throws { try await http.shutdown() }
+    func shutdown() async throws {
+        try await http.shutdown()
+        try await hook.others?.shutdown()
+    }
 }

@@ -14,10 +14,14 @@ struct WebhookReceiver: HookReceiver {
             "Signs each request according to Standard Webhooks: whsec_ and the Base64 of 24 to 64 random bytes. With several, each signs, so that one can be replaced without a gap."
         ),
         Setting(
+            "allow_private", .boolean, default: "false",
+            "Whether a step that computes the host of its `url` may reach this machine and private networks."),
+        Setting(
             "format", .oneOf(Format.allCases.map(\.rawValue)), default: Format.bellhop.rawValue,
             "How a message is sent: as Bellhop's own document, or as a CloudEvent 1.0 in the body (`cloudevents`) or with its attributes as header fields (`cloudevents_binary`)."
         ),
     ]
+    static let takesOtherAddresses = true
     static let actions = [NotifyAction.manifest.kind, WebhookAction.manifest.kind]
     static let messages = MessageAbilities(threads: .yes, updates: .yes, resolves: .yes, mentions: .yes)
     static let noLogin =

@@ -9,18 +9,21 @@ public struct WebhookAction: Action {
     public static let manifest = ActionManifest(
         kind: "webhook", summary: "Sends an HTTP request.", receiver: .namedOrAddress,
         arguments: [
-            Setting("url", .address, "The address, instead of `to`."),
+            Setting(
+                "url", .address,
+                "The address, instead of that of the connection in `to`. With `to`, the connection's rate, proxy, certificates and time limit apply; its headers, password and signature are only sent to its own host."
+            ),
             Setting("to", .list(.name), "The `webhook` connections that receive it."),
             Setting(
                 "allow_private", .boolean,
-                "Whether a computed host in `url` may be this machine or in a private network."),
+                "Whether a computed host in `url` may be this machine or in a private network; a connection can allow it too."),
             Setting("method", .oneOf(RequestArguments.methods), default: "POST", "The request's method."),
         ] + RequestArguments.settings(headers: .text) + [
             Setting("sign", .boolean, "Whether to sign it with the connection's `secret`; by default if there is one."),
             Setting(
                 "expect", .list(.either([.integer(100...599), .oneOf(StatusSet.classes)])),
                 "The statuses that mean success, such as 204 or 2xx; by default 2xx."),
-        ], exclusive: [RequestArguments.bodies, ["url", "to"]])
+        ], exclusive: [RequestArguments.bodies])
 
     /// Where requests go.
     enum Target: Sendable {
@@ -46,7 +49,8 @@ public struct WebhookAction: Action {
             guard let signer else {
                 throw Failure(
                     .badArguments, .giveUp,
-                    "`sign` needs a connection of kind webhook with a `secret`; there is none for \(hook.label).")
+                    "`sign` needs a connection of kind webhook with a `secret`, which signs only requests to its own host; there is none for \(hook.label)."
+                )
             }
             let signed = signer.headers(id: delivery.id.text, body: call.request.body ?? [], at: attempt.now)
             call.request.headers = call.request.headers.with(signed)
@@ -56,19 +60,25 @@ public struct WebhookAction: Action {
     }
 
     private func place(_ arguments: JSON.Object) throws(Failure) -> (Hook, WebhookSigner?) {
-        let url = arguments["url"]?.asString
+        let isGuarded = arguments[ActionManifest.computedHost] == true && arguments["allow_private"] != true
         switch target {
         case .connection(let hook, let signer):
-            guard url == nil else { throw Failure(.badArguments, .giveUp, "Give either `url` or `to`, not both.") }
-            return (hook, signer)
-        case .direct(let open, let guarded):
-            let isComputed = arguments[ActionManifest.computedHost] == true
-            let http = isComputed && arguments["allow_private"] != true ? guarded : open
-            do throws(HTTPAddress.Problem) {
-                return (Hook(name: nil, address: try HTTPAddress(ASCII.trimmed(url ?? "")), exchange: http), nil)
-            } catch {
-                throw Failure(.badArguments, .giveUp, error.message)
+            guard let url = arguments["url"]?.asString else { return (hook, signer) }
+            let address = try Self.address(url)
+            if address.hasOrigin(of: hook.address) { return (hook.with(address), signer) }
+            guard let others = hook.others else {
+                throw Failure(.badArguments, .giveUp, "\(hook.label) sends nothing to other hosts.")
             }
+            return (Hook(name: nil, address: address, exchange: isGuarded ? others.guarded : others.open), nil)
+        case .direct(let open, let guarded):
+            let address = try Self.address(arguments["url"]?.asString ?? "")
+            return (Hook(name: nil, address: address, exchange: isGuarded ? guarded : open), nil)
+        }
+    }
+
+    private static func address(_ text: String) throws(Failure) -> HTTPAddress {
+        do throws(HTTPAddress.Problem) { return try HTTPAddress(ASCII.trimmed(text)) } catch {
+            throw Failure(.badArguments, .giveUp, error.message)
         }
     }
 }

@@ -41,17 +41,20 @@ public struct RuleSurroundings: Sendable {
         public var actions: [String]
         /// What it does with messages.
         public var messages: MessageAbilities
+        /// Whether a step that computes a host may reach private networks through it.
+        public var allowsPrivate: Bool
         /// The type of event that reports its logins; nil if there is none.
         public var logins: EventType?
 
         public init(
             name: String, kind: String, actions: [String], messages: MessageAbilities = MessageAbilities(),
-            logins: EventType? = nil
+            allowsPrivate: Bool = false, logins: EventType? = nil
         ) {
             self.name = name
             self.kind = kind
             self.actions = actions
             self.messages = messages
+            self.allowsPrivate = allowsPrivate
             self.logins = logins
         }
     }

@@ -20,7 +20,8 @@ struct ArgumentReview {
                     "two-values", "`\(given[0].name)` and `\(given[1].name)` exclude each other", at: given[1].key,
                     help: "give one of " + names.map { "`\($0)`" }.joined(separator: ", ")))
         }
-        if case .namedOrAddress = action.receiver, let place = node["url"], let text = arguments["url"]?.asString,
+        if case .namedOrAddress = action.receiver, node["to"] == nil, let place = node["url"],
+            let text = arguments["url"]?.asString,
             PlainAddress.isReadableOnTheWay(text)
         {
             problems.report(

@@ -20,7 +20,9 @@ extension StepReader {
                 Diagnostic(
                     .warning, code: "computed-host", "a value determines the host, so private addresses are refused",
                     at: Diagnostic.Place(place, file: compiler.file),
-                    help: "write the host in the rule; if it must be computed and is your own, set `allow_private: true`")
+                    help:
+                        "write the host in the rule; if it must be computed and is your own, set `allow_private: true`, here or on the connection in `to`"
+                )
             ]))
     }
 

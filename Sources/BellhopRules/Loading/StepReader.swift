@@ -115,10 +115,16 @@ struct StepReader {
             path: path, name: settings.text("name"), action: action, condition: condition ?? nil, receivers: receivers,
             content: content, task: task, retry: Self.retry(settings), expires: settings.duration("expires") ?? action.expires,
             stopsOnError: settings.text("on_error") == "stop")
-        if step.hasComputedHost, tree["allow_private"]?.json != true, let place = pair.value["url"] {
+        if step.hasComputedHost, tree["allow_private"]?.json != true, !allowPrivate(receivers), let place = pair.value["url"] {
             warnOfComputedHost(at: place)
         }
         return step
+    }
+
+    /// Whether the connections that a step names all allow private addresses.
+    private func allowPrivate(_ receivers: Step.Receivers) -> Bool {
+        guard case .named(let names) = receivers else { return false }
+        return names.allSatisfy { name in surroundings.connections.contains { $0.name == name && $0.allowsPrivate } }
     }
 
     private mutating func arguments(_ node: YAML.Node, of action: ActionManifest) -> ArgumentCompiler.Tree {

@@ -104,6 +104,52 @@ import Testing
         }
     }
 
+    @Test func `an address of a step goes through the connection, whose credentials go only to its own host`() async throws {
+        let simulation = Simulation { 0 }
+        try await simulation.serve { address in
+            let port = address.split(separator: ":").last ?? ""
+            let secret = "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIz"
+            var settings: JSON.Object = [
+                "url": .string(address.replacing("://", with: "://ada:hunter2@") + "/webhook/own"),
+                "headers": ["X-Key": "hunter2"], "secret": .string(secret),
+            ]
+            func perform(_ url: String, _ more: JSON.Object = [:]) async throws -> Failure? {
+                let connectors = try await Connectors(
+                    connections: [("hook", "webhook", Settings(settings))], sources: [], environment: .sample())
+                var arguments: JSON.Object = ["url": .string(url), "json": 1]
+                for (name, value) in more { arguments[name] = value }
+                let delivery = SampleDelivery.make("webhook", .values(arguments), to: "hook")
+                let action = try #require(connectors.action(for: delivery))
+                let failure = await BellhopConnectorsTests.failure {
+                    _ = try await action.perform(delivery, attempt: SampleDelivery.first)
+                }
+                await connectors.shutdown()
+                return failure
+            }
+            func received(_ name: String) -> [ReceivedMessage] { simulation.receivers.received(by: name) }
+            // Computed or not, the connection's own host is no other one, even if it is private.
+            #expect(try await perform(address + "/webhook/path", ["computed_host": true]) == nil)
+            let own = try #require(received("path").first?.request)
+            #expect(own.header("X-Key") == "hunter2" && own.header("webhook-signature") != nil)
+            #expect(own.header("Authorization")?.hasPrefix("Basic ") == true)
+            // Another host gets no credentials.
+            let other = "http://localhost:\(port)/webhook/other"
+            #expect(try await perform(other) == nil)
+            let foreign = try #require(received("other").first?.request)
+            #expect(foreign.header("X-Key") == nil && foreign.header("webhook-signature") == nil)
+            #expect(foreign.header("Authorization") == nil)
+            #expect(try await perform(other, ["sign": true])?.message.contains("its own host") == true)
+            // If a value decides on it, it must be public.
+            let refused = try await perform(other, ["computed_host": true])
+            #expect(refused?.remedy == .giveUp && refused?.message.contains("private address") == true)
+            #expect(received("other").count == 1)
+            settings["allow_private"] = true
+            #expect(try await perform(other, ["computed_host": true]) == nil)
+            #expect(received("other").last?.request.header("X-Key") == nil)
+            #expect(received("other").count == 2)
+        }
+    }
+
     @Test func `connections use TLS 1.2 or newer`() async throws {
         let folder = try TemporaryFolder()
         let ca = try folder.write("ca.pem", TLSServer.certificate)

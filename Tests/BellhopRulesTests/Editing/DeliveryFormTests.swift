@@ -116,7 +116,7 @@ import YAML
     @Test func `mistakes are reported with their places, all at once`() throws {
         let form = form(.values(["method": "POST", "text": "a"]))
         do throws(Diagnostics) {
-            _ = try form.read("# a comment\nmethod: GET\ntext: a\njson: {}\ntimeout: 1ms\nurl: http://example.com/\nto: ops\n")
+            _ = try form.read("# a comment\nmethod: GET\ntext: a\njson: {}\ntimeout: 1ms\nurl: http://example.com/\ntoo: ops\n")
             Issue.record("it was read")
         } catch {
             #expect(error.all.map(\.code) == ["wrong-value", "too-small", "unknown-key", "two-values", "plain-http"])

@@ -53,6 +53,8 @@ enum Fixture {
                     .init(
                         name: "forum", kind: "discord", actions: ["notify"],
                         messages: .init(threads: .setting("channel", values: ["forum"], line: "channel: forum"))),
+                    .init(name: "hook", kind: "webhook", actions: ["webhook"]),
+                    .init(name: "inner", kind: "webhook", actions: ["webhook"], allowsPrivate: true),
                     .init(name: "board", kind: "teams", actions: ["notify"]),
                     .init(name: "pager", kind: "pagerduty", actions: ["notify"], messages: .init(threads: .yes)),
                 ],
