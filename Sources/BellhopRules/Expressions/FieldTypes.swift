@@ -67,9 +67,10 @@ extension TaskSchema {
 }
 
 extension RuleSurroundings {
-    /// A source as assumed without a configuration.
+    /// The scope of a source that is assumed without a configuration.
     static func assumedScope(_ source: String) -> Scope.ID { Scope.ID(text: "assumed/" + source) }
 
+    /// A source as assumed without a configuration.
     func assumedSource(_ name: String) -> SourceFacts {
         SourceFacts(
             name: name, kind: "", connection: name, schema: assumed ?? TaskSchema([]), scope: Self.assumedScope(name),
