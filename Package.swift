@@ -34,7 +34,7 @@ let unixSignals = Target.Dependency.product(name: "UnixSignals", package: "swift
 /// The rules that `bellhop init` writes and `bellhop demo` runs: links to the files of rules/.
 let shippedRules = [
     "acknowledge-new-incidents", "alert-chat-on-new-task", "alert-on-failed-login", "alert-on-failing-source", "morning-digest",
-    "page-for-unowned-p1",
+    "page-for-unowned-p1", "weekly-review",
 ].flatMap { ["\($0).yaml", "\($0).test.yaml"] }
 
 let package = Package(
@@ -75,7 +75,7 @@ let package = Package(
             name: "BellhopConnectors",
             dependencies: [
                 "BellhopCore", "CLibCurl", "CRE2", asyncHTTPClient, crypto, cryptoExtras, nioCore, nioHTTP1,
-                nioHTTPCompression, nioPosix, nioSSL, nioTLS,
+                nioHTTPCompression, nioPosix, nioSSL, nioTLS, subprocess,
             ],
             swiftSettings: house),
         .target(

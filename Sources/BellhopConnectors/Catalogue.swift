@@ -41,6 +41,8 @@ public enum Catalogue {
         AttachAction.manifest,
         CommentAction.manifest,
         CreateAction.manifest,
+        EmitAction.manifest,
+        ExecAction.manifest,
         LogAction.manifest,
         NotifyAction.manifest,
         TouchPointAction.manifest,

@@ -21,6 +21,8 @@ public struct ConnectorEnvironment: Sendable {
     public var logRotation: LogRotation
     /// Where log files may be.
     public var logPlaces: LogPlaces
+    /// Whether rules may run programs.
+    public var allowsExec: Bool
     /// Locks for what connections must do one at a time.
     let gates = SharedGates()
     /// The remote entries that deliveries have recognized as their own.
@@ -39,7 +41,8 @@ public struct ConnectorEnvironment: Sendable {
         loginPlace: @escaping @Sendable (_ connection: String) async throws -> String? = { _ in nil },
         tokens: any TokenKeeper = NoTokenKeeper(), baseFolder: String, output: @escaping LogSink,
         logRotation: LogRotation = LogRotation(), logPlaces: LogPlaces? = nil,
-        keepsRates: Bool = false, random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+        allowsExec: Bool = false, keepsRates: Bool = false,
+        random: @escaping @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
     ) {
         self.clock = clock
         self.events = events
@@ -52,6 +55,7 @@ public struct ConnectorEnvironment: Sendable {
         self.output = output
         self.logRotation = logRotation
         self.logPlaces = logPlaces ?? LogPlaces(folders: [baseFolder])
+        self.allowsExec = allowsExec
         self.keepsRates = keepsRates
         self.random = random
     }

@@ -8,7 +8,8 @@ public struct Connectors: Sendable {
     public let sources: [any Source]
     let bound: BoundConnections
     let environment: ConnectorEnvironment
-    private let log: LogAction
+    /// The actions that need no connection, by kind.
+    private let own: [String: any Action]
     /// For addresses written in rules.
     private let direct: HTTPConnection
     /// For addresses with hosts computed from values: public internet only.
@@ -64,9 +65,14 @@ public struct Connectors: Sendable {
         self.environment = environment
         self.direct = direct
         self.guarded = guarded
-        log = LogAction(
-            baseFolder: environment.baseFolder, places: environment.logPlaces, rotation: environment.logRotation,
-            sink: environment.output)
+        own = [
+            LogAction.manifest.kind: LogAction(
+                baseFolder: environment.baseFolder, places: environment.logPlaces, rotation: environment.logRotation,
+                sink: environment.output),
+            EmitAction.manifest.kind: EmitAction(environment.events),
+            ExecAction.manifest.kind: ExecAction(
+                isAllowed: environment.allowsExec, folder: environment.baseFolder, notebook: environment.notebook),
+        ]
     }
 
     /// Lets all sources learn their schemas concurrently; see ``BellhopCore/Source/prepare(offline:)``.
@@ -78,7 +84,7 @@ public struct Connectors: Sendable {
 
     /// The action that performs a delivery; nil if its receiver is no longer configured.
     public func action(for delivery: Delivery) -> (any Action)? {
-        if delivery.action == LogAction.manifest.kind { return log }
+        if let action = own[delivery.action] { return action }
         let receiver = delivery.id.receiver
         if let connection = bound[receiver] {
             return connection.action(delivery.action)
@@ -93,7 +99,9 @@ public struct Connectors: Sendable {
     }
 
     /// How many deliveries a receiver accepts.
-    public func limits(of receiver: String) -> ReceiverLimits { bound[receiver]?.limits ?? ReceiverLimits() }
+    public func limits(of receiver: String) -> ReceiverLimits {
+        bound[receiver]?.limits ?? (receiver == ExecAction.receiver ? ExecAction.limits : ReceiverLimits())
+    }
 
     /// Tries a connection's login and reports the result.
     public func verifyLogin(connection: String, _ needs: ConnectionNeeds = ConnectionNeeds()) async throws(Failure) -> LoginTrial

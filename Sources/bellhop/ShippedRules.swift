@@ -20,6 +20,8 @@ enum ShippedRules {
             file("morning-digest.test.yaml", PackageResources.morning_digest_test_yaml),
             file("page-for-unowned-p1.yaml", PackageResources.page_for_unowned_p1_yaml),
             file("page-for-unowned-p1.test.yaml", PackageResources.page_for_unowned_p1_test_yaml),
+            file("weekly-review.yaml", PackageResources.weekly_review_yaml),
+            file("weekly-review.test.yaml", PackageResources.weekly_review_test_yaml),
         ]
     }
 

@@ -100,7 +100,8 @@ public struct Assembly: Sendable {
             loginMark: { connection in try login(connection)?.nonce },
             loginPlace: { connection in hasPlaceholders ? nil : try login(connection)?.place }, tokens: tokens,
             baseFolder: configuration.folder,
-            output: output, logPlaces: LogPlaces(configuration, keychain: keychain), keepsRates: keepsRates)
+            output: output, logPlaces: LogPlaces(configuration, keychain: keychain), allowsExec: configuration.allowsExec,
+            keepsRates: keepsRates)
         do throws(ConnectorErrors) {
             connectors = try await Connectors(
                 connections: configuration.connections.map { ($0.name, $0.kind, $0.settings) },

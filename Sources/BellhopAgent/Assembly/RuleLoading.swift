@@ -77,6 +77,7 @@ public enum RuleLoading {
                 places.refusal(of: path.hasPrefix("/") ? path : folder + path)
             },
             queryHint: Catalogue.queryHint, events: configuration.events, calendars: calendars,
+            permissions: configuration.allowsExec ? ["allow_exec"] : [],
             largestDelivery: configuration.largestDelivery)
     }
 

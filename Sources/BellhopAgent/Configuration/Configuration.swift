@@ -23,6 +23,8 @@ public struct Configuration: Sendable {
     /// The types of events, with those that the file declares.
     public var events = EventCatalogue.builtIn
     public var calendars: [CalendarEntry] = []
+    /// Whether rules may run programs.
+    public var allowsExec = false
     /// The largest size of a delivery, in bytes.
     public var largestDelivery: Int
     /// The places of connections and sources in the file.

@@ -25,6 +25,7 @@ public enum ConfigurationManifest {
         Setting(
             "log_folders", .list(.text),
             "Folders below which the action `log` may write files, in addition to the folder of bellhop.yaml."),
+        Setting("allow_exec", .boolean, default: "false", "Whether rules may run programs, with the action `exec`."),
         Setting(
             "retention", .record(retention), "How long to keep events, deliveries and removed tasks."),
         Setting(
@@ -57,9 +58,6 @@ public enum ConfigurationManifest {
 
     /// Keys of the root that are read by hand, because what they hold depends on kinds.
     public static let others: Set<String> = ["secrets", "connections", "sources", "events"]
-
-    /// Keys that are specified but not built yet.
-    public static let later: [String: String] = ["allow_exec": "the `exec` action"]
 
     /// The settings of every source, besides those of its kind.
     public static let source: [Setting] = [

@@ -52,11 +52,10 @@ struct ConfigurationReading {
     var diagnostics: Diagnostics { reader.diagnostics }
 
     mutating func configuration(_ root: Node, secretStores: [SecretStore], keychain: Keychain) -> Configuration {
-        refuseLater(root)
         let outdented = outdented(in: root)
         let settings = reader.settings(
             root, as: ConfigurationManifest.root, of: "bellhop.yaml",
-            besides: ConfigurationManifest.others.union(ConfigurationManifest.later.keys).union(outdented.flatMap(\.names)))
+            besides: ConfigurationManifest.others.union(outdented.flatMap(\.names)))
         zoneName = settings.text("timezone") ?? "UTC"
         inbound.declare(root["events"], &reader)
         inbound.listen(settings.record("inbound"), at: root["inbound"], &reader)
@@ -85,6 +84,7 @@ struct ConfigurationReading {
                 forgotten: retention?.duration("forgotten") ?? .days(400)),
             largestDelivery: settings.integer("max_delivery") ?? RuleSurroundings.largestDelivery, places: places,
             keychain: keychain)
+        configuration.allowsExec = settings.boolean("allow_exec") ?? false
         configuration.inbound = inbound.configuration
         configuration.calendars = CalendarReading(file: file, folder: folder, zone: configuration.timeZone).entries(
             settings.record("calendars"), root["calendars"], &reader)
@@ -108,20 +108,10 @@ struct ConfigurationReading {
 
     private func path(_ path: String) -> String { path.hasPrefix("/") ? path : folder + path }
 
-    private mutating func refuseLater(_ root: Node) {
-        for (key, what) in ConfigurationManifest.later.sorted(by: { $0.key < $1.key }) {
-            guard let pair = root.mapping?[key] else { continue }
-            reader.report(
-                code: "not-built-yet", "`\(key)` is for \(what), which is not built yet", at: pair.key,
-                help: "remove it; `webhook` can ask a service to do what a command would")
-        }
-    }
-
     /// Reports `connections:` or `sources:` with nothing under them, followed by keys that belong under them.
     private mutating func outdented(in root: Node) -> [Outdented] {
         guard let mapping = root.mapping else { return [] }
         let known = ConfigurationManifest.others.union(ConfigurationManifest.root.map(\.name))
-            .union(ConfigurationManifest.later.keys)
         return ["connections", "sources"].compactMap { key in
             guard let head = mapping[key],
                 let found = Outdented(

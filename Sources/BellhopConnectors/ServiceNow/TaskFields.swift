@@ -27,7 +27,10 @@ enum TaskFields {
     ]
 
     /// The fields of a task if nothing is known about the instance.
-    static let assumed = made((standard + ["parent", "cmdb_ci", "start_date", "end_date"]).map { TaskSchema.Field($0, type(of: $0), holdsID: target(of: $0) != nil) })
+    static let assumed = made(
+        (standard + ["parent", "cmdb_ci", "start_date", "end_date"]).map {
+            TaskSchema.Field($0, type(of: $0), holdsID: target(of: $0) != nil)
+        })
 
     private static func made(_ fields: [TaskSchema.Field]) -> TaskSchema {
         TaskSchema(

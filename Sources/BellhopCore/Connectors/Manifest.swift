@@ -68,8 +68,8 @@ public struct ActionManifest: Sendable, Hashable {
         case named
         /// The connection named by `to`, or else the address in `url`.
         case namedOrAddress
-        /// Something on this machine; the delivery is named after this argument's value, or after the action.
-        case local(String)
+        /// Something on this machine; the delivery is named after this argument's value, if there is one, or after the action.
+        case local(String?)
     }
 
     /// The internal argument which says that the host of `url` comes from a value.
@@ -84,6 +84,12 @@ public struct ActionManifest: Sendable, Hashable {
     public var arguments: [Setting]
     /// What it does to tasks; nil for nothing. Rules that trigger each other through it are stopped.
     public var effect: Delivery.Effect?
+    /// True when it makes an event (``Delivery/emittedEvent(at:)``), which is stored together with the run.
+    public var emitsEvent: Bool
+    /// The setting of bellhop.yaml that allows it; nil if it needs none.
+    public var permission: String?
+    /// The argument that is a program with its arguments: the program itself is literal.
+    public var program: String?
     /// Names not allowed in its `fields`, each with what to do instead.
     public var refusedFields: [String: String]
     /// True when its arguments become a message tree.
@@ -95,8 +101,9 @@ public struct ActionManifest: Sendable, Hashable {
 
     public init(
         kind: String, summary: String, receiver: Receiver, shorthand: String? = nil, arguments: [Setting],
-        effect: Delivery.Effect? = nil, refusedFields: [String: String] = [:],
-        isMessage: Bool = false, expires: Duration? = nil, exclusive: [[String]] = []
+        effect: Delivery.Effect? = nil, emitsEvent: Bool = false, permission: String? = nil,
+        program: String? = nil, refusedFields: [String: String] = [:], isMessage: Bool = false, expires: Duration? = nil,
+        exclusive: [[String]] = []
     ) {
         self.kind = kind
         self.summary = summary
@@ -104,6 +111,9 @@ public struct ActionManifest: Sendable, Hashable {
         self.shorthand = shorthand
         self.arguments = arguments
         self.effect = effect
+        self.emitsEvent = emitsEvent
+        self.permission = permission
+        self.program = program
         self.refusedFields = refusedFields
         self.isMessage = isMessage
         self.expires = expires

@@ -12,10 +12,12 @@ public struct Setting: Sendable, Hashable {
     public var example: String?
     /// The least duration or size, as written in a file; nil for no limit.
     public var least: String?
+    /// The greatest duration, as written in a file; nil for no limit.
+    public var most: String?
 
     public init(
         _ name: String, _ type: SettingType, required: Bool = false, default fallback: String? = nil, least: String? = nil,
-        _ summary: String, example: String? = nil
+        most: String? = nil, _ summary: String, example: String? = nil
     ) {
         self.name = name
         self.type = type
@@ -24,6 +26,7 @@ public struct Setting: Sendable, Hashable {
         self.summary = summary
         self.example = example
         self.least = least
+        self.most = most
     }
 }
 

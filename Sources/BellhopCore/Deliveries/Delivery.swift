@@ -71,6 +71,8 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         case available
         /// Recorded and never performed: the rule is in shadow mode.
         case shadow
+        /// Done when its run was decided: an emitted event that is stored with it, or a message that would say nothing.
+        case done(Receipt)
         /// It could not be created properly, and is kept rather than silently dropped.
         case dead(Failure)
     }

@@ -12,15 +12,17 @@ public struct Event: Sendable, Hashable, Identifiable {
 
     public var id: ID
     public var type: EventType
-    /// The source in bellhop.yaml that saw it; for a login the connection, for a schedule the rule.
+    /// The source in bellhop.yaml that saw it; for a login the connection, for a schedule or an emitted event the rule.
     public var source: String
     /// What it is about: `INSTANCE/KEY` for a task, the same in every source that shows the task.
     public var subject: String
     /// When it was observed.
     public var time: Timestamp
     public var data: JSON.Object
-    /// How many of our own writes led here: 0 for external changes, one more for each write of ours in the chain.
+    /// How many of our own writes and emitted events led here: 0 for external changes, one more for each in the chain.
     public var hop: Int
+    /// The event whose run of a rule emitted it; nil for any other event.
+    public var cause: ID?
 
     public init(
         id: ID, type: EventType, source: String, subject: String, time: Timestamp, data: JSON.Object, hop: Int = 0
@@ -46,10 +48,12 @@ public struct Event: Sendable, Hashable, Identifiable {
     /// The event as a CloudEvent (CloudEvents 1.0, JSON format), as `bellhop events --json` prints it and rules see it as
     /// `event`.
     public var cloudEvent: JSON {
-        .object([
+        var object: JSON.Object = [
             "specversion": "1.0", "id": .string(id.text), "type": .string(type.name), "source": .string(source),
             "subject": .string(subject), "time": .string(time.rfc3339), "data": .object(data),
-        ])
+        ]
+        if let cause { object["cause"] = .string(cause.text) }
+        return .object(object)
     }
 
     /// Reads what ``cloudEvent`` wrote, ignoring other attributes. Nil for anything else.
@@ -59,6 +63,7 @@ public struct Event: Sendable, Hashable, Identifiable {
             let time = json["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
         else { return nil }
         self.init(id: ID(id), type: EventType(type), source: source, subject: subject, time: time, data: data)
+        cause = json["cause"]?.asString.map(ID.init)
     }
 }
 

@@ -21,5 +21,12 @@ public enum Occasion: Sendable, Hashable {
     public struct ID: Sendable, Hashable {
         public var text: String
         public init(_ text: String) { self.text = text }
+
+        /// The event that the run was for; nil if it was for none, such as a timer.
+        public var event: Event.ID? {
+            let parts = text.split(separator: "/", maxSplits: 2)
+            guard parts.count >= 2, ["event", "element", "replay"].contains(parts[0]) else { return nil }
+            return Event.ID(String(parts[1]))
+        }
     }
 }

@@ -80,6 +80,8 @@ public struct RuleSurroundings: Sendable {
     /// Without a configuration rules may name any source and any receiver.
     public var isOpen: Bool { assumed != nil }
     public var queryHint: QueryHint
+    /// The settings of bellhop.yaml that allow actions and are true (``ActionManifest/permission``).
+    public var permissions: Set<String>
     /// The largest content of one delivery, in bytes.
     public var largestDelivery: Int
 
@@ -96,7 +98,7 @@ public struct RuleSurroundings: Sendable {
         timeZoneName: String, zone: @escaping @Sendable (String) -> TimeZoneTable?,
         fileRefusal: @escaping @Sendable (String) -> String? = { _ in nil }, assumed: TaskSchema? = nil,
         queryHint: @escaping QueryHint = { _, _ in nil }, events: EventCatalogue = .builtIn,
-        calendars: [String: WorkCalendar]? = [:],
+        calendars: [String: WorkCalendar]? = [:], permissions: Set<String> = [],
         largestDelivery: Int = RuleSurroundings.largestDelivery
     ) {
         self.sources = sources
@@ -110,6 +112,7 @@ public struct RuleSurroundings: Sendable {
         self.fileRefusal = fileRefusal
         self.assumed = assumed
         self.queryHint = queryHint
+        self.permissions = permissions
         self.largestDelivery = largestDelivery
     }
 }

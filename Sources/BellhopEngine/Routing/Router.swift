@@ -144,6 +144,7 @@ extension Surroundings {
             switch delivery.initial {
             case .available: break
             case .shadow: signals.emit(.shadowed(delivery))
+            case .done(let receipt): signals.emit(.delivered(delivery, receipt, attempt: 0, took: .zero))
             case .dead(let failure): signals.emit(.dead(delivery, failure))
             }
         }

@@ -214,6 +214,7 @@ struct RunFacts: Sendable {
     var readers: [SlotReader]
     var types: FieldTypes
     var events: EventCatalogue
+    var actions: [String: ActionManifest]
     /// The user whose tasks each source shows.
     var users: [String: String]
     /// The connection that each source reads from; writes to its tasks go there.
@@ -237,6 +238,7 @@ struct RunFacts: Sendable {
         let types = FieldTypes(surroundings)
         self.types = types
         events = surroundings.events
+        actions = Dictionary(surroundings.actions.map { ($0.kind, $0) }) { first, _ in first }
         readers = slots.all.map { SlotReader($0, types: types, groups: groups) }
         users = Dictionary(surroundings.sources.map { ($0.name, $0.user) }) { first, _ in first }
         connections = Dictionary(surroundings.sources.map { ($0.name, $0.connection) }) { first, _ in first }

@@ -23,7 +23,8 @@ final class Rule: Sendable {
     let limit: Budget?
     let steps: [Step]
     let zone: TimeZoneTable
-    let writesTasks: Bool
+    /// Whether it may cause further events: writes to tasks, or emits.
+    let mayCauseEvents: Bool
     /// What its steps read that is known only at routing.
     let stepNeeds: RuleExpression.Needs
 
@@ -46,7 +47,7 @@ final class Rule: Sendable {
         self.limit = limit
         self.steps = steps
         self.zone = zone
-        writesTasks = steps.contains { $0.action.effect != nil }
+        mayCauseEvents = steps.contains { $0.action.effect != nil || $0.action.emitsEvent }
         stepNeeds = steps.reduce(into: []) { $0.formUnion($1.needs) }
     }
 

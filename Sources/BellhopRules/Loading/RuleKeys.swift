@@ -129,7 +129,6 @@ enum RuleKeys {
     /// Planned keys, refused by name until they are built.
     static let laterInRules = ["quiet", "escalate", "until"]
     static let laterInTriggers = ["all", "none", "within", "by"]
-    static let laterActions = ["emit", "exec"]
     /// Planned names that expressions do not have yet.
     static let laterNames: [String] = []
 

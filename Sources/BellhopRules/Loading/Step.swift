@@ -7,8 +7,8 @@ struct Step: Sendable {
         /// The connection of the task's source.
         case taskConnection
         case named([String])
-        /// The value of this argument, or else the action's own name.
-        case argument(String)
+        /// The value of this argument, if there is one, or else the action's own name.
+        case argument(String?)
     }
 
     enum Content: Sendable {

@@ -122,6 +122,74 @@ extension StepReader {
         warn("mentions", "mentions", "the message is sent there without them") { $0.mentions == .yes }
     }
 
+    /// The arguments of an action; `data` of an event has the members that its type declares.
+    func settings(of action: ActionManifest, _ node: YAML.Node) -> [Setting] {
+        var settings = RuleKeys.arguments(of: action)
+        guard action.emitsEvent, let name = (node["type"] ?? node).scalarText,
+            let definition = surroundings.events[EventType(name)], definition.origin == .outside,
+            let data = settings.firstIndex(where: { $0.name == "data" })
+        else { return settings }
+        settings[data].type = .record(definition.members)
+        return settings
+    }
+
+    /// Refuses events that bellhop.yaml does not declare, and data whose members cannot be checked.
+    mutating func checkEmitted(_ node: YAML.Node) {
+        if let data = node["data"], data.scalar != nil, !data.isNull {
+            compiler.report(
+                code: "wrong-type", "`data` is a mapping of the event's members, not \(data.kind)", at: data,
+                help: "such as `{name: \"${{ task.number }}\"}`")
+        }
+        guard let place = node["type"] ?? (node.scalar == nil ? nil : node), let name = place.scalarText, !name.isEmpty else {
+            return
+        }
+        let definition = surroundings.events[EventType(name)]
+        if definition?.origin == .outside { return }
+        let declared = surroundings.events.definitions.filter { $0.origin == .outside }.map(\.type.name)
+        let listing =
+            declared.isEmpty
+            ? "declare it under `events` in bellhop.yaml" : "there is " + declared.map { "`\($0)`" }.joined(separator: ", ")
+        if definition != nil {
+            compiler.report(code: "known-event", "Bellhop itself emits `\(name)`", at: place, help: listing)
+        } else {
+            compiler.report(
+                code: "unknown-event", "no event `\(name)` is declared", at: place,
+                help: Suggestion.didYouMean(name, among: declared) ?? listing)
+        }
+    }
+
+    /// Refuses a command line in one text, and a program that a value determines.
+    mutating func checkProgram(_ node: YAML.Node, _ argument: String) {
+        if let text = node.scalarText, text.contains(" ") {
+            let words = text.split(separator: " ").joined(separator: ", ")
+            return compiler.report(
+                code: "wrong-type", "`\(argument)` is a list of words: there is no shell that would split a text", at: node,
+                help: "write `\(argument): [\(words)]`")
+        }
+        let first = node.items?.first ?? node
+        guard let program = first.scalarText else {
+            if node.items?.isEmpty == true {
+                compiler.report(code: "wrong-type", "`\(argument)` names no program", at: node)
+            }
+            return
+        }
+        if TemplateText.isTemplate(program) {
+            compiler.report(
+                code: "computed-program", "the program must be literal; values may only be in its arguments", at: first,
+                help: "name the programs, and choose between steps with `if`")
+        } else if program.isEmpty {
+            compiler.report(code: "wrong-type", "`\(argument)` names no program", at: first)
+        }
+    }
+
+    /// Refuses an action that bellhop.yaml must allow and does not.
+    mutating func checkPermission(of action: ActionManifest, _ pair: Mapping.Pair) {
+        guard let setting = action.permission, !surroundings.isOpen, !surroundings.permissions.contains(setting) else { return }
+        compiler.report(
+            code: "not-allowed", "`\(action.kind)` is off unless bellhop.yaml allows it", at: pair.key,
+            help: "write `\(setting): true` in bellhop.yaml")
+    }
+
     /// Whether the action is available for the tasks of the rule's sources.
     mutating func checkSources(of action: ActionManifest, _ pair: Mapping.Pair) {
         guard action.receiver == .taskConnection, !surroundings.isOpen else { return }

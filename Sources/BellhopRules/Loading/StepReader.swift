@@ -49,7 +49,7 @@ struct StepReader {
         }
         let kinds = surroundings.actions.map(\.kind)
         let keys = RuleKeys.step.map(\.name)
-        let actions = mapping.filter { kinds.contains($0.name) || RuleKeys.laterActions.contains($0.name) }
+        let actions = mapping.filter { kinds.contains($0.name) }
         for pair in actions {
             let arguments = surroundings.actions.first { $0.kind == pair.name }.map(RuleKeys.arguments)?.map(\.name) ?? []
             let belongs = { (other: Mapping.Pair) in arguments.contains(other.name) || keys.contains(other.name) }
@@ -77,12 +77,7 @@ struct StepReader {
                 code: "two-actions", "`\(pair.name)` and `\(actions[1].name)` are two actions", at: actions[1].key,
                 help: "begin each with `- `")
         }
-        guard let action = surroundings.actions.first(where: { $0.kind == pair.name }) else {
-            compiler.report(
-                code: "not-built-yet", "the action `\(pair.name)` is not built yet", at: pair.key,
-                help: RuleKeys.today[pair.name])
-            return nil
-        }
+        guard let action = surroundings.actions.first(where: { $0.kind == pair.name }) else { return nil }
         return step(action, pair, node, mapping, path)
     }
 
@@ -97,6 +92,9 @@ struct StepReader {
         let tree = arguments(pair.value, of: action)
         refuseTemplatesAsKeys(in: pair.value)
         checkSources(of: action, pair)
+        checkPermission(of: action, pair)
+        if action.emitsEvent { checkEmitted(pair.value) }
+        if let argument = action.program, let command = pair.value[argument] { checkProgram(command, argument) }
         let receivers = receivers(of: action, tree, pair)
         if action.isMessage { checkAbilities(pair.value, receivers) }
         let task = tree["task"].flatMap { action.effect == .writes ? ArgumentCompiler.compile($0, with: &compiler) : nil }
@@ -129,7 +127,7 @@ struct StepReader {
 
     private mutating func arguments(_ node: YAML.Node, of action: ActionManifest) -> ArgumentCompiler.Tree {
         var reader = SettingsReader<RawArgument>(file: file, hook: ArgumentCompiler.hook(file: file))
-        let declared = RuleKeys.arguments(of: action)
+        let declared = settings(of: action, node)
         var review = TextReview(file: file)
         defer {
             compiler.report(reader.diagnostics)
@@ -188,7 +186,7 @@ struct StepReader {
                     code: "duplicate-receiver", "`\(name.scalarText ?? "")` is named twice", at: name, help: "delete one")
             }
         }
-        if case .local(let argument) = action.receiver, let place = node[argument], let path = tree[argument] {
+        if case .local(let argument?) = action.receiver, let place = node[argument], let path = tree[argument] {
             checkFile(path, place, of: action, &reader)
         }
     }

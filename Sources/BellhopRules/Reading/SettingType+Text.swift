@@ -7,6 +7,13 @@ extension Setting {
         else { return nil }
         return "write `\(least)` or more"
     }
+
+    /// A replacement for a value above the setting's maximum; nil for any other.
+    func most(below value: JSON) -> String? {
+        guard let most, case .int(let number) = value, case .int(let bound)? = try? type.value(of: most), number > bound
+        else { return nil }
+        return "write `\(most)` or less"
+    }
 }
 
 extension SettingType {

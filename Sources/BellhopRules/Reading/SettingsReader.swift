@@ -211,6 +211,9 @@ public struct SettingsReader<Deferred: Sendable> {
                 if let least = leaf.least(above: value) {
                     throw SettingProblem("`\(text)` is below the minimum of `\(setting.name)`", code: "too-small", help: least)
                 }
+                if let most = leaf.most(below: value) {
+                    throw SettingProblem("`\(text)` is above the maximum of `\(setting.name)`", code: "too-large", help: most)
+                }
                 return .value(value)
             } catch {
                 // A range refers to the written text; after a replacement by the hook it is meaningless.

@@ -127,8 +127,8 @@ struct BatchDecider {
     /// Runs the rule, unless its own writes led here, or `throttle` or `once` stop it.
     mutating func perform(_ rule: Rule, _ number: Int, _ keys: RunKeys) {
         if let stop = keys.stop { return record(stop, of: number) }
-        if rule.writesTasks, frame.hop >= Event.lastHop {
-            let writes = "\(Event.lastHop) writes by rules led to this event, each causing the next"
+        if rule.mayCauseEvents, frame.hop >= Event.lastHop {
+            let writes = "\(Event.lastHop) writes or events of rules led to this event, each causing the next"
             return record(.failed(.loop, "stopped: \(writes); rules trigger each other"), of: number)
         }
         if let stop = memory.pass(keys, rule) { return record(stop, of: number) }
@@ -179,12 +179,24 @@ struct BatchDecider {
                 }
                 fail(step, rule, owner, error)
             }
-            for place in deliveries.indices[first...] { deliveries[place].after = after }
+            for place in deliveries.indices[first...] {
+                deliveries[place].after = after
+                if step.action.emitsEvent, after.isEmpty, deliveries[place].waits { emit(place) }
+            }
             guard step.stopsOnError else { continue }
             if !isFine { return }
             // Shadow mode delivers nothing, so later steps would wait forever.
-            if !rule.isShadow { after = deliveries[first...].map(\.id) }
+            let made = deliveries[first...].filter(\.waits)
+            if !rule.isShadow, !made.isEmpty { after = made.map(\.id) }
         }
+    }
+
+    /// Stores the event of a delivery that waits for nothing together with it.
+    private mutating func emit(_ place: Int) {
+        guard let event = deliveries[place].emittedEvent(at: now) else { return }
+        deliveries[place].initial = .done(Delivery.receipt(for: event))
+        events.append(event)
+        bytes += Self.eventBytes
     }
 
     private func applies(_ step: Step) throws(RenderFailure) -> Bool {
@@ -206,15 +218,22 @@ struct BatchDecider {
             target = try WriteTargets(frame: frame, activation: activation, zone: rule.zone).target(of: step)
         }
         let arguments: Arguments
+        var isEmpty = false
         switch step.content {
         case .message(let template):
-            guard let message = try renderer.message(template) else { return true }
+            let message = try renderer.message(template)
             arguments = .message(message)
+            if template.skipsEmpty, message.isEmpty { isEmpty = true }
         case .values(let templates):
             var values = JSON.Object()
-            for template in templates { values[template.name] = try renderer.value(template.value) }
+            for template in templates {
+                values[template.name] =
+                    try template.name == "data" && step.action.emitsEvent
+                    ? renderer.eventData(template.value) : renderer.value(template.value)
+            }
             if let target, values["unless_changed"] == true { values["seen"] = .object(try frame.seen(of: target)) }
             if step.hasComputedHost { values[ActionManifest.computedHost] = true }
+            if step.action.emitsEvent, values["subject"] == nil { values["subject"] = .string(frame.subject) }
             arguments = .values(values)
         }
         var isFine = true
@@ -222,6 +241,8 @@ struct BatchDecider {
             var state = Delivery.InitialState.available
             if rule.isShadow {
                 state = .shadow
+            } else if isEmpty {
+                state = .done(Receipt(Message.notSent))
             } else if let counted = target ?? unseenTarget(step, rule, receiver, arguments),
                 let failure = memory.spend(counted, rule)
             {
@@ -254,7 +275,7 @@ struct BatchDecider {
             return [frame.facts.connection(of: frame.source)]
         case .named(let names): return names
         case .argument(let name):
-            if case .values(let values) = arguments, let text = values[name]?.plainText.nonEmpty { return [text] }
+            if let name, case .values(let values) = arguments, let text = values[name]?.plainText.nonEmpty { return [text] }
             return [step.action.kind]
         }
     }
@@ -316,7 +337,18 @@ struct BatchDecider {
     }
 }
 
+extension Delivery {
+    /// Whether it is still to be done.
+    fileprivate var waits: Bool { initial == .available }
+}
+
 extension Message {
+    /// The receipt of a message that `skip_empty` kept back.
+    static let notSent = "not sent: every list is empty"
+
+    /// Whether it has no line in any list.
+    var isEmpty: Bool { parts.compactMap(\.list).allSatisfy { $0.items.isEmpty && $0.more == 0 } }
+
     /// The message sent if a rule's own cannot be rendered: the task and the error.
     static func fallback(rule: String, task: TaskReference?, error: String) -> Message {
         let note: [Inline] = [

@@ -97,6 +97,21 @@ struct Renderer {
         }
     }
 
+    /// The data of an event: a member without a value is absent, unless it is a text or of any type.
+    func eventData(_ template: ArgumentTemplate) throws(RenderFailure) -> JSON {
+        guard case .members(let members) = template else { return try value(template) }
+        var object = JSON.Object()
+        for member in members {
+            if case .whole(let expression, let type) = member.value, type != .text, type != .json,
+                case .null = try evaluate(expression)
+            {
+                continue
+            }
+            object[member.name] = try value(member.value)
+        }
+        return .object(object)
+    }
+
     private func read(_ text: String, as type: SettingType) throws(RenderFailure) -> JSON {
         do throws(SettingProblem) {
             return try type.value(of: text)
@@ -130,14 +145,10 @@ struct Renderer {
 
     // MARK: Messages
 
-    /// Nil if the rule sends nothing because all lists are empty.
-    func message(_ template: MessageTemplate) throws(RenderFailure) -> Message? {
+    func message(_ template: MessageTemplate) throws(RenderFailure) -> Message {
         let own = try section(template.own)
         var message = Message(title: own.title, text: own.text, list: own.list, fields: own.fields)
         for section in template.sections { message.sections.append(try self.section(section)) }
-        if template.skipsEmpty, ([own] + message.sections).compactMap(\.list).allSatisfy({ $0.items.isEmpty && $0.more == 0 }) {
-            return nil
-        }
         if let severity = template.severity {
             let text = try value(severity).plainText
             guard let level = Message.Severity(rawValue: text) else { throw RenderFailure("`\(text)` is not a severity") }

@@ -68,7 +68,7 @@ struct TestComparison {
     private static func happenings(_ deliveries: [Delivery]) -> [Happening] {
         var result: [Happening] = []
         var last: Delivery.ID?
-        for delivery in deliveries {
+        for delivery in deliveries where !delivery.isKeptBack {
             var failure: Failure?
             if case .dead(let reason) = delivery.initial { failure = reason }
             if let previous = last, previous.occasion == delivery.id.occasion, previous.rule == delivery.id.rule,
@@ -134,6 +134,13 @@ struct TestComparison {
 
     private static func failed(_ message: String, _ place: Diagnostic.Place, help: String? = nil) -> Diagnostic {
         Diagnostic(code: "test-failed", message, at: place, help: help)
+    }
+}
+
+extension Delivery {
+    /// Whether it is a message that is not sent.
+    fileprivate var isKeptBack: Bool {
+        if case .done = initial, case .message = arguments { true } else { false }
     }
 }
 

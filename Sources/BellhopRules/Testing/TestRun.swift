@@ -64,7 +64,7 @@ struct TestRun {
             let routing = decide(book.match([next]))
             for record in routing.decisions where !next.id.kind.isOfSchedule { note(record, for: next) }
             keep(routing)
-            route(routing.events)
+            route(routing.events + emitted(by: routing))
         }
         now = max(now, moment)
     }
@@ -88,6 +88,14 @@ struct TestRun {
         }
     }
 
+    /// The events that are emitted once earlier steps are done, which succeed in tests.
+    private func emitted(by routing: Routing) -> [Event] {
+        routing.deliveries.compactMap { delivery in
+            let action = book.facts.actions[delivery.action]
+            return action?.emitsEvent == true && delivery.initial == .available ? delivery.emittedEvent(at: now) : nil
+        }
+    }
+
     /// - Parameter line: where the test gives the event; nil for any other event.
     private mutating func route(_ first: [Event], from line: Int? = nil) {
         var events = first
@@ -106,7 +114,7 @@ struct TestRun {
                 let routing = decide(matches)
                 for event in matches.events.prefix(routing.routed.count) { note(event, routing.decisions, from: line) }
                 keep(routing)
-                events += routing.events
+                events += routing.events + emitted(by: routing)
                 stored.removeFirst(routing.routed.count)
             }
             line = nil

@@ -40,6 +40,10 @@ struct DeliveryBody: Hashable {
         switch initial {
         case .available: break
         case .shadow: object["initial"] = "shadow"
+        case .done(let receipt):
+            var done: JSON.Object = ["done": .string(receipt.summary)]
+            done["reference"] = receipt.reference.map(JSON.string)
+            object["initial"] = .object(done)
         case .dead(let failure): object["initial"] = failure.stored
         }
         if !edits.isEmpty {
@@ -73,6 +77,8 @@ struct DeliveryBody: Hashable {
         switch object.members["initial"] {
         case nil: initial = .available
         case "shadow": initial = .shadow
+        case let done? where done["done"]?.asString != nil:
+            initial = .done(Receipt(done["done"]?.asString ?? "", reference: done["reference"]?.asString))
         case let failure?: initial = .dead(Failure(stored: failure))
         }
         edits = []

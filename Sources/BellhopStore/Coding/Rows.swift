@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension StoredEvent {
-    /// Reads `sequence, id, type, source, subject, time, hop, data`.
+    /// Reads `sequence, id, type, source, subject, time, hop, data, cause`.
     init(_ row: borrowing Prepared) throws {
         guard case .object(let data) = try row.json(7) else {
             throw DamagedValue("the data of event \(row.int(0)) is not an object")
@@ -10,8 +10,8 @@ extension StoredEvent {
             sequence: row.int(0),
             event: Event(
                 id: Event.ID(row.key(1)), type: EventType(row.text(2)), source: row.text(3), subject: row.text(4),
-                time: row.time(5),
-                data: data, hop: Int(row.int(6))))
+                time: row.time(5), data: data, hop: Int(row.int(6))))
+        event.cause = row.optionalKey(8).map(Event.ID.init)
     }
 }
 

@@ -1,8 +1,8 @@
 extension SQL {
     enum Bus {
         static let insert = """
-            INSERT INTO event (id, type, source, subject, time, hop, data)
-            VALUES (:id, :type, :source, :subject, :time, :hop, :data)
+            INSERT INTO event (id, type, source, subject, time, hop, data, cause)
+            VALUES (:id, :type, :source, :subject, :time, :hop, :data, :cause)
             ON CONFLICT (id) DO NOTHING
             """
 
@@ -16,7 +16,8 @@ extension SQL {
             """
 
         static let unrouted = """
-            SELECT event.sequence, event.id, event.type, event.source, event.subject, event.time, event.hop, event.data
+            SELECT event.sequence, event.id, event.type, event.source, event.subject, event.time, event.hop, event.data,
+                event.cause
             FROM unrouted JOIN event ON event.sequence = unrouted.sequence
             ORDER BY unrouted.sequence
             LIMIT :limit

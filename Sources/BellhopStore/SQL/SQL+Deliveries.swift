@@ -4,12 +4,12 @@ extension SQL {
         static let insert = """
             INSERT INTO delivery
                 (name, occasion, rule, step, receiver, action, effect, subject, lane, body, coalesces, hop, created, expires, state,
-                 head, run_at, finished, failure)
+                 head, run_at, finished, receipt, reference, failure)
             VALUES
                 (:name, :occasion, :rule, :step, :receiver, :action, :effect, :subject, :lane, :body, :coalesces, :hop, :created, :expires,
                  :state, :state = 'available' AND NOT EXISTS (
                      SELECT 1 FROM delivery WHERE lane = :lane AND finished IS NULL AND state IN ('available', 'running')),
-                 :run_at, :finished, :failure)
+                 :run_at, :finished, :receipt, :reference, :failure)
             ON CONFLICT (name) DO NOTHING
             """
 

@@ -56,7 +56,7 @@ extension SQL {
             FROM (SELECT sequence FROM event WHERE \(eventFilter) ORDER BY sequence DESC LIMIT :limit)
             """
 
-        private static let eventRows = "SELECT sequence, id, type, source, subject, time, hop, data FROM event"
+        private static let eventRows = "SELECT sequence, id, type, source, subject, time, hop, data, cause FROM event"
 
         /// `:types` and `:sources` are JSON arrays. (PostgreSQL: real arrays, `= ANY`.)
         private static let eventFilter = """

@@ -119,6 +119,10 @@ struct Prepared: ~Copyable {
         if let packed = Fingerprint(hex: key) { try bind(name, packed) } else { try bind(name, key) }
     }
 
+    mutating func bind(_ name: StaticString, key: String?) throws {
+        if let key { try bind(name, key: key) } else { try bind(name, String?.none) }
+    }
+
     // Columns of the current row, counted from 0.
 
     borrowing func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
@@ -164,6 +168,8 @@ struct Prepared: ~Copyable {
         guard sqlite3_column_type(handle, column) == SQLITE_BLOB, bytes.count == 16 else { return text(column) }
         return Self.fingerprint(bytes).hex
     }
+
+    borrowing func optionalKey(_ column: Int32) -> String? { isNull(column) ? nil : key(column) }
 
     // The C side.
 

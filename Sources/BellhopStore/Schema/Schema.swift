@@ -64,7 +64,8 @@ enum Schema {
             subject TEXT NOT NULL,
             time INTEGER NOT NULL,
             hop INTEGER NOT NULL,
-            data TEXT NOT NULL
+            data TEXT NOT NULL,
+            cause ANY                                 -- the event whose run of a rule emitted it
         ) STRICT;
 
         -- The events that are not routed yet. A separate table, so that routing an event does not rewrite its row.

@@ -17,6 +17,7 @@ extension Session {
             try insert.bind(":time", event.time)
             try insert.bind(":hop", event.hop)
             try insert.bind(":data", text: bytes)
+            try insert.bind(":cause", key: event.cause?.text)
             count += try insert.run()
         }
         guard count > 0 else { return 0 }

@@ -28,6 +28,10 @@ extension Session {
             try statement.bind(":state", state.rawValue)
             try statement.bind(":run_at", delivery.runAt)
             try statement.bind(":finished", state == .available || state == .waiting ? nil : delivery.createdAt)
+            var receipt: Receipt?
+            if case .done(let done) = delivery.initial { receipt = done }
+            try statement.bind(":receipt", receipt?.summary)
+            try statement.bind(":reference", receipt?.reference)
             try statement.bind(":failure", text: failure?.stored.encoded())
             let isNew = try statement.run() == 1
             if isNew, state == .waiting {
@@ -123,6 +127,7 @@ extension Delivery {
         switch initial {
         case .available: (after.isEmpty ? .available : .waiting, nil)
         case .shadow: (.shadow, nil)
+        case .done: (.done, nil)
         case .dead(let failure): (.dead, failure)
         }
     }

@@ -111,8 +111,9 @@ struct Events: AsyncParsableCommand {
             "\(Paint.dim(String(event["time"].words(in: zone).dropFirst(5))))  \(Paint.dim(String(id)))  "
             + "\(Paint.cyan(type.padded(to: 14)))  "
         let source = event["source"]?.asString ?? ""
+        let cause = event["cause"]?.asString.map { " " + Paint.dim("caused by \($0.prefix(12))") } ?? ""
         Console.data(
-            "\(head)\(source.singleLine): \(Event(cloudEvent: event).map { Self.summary($0, in: zone) } ?? "")".wrapped(
+            "\(head)\(source.singleLine): \(Event(cloudEvent: event).map { Self.summary($0, in: zone) } ?? "")\(cause)".wrapped(
                 to: Screen.dataWidth, indent: 4))
     }
 

@@ -110,11 +110,10 @@ enum ReferenceText {
         func list(_ what: String, _ names: [String]) -> String {
             names.isEmpty ? "" : "- \(what): \(names.map { "`\($0)`" }.joined(separator: ", "))\n"
         }
-        return list("in bellhop.yaml", ConfigurationManifest.later.keys.sorted() + ["store: postgres://…"])
+        return list("in bellhop.yaml", ["store: postgres://…"])
             + list("keys of a rule", RuleKeys.laterInRules)
             + list("under `on`", RuleKeys.laterInTriggers)
             + list("names in expressions", RuleKeys.laterNames)
-            + list("actions", RuleKeys.laterActions)
     }
 
     // MARK: Tables

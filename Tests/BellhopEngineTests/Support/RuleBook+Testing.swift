@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopRules
 
 extension RuleBook {
-    /// These rules for these sources, with the actions `log` and `comment` (which writes to tasks) and one receiver per letter.
+    /// These rules for these sources, with the actions `log`, `emit` (of the type `ping`) and `comment` (which writes to tasks).
     static func test(_ rules: String, sources: [ScriptedSource] = []) throws -> RuleBook {
         let surroundings = RuleSurroundings(
             sources: sources.map {
@@ -20,8 +20,18 @@ extension RuleBook {
                     arguments: [
                         Setting("text", .text, required: true, "The line."), Setting("file", .path, "The file to write to."),
                     ]),
+                ActionManifest(
+                    kind: "emit", summary: "Emits an event.", receiver: .local(nil), shorthand: "type",
+                    arguments: [
+                        Setting("type", .name, required: true, "The type."), Setting("data", .map(.json), "Its members."),
+                    ],
+                    emitsEvent: true),
             ], timeZone: .utc, timeZoneName: "UTC",
-            zone: { $0 == "Europe/Berlin" ? TimeZoneTable(name: $0, posix: "CET-1CEST,M3.5.0,M10.5.0/3") : nil })
+            zone: { $0 == "Europe/Berlin" ? TimeZoneTable(name: $0, posix: "CET-1CEST,M3.5.0,M10.5.0/3") : nil },
+            events: EventCatalogue(
+                EventCatalogue.builtIn.definitions + [
+                    EventDefinition(EventType("ping"), "something happened", from: .outside, [Setting("task", .text, "")])
+                ]))
         return try load([RuleFile(path: "rules/test.yaml", bytes: Array(rules.utf8))], surroundings: surroundings)
     }
 }

@@ -236,6 +236,7 @@ extension Delivery {
             switch initial {
             case .available: ""
             case .shadow: " (shadow)"
+            case .done(let receipt): " (done: \(receipt.summary))"
             case .dead(let failure): " (dead, \(failure.reason.rawValue): \(failure.message))"
             }
         return "\(id.rule)/\(id.step.text) \(action) → \(id.receiver): \(arguments)\(state)"

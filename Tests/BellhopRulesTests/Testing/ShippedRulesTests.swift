@@ -19,6 +19,7 @@ import Testing
                 book.rules.map(\.name) == [
                     "acknowledge-new-incidents", "alert-chat-on-new-task", "alert-on-failed-login",
                     "alert-on-failing-source", "morning-digest", "page-for-unowned-p1",
+                    "weekly-review",
                 ])
             #expect(book.rules.allSatisfy { $0.description != nil })
         }
@@ -29,7 +30,7 @@ import Testing
         for isOpen in [true, false] {
             let results = try RuleTests.run(
                 files.filter(\.isTest), rules: files, surroundings: Fixture.surroundings(isOpen: isOpen))
-            #expect(results.count == 21)
+            #expect(results.count == 24)
             #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
         }
     }

@@ -1,0 +1,153 @@
+public import BellhopCore
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// Runs a program on this machine, without a shell.
+///
+/// Exit status 0 is success. Others fail and are tried again, except those of sysexits.h that say that the same call can never
+/// succeed: EX_USAGE (64), EX_DATAERR (65), EX_NOPERM (77), EX_CONFIG (78).
+public struct ExecAction: Action {
+    /// The name of the receiver of all its deliveries.
+    public static let receiver = "exec"
+    /// How many programs run at once.
+    public static let limits = ReceiverLimits(concurrency: 4)
+
+    /// The arguments of a step of kind `exec`.
+    public static let manifest = ActionManifest(
+        kind: receiver, summary: "Runs a program on this machine, without a shell.", receiver: .local(nil),
+        arguments: [
+            Setting(
+                "command", .list(.text), required: true,
+                "The program and its arguments. The program is a path, or a name in \(folders.joined(separator: ", "))."),
+            Setting("stdin", .text, "The program's standard input; by default it is empty."),
+            Setting("timeout", .duration, default: "1m", least: "1s", most: "3m", "The time after which it is stopped."),
+            Setting(
+                "env", .either([.list(.name), .map(.text)]),
+                "The program's environment: names of variables of Bellhop's own, or names with values; by default it is empty."),
+            Setting(
+                "repeatable", .boolean, default: "false",
+                "Whether running it twice is harmless. If not, a delivery whose run was cut off is held for a person."),
+        ], permission: "allow_exec", program: "command")
+
+    /// Where a program without a slash in its name is looked for.
+    static let folders = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin"]
+
+    private static let permanent: Set<Int32> = [64, 65, 77, 78]
+    /// The most characters of output that the delivery keeps.
+    private static let outputLength = 1500
+
+    private let isAllowed: Bool
+    private let folder: String
+    private let notebook: any Notebook
+    private let variable: @Sendable (String) -> String?
+
+    /// - Parameters:
+    ///   - isAllowed: whether bellhop.yaml says `allow_exec: true`.
+    ///   - folder: the folder of bellhop.yaml: programs run there, and relative paths are relative to it.
+    ///   - variable: a variable of the agent's own environment; by default this process's.
+    public init(
+        isAllowed: Bool, folder: String, notebook: any Notebook,
+        variable: (@Sendable (String) -> String?)? = nil
+    ) {
+        self.isAllowed = isAllowed
+        self.folder = folder.isEmpty ? "." : folder
+        self.notebook = notebook
+        self.variable = variable ?? { name in getenv(name).map { String(cString: $0) } }
+    }
+
+    public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
+        guard isAllowed else {
+            throw Failure(.refused, .giveUp, "Programs are not run without `allow_exec: true` in bellhop.yaml.")
+        }
+        let arguments = try delivery.values()
+        let words = (arguments["command"]?.asArray ?? []).map(\.text)
+        let environment = try environment(arguments["env"])
+        guard let name = words.first, !name.isEmpty else { throw Failure(.badArguments, .giveUp, "`command` names no program.") }
+        guard !(words + environment.map { "\($0)=\($1)" }).contains(where: { $0.utf8.contains(0) }) else {
+            throw Failure(
+                .badArguments, .giveUp, "An argument or a variable contains a null character, which no program can get.")
+        }
+        try await Repetition(isAllowed: arguments["repeatable"] == true)
+            .check(delivery, attempt, at: "this machine", notebook)
+        let program = Program(
+            path: try Self.path(of: name, in: folder), arguments: Array(words.dropFirst()), environment: environment,
+            folder: folder, input: Array((arguments["stdin"]?.text ?? "").utf8),
+            limit: .microseconds(arguments["timeout"]?.asInt ?? 60_000_000))
+        let label = DisplayText.line(name.split(separator: "/").last.map(String.init) ?? name)
+        let ended: Program.Ended
+        do {
+            ended = try await program.run()
+        } catch is CancellationError {
+            throw Failure(.interrupted, .unknownOutcome, "`\(label)` was stopped before it ended.")
+        } catch {
+            throw Failure(.fileSystem, .retry(after: nil), "`\(label)` could not be started: \(DisplayText.line("\(error)")).")
+        }
+        let secrets = environment.filter { Redaction.isTelling($0.key) }.map(\.value)
+        let output = Self.shown(ended.output, hiding: secrets)
+        switch ended.cause {
+        case .exited(0): return Receipt(output.isEmpty ? "exit 0" : "exit 0: \(output)")
+        case .exited(let code):
+            let remedy = Self.permanent.contains(code) ? Failure.Remedy.giveUp : .retry(after: nil)
+            throw Failure(.refused, remedy, Self.sentence("`\(label)` ended with exit status \(code)", output))
+        case .signaled(let signal):
+            throw Failure(.cut, .retry(after: nil), Self.sentence("`\(label)` was ended by signal \(signal)", output))
+        case .stopped:
+            let limit = DurationText.format(program.limit)
+            throw Failure(
+                .timeout, .retry(after: nil),
+                Self.sentence(
+                    "`\(label)` was stopped, with all that it had started, because it took longer than \(limit)", output))
+        }
+    }
+
+    private static func sentence(_ what: String, _ output: String) -> String {
+        output.isEmpty ? "\(what) and wrote nothing." : "\(what). It wrote: \(output)"
+    }
+
+    /// The output on one line, without secrets.
+    private static func shown(_ output: String, hiding secrets: [String]) -> String {
+        let line = DisplayText.line(Redaction.scrub(output, of: secrets))
+        let words = line.drop { $0 == " " }
+        guard words.count > outputLength else { return String(words) }
+        // The end says most: an error comes last.
+        return "\(words.prefix(outputLength / 3))…\(words.suffix(outputLength * 2 / 3))"
+    }
+
+    /// The variables that `env` names.
+    private func environment(_ json: JSON?) throws(Failure) -> [String: String] {
+        var environment: [String: String] = [:]
+        if let members = json?.asObject {
+            for (name, value) in members { environment[name] = value.text }
+        } else if let json {
+            for name in (json.asArray ?? [json]).map(\.text) { environment[name] = variable(name) }
+        }
+        if let wrong = environment.keys.first(where: { $0.isEmpty || $0.contains("=") }) {
+            throw Failure(.badArguments, .giveUp, "`\(DisplayText.line(wrong))` cannot be the name of a variable.")
+        }
+        return environment
+    }
+
+    /// The absolute path of a program.
+    private static func path(of name: String, in folder: String) throws(Failure) -> String {
+        let candidates =
+            name.hasPrefix("/")
+            ? [name] : name.contains("/") ? [folder + (folder.hasSuffix("/") ? "" : "/") + name] : folders.map { "\($0)/\(name)" }
+        if let path = candidates.first(where: { isProgram($0) }) { return path }
+        let shown = DisplayText.line(name)
+        let isThere = candidates.contains { access($0, F_OK) == 0 }
+        throw Failure(
+            .fileSystem, .retry(after: nil),
+            isThere
+                ? "`\(shown)` is not a program: make it executable, `chmod +x`."
+                : "There is no program `\(shown)`\(name.contains("/") ? "" : " in \(folders.joined(separator: ", "))").")
+    }
+
+    private static func isProgram(_ path: String) -> Bool {
+        var facts = stat()
+        return access(path, X_OK) == 0 && stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
+    }
+}

@@ -1,0 +1,118 @@
+import BellhopCore
+import Subprocess
+import SystemPackage
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+/// A program to run: without a shell, in a session of its own, with nothing of the agent's but what is given here.
+struct Program: Sendable {
+    /// The absolute path.
+    var path: String
+    var arguments: [String]
+    /// All variables that it gets.
+    var environment: [String: String]
+    var folder: String
+    var input: [UInt8]
+    var limit: Duration
+
+    /// How a run ended.
+    struct Ended: Sendable {
+        enum Cause: Sendable, Hashable {
+            case exited(Int32)
+            case signaled(Int32)
+            /// It was stopped, with all processes it had started, because it took too long.
+            case stopped
+        }
+
+        var cause: Cause
+        /// What it wrote to standard output and standard error, in order; the middle of a long output is left out.
+        var output: String
+    }
+
+    /// How long a process has between SIGTERM and SIGKILL.
+    static let grace = Duration.seconds(2)
+
+    private static let teardown = [TeardownStep.gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: grace)]
+
+    /// Runs it to its end. What it has started and is still in its session's first process group ends with it. A cancelled task stops it.
+    func run() async throws -> Ended {
+        var options = PlatformOptions()
+        // A group of its own can be stopped as a whole, and without a terminal nothing can ask a person.
+        options.createSession = true
+        options.teardownSequence = Self.teardown
+        var variables: [Environment.Key: String] = [:]
+        for (name, value) in environment { variables[Environment.Key(stringLiteral: name)] = value }
+        let kept = KeptOutput()
+        let (input, limit) = (input, limit)
+        let result = try await Subprocess.run(
+            .path(FilePath(path)), arguments: Arguments(arguments), environment: .custom(variables),
+            workingDirectory: FilePath(folder), platformOptions: options, input: .inputWriter, output: .sequence,
+            error: .combinedWithOutput
+        ) { execution in
+            let wasStopped = await withTaskGroup(of: Part.self) { group in
+                group.addTask {
+                    // A program need not read its input: then writing fails, which is its own affair.
+                    _ = try? await execution.standardInputWriter.write(input)
+                    try? await execution.standardInputWriter.finish()
+                    return .written
+                }
+                group.addTask {
+                    do {
+                        for try await chunk in execution.standardOutput { chunk.withUnsafeBytes { kept.append($0) } }
+                    } catch {
+                        return .read
+                    }
+                    return .read
+                }
+                group.addTask { await Self.waitForEnd(of: execution.processIdentifier.value) ? .ended : .cancelled }
+                group.addTask {
+                    do { try await ContinuousClock().sleep(for: limit) } catch { return .cancelled }
+                    return .late
+                }
+                var wasStopped = false
+                loop: for await part in group {
+                    switch part {
+                    case .written, .read: continue
+                    case .late:
+                        wasStopped = true
+                        break loop
+                    case .ended, .cancelled: break loop
+                    }
+                }
+                if wasStopped { await execution.teardown(using: Self.teardown) }
+                // Not reaped yet, so the number of the group is still its own.
+                try? execution.send(signal: .kill, toProcessGroup: true)
+                group.cancelAll()
+                return wasStopped
+            }
+            return wasStopped
+        }
+        try Task.checkCancellation()
+        let cause: Ended.Cause =
+            switch result.terminationStatus {
+            case _ where result.closureResult: .stopped
+            case .exited(let code): .exited(code)
+            case .signaled(let signal): .signaled(signal)
+            }
+        return Ended(cause: cause, output: kept.text)
+    }
+
+    private enum Part: Sendable { case written, read, ended, late, cancelled }
+
+    /// Returns true once the process has ended, whether or not others hold its output open; false if the task is cancelled first.
+    private static func waitForEnd(of process: pid_t) async -> Bool {
+        var pause = Duration.milliseconds(1)
+        while true {
+            var info = siginfo_t()
+            // It stays to be reaped by whoever started it.
+            let result = waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT)
+            if result == 0 ? info.si_signo != 0 : errno != EINTR { return true }
+            do { try await ContinuousClock().sleep(for: pause) } catch { return false }
+            pause = min(pause * 2, .milliseconds(50))
+        }
+    }
+}

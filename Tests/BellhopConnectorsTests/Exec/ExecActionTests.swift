@@ -1,0 +1,219 @@
+import BellhopConnectors
+import BellhopCore
+import BellhopTesting
+import Foundation
+import Testing
+
+/// The action `exec`, with real programs. Serialized, because it asks which processes are left.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ExecActionTests {
+    private let folder = NSTemporaryDirectory() + "bellhop-exec-\(UUID().uuidString)"
+    private let notebook = MemoryNotebook()
+
+    init() throws {
+        signal(SIGPIPE, SIG_IGN)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    private func perform(
+        _ arguments: JSON.Object, isAllowed: Bool = true, attempt: Attempt = SampleDelivery.first
+    ) async throws(Failure) -> Receipt {
+        let action = ExecAction(
+            isAllowed: isAllowed, folder: folder, notebook: notebook,
+            variable: { ["API_TOKEN": "s3cr3t-value", "GREETING": "hello"][$0] })
+        return try await action.perform(SampleDelivery.make("exec", .values(arguments), to: "exec"), attempt: attempt)
+    }
+
+    private func shell(
+        _ script: String, _ arguments: [String] = [], more: JSON.Object = [:], attempt: Attempt = SampleDelivery.first
+    ) async throws(Failure) -> Receipt {
+        var values: JSON.Object = ["command": .array((["sh", "-c", script, "sh"] + arguments).map(JSON.string))]
+        for (name, value) in more { values[name] = value }
+        return try await perform(values, attempt: attempt)
+    }
+
+    /// The failure of a script.
+    private func failure(_ script: String, more: JSON.Object = [:], attempt: Attempt = SampleDelivery.first) async -> Failure? {
+        do throws(Failure) {
+            _ = try await shell(script, more: more, attempt: attempt)
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private func contents(_ name: String) -> String? { try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8) }
+
+    /// The numbers in a file that a script wrote.
+    private func processes(_ name: String) -> [pid_t] {
+        (contents(name) ?? "").split(separator: "\n").compactMap { pid_t($0.filter(\.isNumber)) }
+    }
+
+    /// Returns once none of these processes is left, also not as a zombie of this process; false if that does not happen.
+    private func areGone(_ processes: [pid_t]) async throws -> Bool {
+        for _ in 0..<6000 {
+            if processes.allSatisfy({ kill($0, 0) != 0 || Self.isOrphan($0) }) { return true }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return false
+    }
+
+    /// Whether a process has ended and waits for its parent, which is not this process, to notice.
+    private static func isOrphan(_ process: pid_t) -> Bool {
+        // After the name in parentheses: the state and the parent.
+        let text = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+        let facts = text.split(separator: ")").last?.split(separator: " ") ?? []
+        return facts.count > 1 && facts[0] == "Z" && pid_t(facts[1]) != getpid()
+    }
+
+    @Test func `hostile texts arrive as arguments, as input and in the environment, byte for byte, and run nothing`() async throws
+    {
+        let texts = HostileTexts.all.filter { !$0.utf8.contains(0) }
+        for text in texts.prefix(60) + ["$(touch pwned)", "`touch pwned`", "; touch pwned", "a\nb", "", "-n", "' \" \\", "%s%n"] {
+            let receipt = try await shell(
+                #"printf %s "$1" > argument; cat > input; printf %s "$VALUE" > variable; echo "$#""#, [text],
+                more: ["stdin": .string(text), "env": ["VALUE": .string(text)]])
+            #expect(receipt.summary == "exit 0: 1")
+            for name in ["argument", "input", "variable"] {
+                let bytes = FileManager.default.contents(atPath: "\(folder)/\(name)").map(Array.init)
+                #expect(bytes == Array(text.utf8), "\(name)")
+            }
+            #expect(contents("pwned") == nil)
+        }
+        do throws(Failure) {
+            _ = try await shell("true", ["a\0b"])
+            #expect(Bool(false))
+        } catch {
+            #expect(error.remedy == .giveUp && error.message.contains("null character"))
+        }
+    }
+
+    @Test func `the environment holds what is named and nothing else, and the folder is that of bellhop-yaml`() async throws {
+        #expect(try await perform(["command": ["env"]]).summary == "exit 0")
+        #expect(try await perform(["command": ["env"], "env": ["GREETING", "MISSING"]]).summary == "exit 0: GREETING=hello")
+        #expect(try await perform(["command": ["env"], "env": ["A": "1"]]).summary == "exit 0: A=1")
+        let place = try await shell("pwd -P").summary
+        #expect(place.hasSuffix(folder.split(separator: "/").last.map(String.init) ?? ""))
+        // Descriptors of the agent are not inherited: the three standard ones, and the one that lists them.
+        let open = try await shell("ls /proc/self/fd | wc -l").summary
+        #expect(open == "exit 0: 4")
+    }
+
+    @Test func `secrets of the environment are not kept with the output`() async throws {
+        let receipt = try await shell(#"echo "token $API_TOKEN, $GREETING""#, more: ["env": ["API_TOKEN", "GREETING"]])
+        #expect(receipt.summary == "exit 0: token •••, hello")
+        let failure = await failure(#"echo "$API_TOKEN" >&2; exit 3"#, more: ["env": ["API_TOKEN"]])
+        #expect(failure?.message == "`sh` ended with exit status 3. It wrote: •••")
+    }
+
+    @Test(arguments: [
+        (1, Failure.Remedy.retry(after: nil)), (64, .giveUp), (65, .giveUp), (75, .retry(after: nil)), (77, .giveUp),
+        (78, .giveUp), (127, .retry(after: nil)),
+    ])
+    func `an exit status other than 0 fails, and some are final`(_ code: Int, _ remedy: Failure.Remedy) async {
+        let failure = await failure("echo on stdout; echo on stderr >&2; exit \(code)")
+        #expect(failure?.reason == .refused && failure?.remedy == remedy)
+        #expect(failure?.message == "`sh` ended with exit status \(code). It wrote: on stdout on stderr")
+    }
+
+    @Test func `a program ended by a signal fails and is tried again`() async {
+        let failure = await failure("kill -9 $$")
+        #expect(failure?.message == "`sh` was ended by signal 9 and wrote nothing.")
+        #expect(failure?.remedy == .retry(after: nil))
+    }
+
+    @Test func `endless output is bounded, and the program stopped at its time limit`() async {
+        let failure = await failure("echo begin; yes", more: ["timeout": 1_000_000])
+        #expect(failure?.reason == .timeout)
+        #expect((failure?.message.count ?? 0) < 2000)
+        #expect(failure?.message.contains("It wrote: begin y y") == true)
+        #expect(failure?.message.contains("because it took longer than 1s") == true)
+    }
+
+    @Test func `a program that ignores SIGTERM is killed with all that it has started`() async throws {
+        let script =
+            #"trap "" TERM; (trap "" TERM; echo $$ >> pids; sh -c 'echo $$ >> pids; exec sleep 600') & echo $! >> pids; echo $$ >> pids; wait"#
+        let failure = await failure(script, more: ["timeout": 1_000_000])
+        #expect(failure?.reason == .timeout)
+        #expect(processes("pids").count >= 3)
+        #expect(try await areGone(processes("pids")))
+    }
+
+    @Test func `what a program leaves running ends with it, although it holds the output open`() async throws {
+        let receipt = try await shell("sleep 600 & echo $! > pids; echo done")
+        #expect(receipt.summary == "exit 0: done")
+        #expect(processes("pids").count == 1)
+        #expect(try await areGone(processes("pids")))
+    }
+
+    @Test func `an input larger than a pipe is written whole, and need not be read`() async throws {
+        let text = String(repeating: "0123456789abcdef", count: 1 << 16)
+        #expect(try await shell("cat | wc -c", more: ["stdin": .string(text)]).summary == "exit 0: 1048576")
+        #expect(try await shell("true", more: ["stdin": .string(text)]).summary == "exit 0")
+        #expect(try await shell("exec 0<&-; echo closed", more: ["stdin": .string(text)]).summary == "exit 0: closed")
+        #expect(try await shell("head -c 3", more: ["stdin": .string(text)]).summary == "exit 0: 012")
+    }
+
+    @Test func `no process is left as a zombie`() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 { group.addTask { _ = try await shell("echo $$ > pid-\(number)") } }
+            try await group.waitForAll()
+        }
+        for number in 0..<20 {
+            let ids = processes("pid-\(number)")
+            #expect(ids.count == 1 && ids.allSatisfy { kill($0, 0) != 0 }, "\(ids)")
+        }
+    }
+
+    @Test func `a cancelled attempt stops the program, and its outcome is unknown`() async throws {
+        let task = Task { await failure("echo $$ > pids; exec sleep 600") }
+        while processes("pids").isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        task.cancel()
+        let ended = await task.value
+        #expect(ended?.reason == .interrupted && ended?.remedy == .unknownOutcome)
+        #expect(try await areGone(processes("pids")))
+    }
+
+    @Test func `after an attempt of unknown outcome it is held for a person, unless it is repeatable`() async throws {
+        var again = SampleDelivery.first
+        again.number = 2
+        again.firstStarted = again.now
+        again.lastUncertain = again.now
+        let held = await failure("touch ran", attempt: again)
+        #expect(held?.remedy == .hold)
+        #expect(contents("ran") == nil)
+        #expect(try await shell("echo again", more: ["repeatable": true], attempt: again).summary == "exit 0: again")
+    }
+
+    @Test func `programs are found by path or by name, and only where that is allowed`() async throws {
+        try "#!/bin/sh\necho own\n".write(toFile: "\(folder)/own.sh", atomically: true, encoding: .utf8)
+        func message(_ program: String, isAllowed: Bool = true) async -> String {
+            do throws(Failure) {
+                return try await perform(["command": [.string(program)]], isAllowed: isAllowed).summary
+            } catch {
+                return error.message
+            }
+        }
+        #expect(await message("./own.sh") == "`./own.sh` is not a program: make it executable, `chmod +x`.")
+        chmod("\(folder)/own.sh", 0o755)
+        #expect(await message("./own.sh") == "exit 0: own")
+        #expect(await message("\(folder)/own.sh") == "exit 0: own")
+        // Neither the current folder nor PATH is searched.
+        #expect(await message("own.sh").hasPrefix("There is no program `own.sh` in /usr/local/bin"))
+        #expect(await message("/bin") == "`/bin` is not a program: make it executable, `chmod +x`.")
+        #expect(await message("true", isAllowed: false) == "Programs are not run without `allow_exec: true` in bellhop.yaml.")
+        try "no interpreter".write(toFile: "\(folder)/broken", atomically: true, encoding: .utf8)
+        chmod("\(folder)/broken", 0o755)
+        #expect(await message("./broken").hasPrefix("`broken` could not be started: "))
+    }
+
+    @Test func `an emitted event is stored once, however often its delivery is repeated`() async throws {
+        let sink = EventLog()
+        let delivery = SampleDelivery.make(
+            "emit", .values(["type": "outage", "subject": "db", "data": ["level": 1]]), to: "emit")
+        let first = try await EmitAction(sink).perform(delivery, attempt: SampleDelivery.first)
+        _ = try await EmitAction(sink).perform(delivery, attempt: SampleDelivery.first)
+        #expect(sink.events.count == 2 && Set(sink.events.map(\.id)).count == 1)
+        #expect(first.reference == sink.events[0].id.text)
+        #expect(sink.events[0].source == "tell-ops" && sink.events[0].subject == "db" && sink.events[0].hop == delivery.hop + 1)
+    }
+}
