@@ -20,16 +20,31 @@ import Testing
                   headers: {X-Title: "${{ task.title }}"}
                   query: {title: "${{ task.title }}"}
                   json: {title: "${{ task.title }}", words: "About ${{ task.title }}"}
+              - webhook: {url: "ADDRESS/webhook/x-${{ task.title }}/path", json: {title: "${{ task.title }}"}}
+              - update: {fields: {description: "${{ task.title }}"}}
+              - create: {to: snow, table: problem, correlation: "${{ task.id }}", fields: {short_description: "${{ task.title }}"}}
+              - attach: {name: "${{ task.number }}.txt", text: "${{ task.title }}"}
+              - notify:
+                  to: [pager, board]
+                  title: "${{ task.title }}"
+                  thread: "t ${{ task.title }}"
+                  mentions: [{user: "${{ task.title }}"}, {group: "${{ task.title }}"}]
               - notify: {to: ops, title: "${{ task.title }}", text: "**New** ${{ task.title }}", fields: {Title: "${{ task.title }}"}}
 
         """
 
+    private static func configuration(_ address: String) -> String {
+        let more = """
+              pager: {kind: pagerduty, url: "\(address)/pagerduty", routing_key: "\(String(repeating: "0", count: 32))", rate: 1000/s}
+              board: {kind: mattermost, url: "\(address)/mattermost/hooks/x", rate: 1000/s}
+            """
+        return Stage.configuration(address, extra: "secrets: [{folder: secrets}]")
+            .replacing("\nsources:", with: "\n\(more)\nsources:")
+    }
+
     @Test(arguments: HostileTexts.titles)
     func `a hostile title arrives as text everywhere`(_ title: String) async throws {
-        func configuration(_ address: String) -> String {
-            Stage.configuration(address, extra: "secrets: [{folder: secrets}]")
-        }
-        try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
+        try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
             try stage.folder.write("secrets/x", Secrets.signing)
             let task = stage.instance.addTask(title: title, assignedTo: Stage.user)
             let run = try await stage.bellhop("run", "--once")
@@ -37,6 +52,8 @@ import Testing
             #expect(try await stage.deliveries().allSatisfy { $0["state"] == "done" })
 
             checkJournal(of: task, stage)
+            checkWrites(to: task, stage)
+            try checkOtherReceivers([title], stage)
             try checkWebhook(title, stage)
             try checkChat(title, stage)
             try checkLogs(title, stage)
@@ -45,17 +62,18 @@ import Testing
     }
 
     @Test func `every hostile text of the table arrives unchanged, or as harmless text, in one run`() async throws {
-        func configuration(_ address: String) -> String {
-            Stage.configuration(address, extra: "secrets: [{folder: secrets}]")
-        }
         let titles = HostileTexts.all.filter { !$0.isEmpty }
-        try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
+        try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
             try stage.folder.write("secrets/x", Secrets.signing)
             let tasks = titles.map { stage.instance.addTask(title: $0, assignedTo: Stage.user) }
             let run = try await stage.bellhop("run", "--once")
             #expect(run.code == 0, "\(run.errors)")
             #expect(Self.isHarmless(run.errors) && Self.isHarmless(run.output))
-            for task in tasks { checkJournal(of: task, stage) }
+            for task in tasks {
+                checkJournal(of: task, stage)
+                checkWrites(to: task, stage)
+            }
+            try checkOtherReceivers(titles, stage)
             let calls = stage.simulation.receivers.received(by: "hook")
             #expect(calls.count == titles.count)
             for call in calls {
@@ -96,6 +114,42 @@ import Testing
         #expect(notes.count == 1)
         for word in Self.words(of: task.title) { #expect(notes.first?.contains(word) ?? false, "\(word) in \(notes)") }
         #expect(!(notes.first ?? "").contains("canary"))
+    }
+
+    /// The update and the attachment have the text unchanged.
+    private func checkWrites(to task: SimulatedTask, _ stage: Stage) {
+        // A text of blanks is an empty field.
+        let isBlank = task.title.allSatisfy(\.isWhitespace)
+        #expect(stage.instance.task(task.id)?["description"] == (isBlank ? "" : task.title))
+        let files = stage.instance.attachments(of: task.id)
+        #expect(files.map(\.name) == ["\(task.number).txt"])
+        #expect(files.map(\.bytes) == [Array(task.title.utf8)])
+    }
+
+    /// As a part of a path, as the key of a thread, and as a mention.
+    private func checkOtherReceivers(_ titles: [String], _ stage: Stage) throws {
+        let paths = stage.simulation.receivers.received.filter { $0.request.path.hasSuffix("/path") }
+        #expect(paths.count == titles.count)
+        for call in paths {
+            let title = try #require(try JSON.parse(call.text)["title"]?.asString)
+            #expect(call.request.path == "/webhook/x-\(title)/path" && call.request.query.isEmpty)
+        }
+        // Blanks at the end of a key do not count, so that keys of blanks are one.
+        let blank = titles.count { $0.allSatisfy(\.isWhitespace) }
+        #expect(stage.simulation.services.alerts.count == titles.count - max(blank - 1, 0))
+        let board = stage.simulation.chats.messages(in: "mattermost")
+        #expect(board.count == titles.count)
+        for message in board {
+            // The first line has the rule's own mentions, which a text becomes only if it is a name.
+            let lines = (message.body["text"]?.asString ?? "").split(separator: "\n", omittingEmptySubsequences: false)
+            let hasMentions = lines.first?.wholeMatch(of: /(@[A-Za-z0-9._-]+ ?)+/) != nil
+            let text = lines.dropFirst(hasMentions ? 1 : 0).joined(separator: "\n")
+            for mention in ["@channel", "@here", "@all", "@everyone", "<!channel>"] {
+                #expect(!text.contains(mention), "\(text)")
+            }
+        }
+        let problems = stage.instance.tasks.filter { $0.table == "problem" }.map(\.title)
+        #expect(Set(problems.map { Array($0.utf8) }) == Set(titles.map { Array($0.utf8) }))
     }
 
     private func checkWebhook(_ title: String, _ stage: Stage) throws {

@@ -33,7 +33,8 @@ struct Stage: Sendable {
         """
     }
 
-    /// Sets everything up for the duration of the body; then searches everything printed and written for secrets.
+    /// Sets everything up for the duration of the body, with the instance's address for `ADDRESS` in the rules; then searches
+    /// everything printed and written for secrets.
     static func set<Result: Sendable>(
         rules: String, configuration: (String) -> String = { configuration($0) }, settings: InstanceSettings = InstanceSettings(),
         sourceLocation: SourceLocation = #_sourceLocation, _ body: (Stage) async throws -> Result
@@ -42,8 +43,8 @@ struct Stage: Sendable {
         let simulation = Simulation(settings: settings, now: { time.now })
         simulation.instance.addUser(user, password: Secrets.password, name: "John Doe")
         let folder = try TemporaryFolder()
-        if !rules.isEmpty { try folder.write("rules/rules.yaml", rules) }
         return try await SimulatorServer(simulation).serve { address in
+            if !rules.isEmpty { try folder.write("rules/rules.yaml", rules.replacing("ADDRESS", with: address)) }
             try folder.write("bellhop.yaml", configuration(address))
             let stage = Stage(simulation: simulation, time: time, folder: folder, address: address, transcript: Transcript())
             let result = try await body(stage)
