@@ -10,10 +10,18 @@ public struct ReceiverPace: Sendable, Hashable {
     var most: Int { didSet { window = min(window, most) } }
     /// When the latest rest was requested: refusals of earlier attempts belong to the same burst.
     private var refusedAt: Timestamp?
-    /// Since the latest rest: when the first attempt began, how many were accepted, and how many refusals came with none
-    /// accepted.
-    private var runStart: Timestamp?
-    private var taken = 0
+    /// Attempts from a time on.
+    private struct Run: Sendable, Hashable {
+        var start: Timestamp
+        /// How many were accepted.
+        var taken = 0
+    }
+
+    /// All since the latest rest, and those of them since the latest quiet time: silence says nothing about the pace that the
+    /// receiver allows.
+    private var run: Run?
+    private var burst: Run?
+    /// How many refusals came in a row with none accepted between them.
     private var vain = 0
     /// The time that the interval is counted from.
     private var latest: Timestamp?
@@ -30,7 +38,7 @@ public struct ReceiverPace: Sendable, Hashable {
 
     /// The concurrent attempts to a receiver without history.
     static let initialWindow = 3
-    /// After this long without attempts, the window starts small again.
+    /// After this long without attempts, the window starts small again, and the pace is measured anew.
     static let idle = Duration.seconds(1)
     /// The limits of the interval; a shorter one counts as zero.
     static let longest = Duration.seconds(60)
@@ -66,7 +74,9 @@ public struct ReceiverPace: Sendable, Hashable {
     public var isFresh: Bool { interval == .zero }
 
     public mutating func began(at now: Timestamp) {
-        if runStart == nil { runStart = now }
+        let isQuiet = active.map { now - $0 >= interval + Self.idle } ?? true
+        if run == nil { run = Run(start: now) }
+        if burst == nil || isQuiet { burst = Run(start: now) }
         (latest, active) = (now, now)
     }
 
@@ -76,7 +86,8 @@ public struct ReceiverPace: Sendable, Hashable {
         active = now
         if now - began < max(interval / 10, .milliseconds(100)) { latest = max(latest ?? now, now) }
         guard wasTaken, refusedAt.map({ began > $0 }) ?? true else { return }
-        taken += 1
+        run?.taken += 1
+        burst?.taken += 1
         vain = 0
         if interval == .zero {
             window = min(window + 1, most)
@@ -95,7 +106,7 @@ public struct ReceiverPace: Sendable, Hashable {
         if let refusedAt, began <= refusedAt { return (wait, false) }
         slowDown(after: wait, at: now)
         refusedAt = now
-        (runStart, taken, streak, streakStart, hasSpedUp) = (nil, 0, 0, nil, false)
+        (run, burst, streak, streakStart, hasSpedUp) = (nil, nil, 0, nil, false)
         vain += 1
         window = 1
         return (wait, true)
@@ -114,7 +125,7 @@ public struct ReceiverPace: Sendable, Hashable {
         if let refusedAt, refusedAt > now { self.refusedAt = now }
         if let latest, latest > now { self.latest = now }
         if let active, active > now { self.active = now }
-        (runStart, streakStart) = (nil, nil)
+        (run, burst, streakStart) = (nil, nil, nil)
     }
 
     // MARK: The interval
@@ -125,16 +136,26 @@ public struct ReceiverPace: Sendable, Hashable {
             failedTrials += 1
             return
         }
-        // The pace accepted from the start of the run to the end of the rest.
-        let measured = taken > 0 ? ((now - (runStart ?? now)) + wait) / Double(taken) * Self.margin : .zero
+        let measured = measured(after: wait, at: now)
         switch interval {
-        case .zero: interval = taken > 0 ? measured : min(wait, .seconds(1)) * Self.margin
-        case _ where taken == 0: interval = interval * 2
-        case let old where measured > old * 3: interval = measured
+        case .zero: interval = measured ?? min(wait, .seconds(1)) * Self.margin
+        case let old where run.map({ $0.taken == 0 }) ?? true: interval = old * 2
+        case let old where measured.map({ $0 > old * 3 }) ?? false: interval = measured ?? old
         // After ten accepted attempts the refusal was an accident, not the pace.
-        case let old: interval = taken >= 10 ? old : old * 1.1
+        case let old: interval = (run?.taken ?? 0) >= 10 ? old : old * 1.1
         }
         interval = min(max(interval, Self.shortest), Self.longest)
+    }
+
+    /// The pace that was accepted until the end of the rest: the faster one of the whole run and of the burst at its end. Nil if
+    /// the burst had nothing accepted.
+    private func measured(after wait: Duration, at now: Timestamp) -> Duration? {
+        guard let run, let burst, burst.taken > 0 else { return nil }
+        let paces = [run, burst].map { ((now - $0.start) + wait) / Double($0.taken) * Self.margin }
+        let pace = min(paces[0], paces[1])
+        // A burst after a rest begins with all that the receiver allows. One after a quiet time may not: its first few say little.
+        let isWhole = refusedAt != nil && burst.start == run.start
+        return isWhole || burst.taken >= 3 ? pace : min(pace, max(interval * 3, .seconds(1)) * Self.margin)
     }
 
     private mutating func speedUp(at now: Timestamp) {

@@ -29,4 +29,63 @@ struct ReceiverPaceTests {
         #expect(after.attempts == 1)
         #expect(pace.interval > .seconds(1) && pace.interval < .milliseconds(1100))
     }
+
+    /// The interval after a number of accepted attempts, 20 ms apart, and then a refusal.
+    private func refuse(_ pace: inout ReceiverPace, after accepted: Int, from begin: Timestamp, wait: Duration) -> Duration {
+        for count in 0...accepted {
+            let now = begin + .milliseconds(20) * count
+            pace.began(at: now)
+            if count < accepted {
+                pace.ended(wasTaken: true, began: now, at: now + .milliseconds(10))
+            } else {
+                pace.refused(began: now, wait: wait, at: now + .milliseconds(10))
+            }
+        }
+        return pace.interval
+    }
+
+    @Test func `a refusal after a quiet time slows a receiver no more than one without it`() {
+        for accepted in [0, 1, 5, 20] {
+            var busy = ReceiverPace(most: 4)
+            let expected = refuse(&busy, after: accepted, from: start, wait: .seconds(2))
+            var pace = ReceiverPace(most: 4)
+            for count in 0..<10 {
+                let now = start + .seconds(300) * count
+                pace.began(at: now)
+                pace.ended(wasTaken: true, began: now, at: now + .milliseconds(10))
+            }
+            let interval = refuse(&pace, after: accepted, from: start + .seconds(3600), wait: .seconds(2))
+            #expect(interval == expected, "after \(accepted)")
+            #expect(interval <= .milliseconds(1021), "after \(accepted)")
+        }
+    }
+
+    @Test func `a quiet time after a rest does not slow a receiver either`() {
+        var pace = ReceiverPace(most: 4)
+        let first = refuse(&pace, after: 4, from: start, wait: .seconds(1))
+        let later = start + .seconds(2)
+        pace.began(at: later)
+        pace.ended(wasTaken: true, began: later, at: later + .milliseconds(10))
+        let second = refuse(&pace, after: 0, from: start + .seconds(600), wait: .seconds(1))
+        #expect(second <= first * 1.11)
+    }
+
+    @Test func `one long wait after few messages slows a receiver to a message a second, and a second one to what it says`() {
+        var pace = ReceiverPace(most: 4)
+        #expect(refuse(&pace, after: 1, from: start, wait: .seconds(30)) <= .milliseconds(1021))
+        let again = refuse(&pace, after: 1, from: start + .seconds(31), wait: .seconds(30))
+        #expect(again > .seconds(30) && again < .seconds(31))
+    }
+
+    @Test func `messages before a burst count as well if they came faster than it allows to say`() {
+        // 30 a minute are allowed: 20 come slowly, 10 at once.
+        var pace = ReceiverPace(most: 4)
+        for count in 0..<20 {
+            let now = start + .milliseconds(1500) * count
+            pace.began(at: now)
+            pace.ended(wasTaken: true, began: now, at: now + .milliseconds(10))
+        }
+        let interval = refuse(&pace, after: 10, from: start + .seconds(30), wait: .seconds(29))
+        #expect(interval > .milliseconds(1900) && interval < .milliseconds(2100))
+    }
 }
