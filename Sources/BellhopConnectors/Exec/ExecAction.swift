@@ -64,7 +64,7 @@ public struct ExecAction: Action {
             throw Failure(.refused, .giveUp, "Programs are not run without `allow_exec: true` in bellhop.yaml.")
         }
         let arguments = try delivery.values()
-        let words = (arguments["command"]?.asArray ?? []).map(\.text)
+        let words = (arguments["command"]?.asArray ?? []).map(Self.text)
         let environment = try environment(arguments["env"])
         guard let name = words.first, !name.isEmpty else { throw Failure(.badArguments, .giveUp, "`command` names no program.") }
         guard !(words + environment.map { "\($0)=\($1)" }).contains(where: { $0.utf8.contains(0) }) else {
@@ -75,7 +75,7 @@ public struct ExecAction: Action {
             .check(delivery, attempt, at: "this machine", notebook)
         let program = Program(
             path: try Self.path(of: name, in: folder), arguments: Array(words.dropFirst()), environment: environment,
-            folder: folder, input: Array((arguments["stdin"]?.text ?? "").utf8),
+            folder: folder, input: Array((arguments["stdin"].map(Self.text) ?? "").utf8),
             limit: .microseconds(arguments["timeout"]?.asInt ?? 60_000_000))
         let label = DisplayText.line(name.split(separator: "/").last.map(String.init) ?? name)
         let ended: Program.Ended
@@ -104,6 +104,9 @@ public struct ExecAction: Action {
         }
     }
 
+    /// A text itself, and any other value as JSON.
+    private static func text(_ value: JSON) -> String { value.asString ?? value.text }
+
     private static func sentence(_ what: String, _ output: String) -> String {
         output.isEmpty ? "\(what) and wrote nothing." : "\(what). It wrote: \(output)"
     }
@@ -121,9 +124,9 @@ public struct ExecAction: Action {
     private func environment(_ json: JSON?) throws(Failure) -> [String: String] {
         var environment: [String: String] = [:]
         if let members = json?.asObject {
-            for (name, value) in members { environment[name] = value.text }
+            for (name, value) in members { environment[name] = Self.text(value) }
         } else if let json {
-            for name in (json.asArray ?? [json]).map(\.text) { environment[name] = variable(name) }
+            for name in (json.asArray ?? [json]).map(Self.text) { environment[name] = variable(name) }
         }
         if let wrong = environment.keys.first(where: { $0.isEmpty || $0.contains("=") }) {
             throw Failure(.badArguments, .giveUp, "`\(DisplayText.line(wrong))` cannot be the name of a variable.")

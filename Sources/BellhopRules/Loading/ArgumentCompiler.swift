@@ -18,7 +18,7 @@ struct ArgumentCompiler {
     static func hook(file: String) -> SettingsReader<RawArgument>.Hook {
         { node, text, setting in
             let raw = RawArgument(node: node, text: text, type: setting.type, name: setting.name)
-            if RuleKeys.literalArguments.contains(setting.name) || setting.type == .name { return .text(text) }
+            if RuleKeys.isLiteral(setting) { return .text(text) }
             if setting.type == .expression { return .deferred(raw) }
             guard TemplateText.isTemplate(text) else { return setting.type == .markdown ? .deferred(raw) : .text(text) }
             if let cut = node.cutByComment() { return .refused([Diagnostic(cut, in: node.source, file: file)]) }

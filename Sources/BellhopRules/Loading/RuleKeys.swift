@@ -143,6 +143,13 @@ enum RuleKeys {
         ]
     }()
 
-    /// Arguments under `do` whose texts are names, never templates.
-    static let literalArguments: Set<String> = ["to", "as", "level"]
+    /// Whether an argument under `do` is a name, never a template: a choice called `level` is, and a member of an event that happens
+    /// to have this name is not.
+    static func isLiteral(_ setting: Setting) -> Bool {
+        switch setting.type {
+        case .name, .list(.name): true
+        case .oneOf: setting.name == "level"
+        default: false
+        }
+    }
 }

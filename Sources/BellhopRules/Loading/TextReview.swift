@@ -15,7 +15,7 @@ struct TextReview {
         case (.record(let settings), .mapping(let mapping)):
             for pair in mapping {
                 guard let setting = settings.first(where: { $0.name == pair.name }),
-                    !RuleKeys.literalArguments.contains(setting.name)
+                    !RuleKeys.isLiteral(setting)
                 else { continue }
                 look(at: pair.value, as: setting.type)
             }

@@ -15,7 +15,7 @@ public enum SettingSchema {
 
     /// The value of one setting.
     public static func schema(_ setting: Setting, isTemplated: Bool = false) -> JSON {
-        var schema = type(setting.type, isTemplated: isTemplated && !RuleKeys.literalArguments.contains(setting.name))
+        var schema = type(setting.type, isTemplated: isTemplated && !RuleKeys.isLiteral(setting))
         schema["description"] = .string(setting.summary)
         if let fallback = setting.fallback, let value = try? setting.type.value(of: fallback) {
             // A value that is kept in another unit than it is written in is shown as written.

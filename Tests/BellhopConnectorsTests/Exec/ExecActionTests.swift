@@ -166,7 +166,7 @@ import Testing
 
     @Test func `a cancelled attempt stops the program, and its outcome is unknown`() async throws {
         let task = Task { await failure("echo $$ > pids; exec sleep 600") }
-        while processes("pids").isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        for _ in 0..<6000 where processes("pids").isEmpty { try await Task.sleep(for: .milliseconds(10)) }
         task.cancel()
         let ended = await task.value
         #expect(ended?.reason == .interrupted && ended?.remedy == .unknownOutcome)

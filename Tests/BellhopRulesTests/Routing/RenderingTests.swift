@@ -350,8 +350,10 @@ import Testing
     @Test func `nothing is sent where every list is empty, if the rule skips empty messages, and the delivery says so`() throws {
         let list = "{of: tasks, as: t, item: \"${{ t.number }}\"}"
         func states(_ keys: String, tasks: [Snapshot]) throws -> [Delivery.InitialState] {
-            try Self.route("- notify: {to: [ops, pager], title: T, list: \(list), sections: [{list: \(list)}], \(keys)}", tasks: tasks)
-                .map(\.initial)
+            try Self.route(
+                "- notify: {to: [ops, pager], title: T, list: \(list), sections: [{list: \(list)}], \(keys)}", tasks: tasks
+            )
+            .map(\.initial)
         }
         let kept = Delivery.InitialState.done(Receipt("not sent: every list is empty"))
         #expect(try states("skip_empty: true", tasks: []) == [kept, kept])

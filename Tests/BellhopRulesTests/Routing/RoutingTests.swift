@@ -175,7 +175,7 @@ import Testing
         let stopped = book.route([Self.number(1, id: "a", hop: 5)])
         #expect(stopped.deliveries.map(\.id.rule) == ["l"])
         #expect(stopped.tallies.map(\.errors) == [1, 0])
-        #expect(stopped.tallies[0].lastError?.hasPrefix("stopped: 5 writes by rules") == true)
+        #expect(stopped.tallies[0].lastError?.hasPrefix("stopped: 5 writes or events of rules") == true)
     }
 
     @Test func `a rule in shadow mode makes shadow deliveries and has its own state`() throws {
