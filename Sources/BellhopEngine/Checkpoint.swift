@@ -4,6 +4,8 @@ public enum Checkpoint: String, Sendable, Hashable, CaseIterable {
     case afterPollCommit = "after-t1"
     case beforeRoute = "before-t2"
     case afterRoute = "after-t2"
+    case beforeSilences = "before-silences"
+    case afterSilences = "after-silences"
     case beforeClaim = "before-t3"
     case afterClaim = "after-t3"
     case afterPerform = "after-perform"

@@ -64,6 +64,14 @@ public struct Engine: Service {
         return true
     }
 
+    /// Applies the silences that a person added or ended. They are stored already.
+    public func applySilences() async throws(StoreError) {
+        surroundings.silences.forget()
+        if let book = shelf.book { try await surroundings.silences.turn(for: book, in: surroundings) }
+        surroundings.bells.router.ring()
+        surroundings.bells.timers.ring()
+    }
+
     /// How many attempts are in flight.
     public var inFlight: Int { dispatcher.inFlight }
 

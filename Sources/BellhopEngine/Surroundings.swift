@@ -17,6 +17,10 @@ public struct Surroundings: Sendable {
     let routing = FIFOGate()
     /// The sources' current activity.
     let underway = Underway()
+    /// The silences in force.
+    let silences = Silences()
+    /// The silences of bellhop.yaml.
+    public var silenceEntries: [SilenceEntry] = []
     /// Which receivers can be called now.
     let receivers = Receivers()
 

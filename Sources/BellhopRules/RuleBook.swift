@@ -7,8 +7,15 @@ public struct RuleBook: Sendable {
     let index: RuleIndex
     let facts: RunFacts
     let slots: SlotTable
+    let surroundings: RuleSurroundings
     /// The places of the rules by their names.
     let byName: [String: Int]
+
+    /// Tells this load of the rules from others.
+    public final class Identity: Sendable, Equatable {
+        public static func == (one: Identity, other: Identity) -> Bool { one === other }
+    }
+    public let identity = Identity()
 
     /// The rules, in the order of the files.
     public let rules: [RuleSummary]
@@ -34,6 +41,7 @@ public struct RuleBook: Sendable {
 
     init(_ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, warnings: [Diagnostic]) {
         slots = cache.base.slots
+        self.surroundings = surroundings
         facts = RunFacts(surroundings, slots: slots, groups: cache.groups)
         compiled = rules
         index = RuleIndex(rules, readers: facts.readers, types: surroundings.events.types)

@@ -2,7 +2,10 @@ public import BellhopCore
 
 /// A description of a rule, available without running it.
 public struct RuleSummary: Sendable, Hashable {
-    public enum Mode: String, Sendable, Hashable, CaseIterable { case live, shadow, off }
+    public enum Mode: Sendable, Hashable {
+        case live, shadow, off
+        case canary(Canary)
+    }
 
     public var name: String
     public var file: String

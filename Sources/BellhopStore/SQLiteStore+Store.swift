@@ -117,6 +117,36 @@ extension SQLiteStore: Store {
         try await write { try $0.resume(receiver, at: now) }
     }
 
+    func pauses() async throws(StoreError) -> [Pause] {
+        try await read { try $0.pauses() }
+    }
+
+    func pause(_ pause: Pause) async throws(StoreError) -> Bool {
+        try await write { try $0.pause(pause) }
+    }
+
+    func resume(_ subject: Pause.Subject) async throws(StoreError) -> Bool {
+        try await write { try $0.resume(subject) }
+    }
+
+    // Silences.
+
+    func silences() async throws(StoreError) -> [SilenceRecord] {
+        try await read { try $0.silences() }
+    }
+
+    func add(_ silence: Silence, at now: Timestamp) async throws(StoreError) -> Bool {
+        try await write { try $0.add(silence, at: now) }
+    }
+
+    func endSilence(_ id: String, at now: Timestamp) async throws(StoreError) -> SilenceRecord? {
+        try await write { try $0.endSilence(id, at: now) }
+    }
+
+    func turnSilences(_ entries: [SilenceEntry], at now: Timestamp) async throws(StoreError) -> [Event] {
+        try await write { try $0.turnSilences(entries, at: now) }
+    }
+
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool] {
         guard !finishes.isEmpty else { return [] }
         return try await write { try $0.finish(finishes) }

@@ -105,8 +105,10 @@ extension Inquiry {
     /// Whether it writes to the store.
     var changes: Bool {
         switch self {
-        case .apply, .edit, .pause, .resume, .keepRefusal: true
-        case .status, .events, .deliveries, .tasks, .form, .keychainChanged: false
+        case .apply, .edit, .pause, .resume, .pauseSubject, .resumeSubject, .addSilence, .endSilence,
+            .keepRefusal:
+            true
+        case .status, .events, .deliveries, .tasks, .form, .silences, .keychainChanged: false
         }
     }
 }

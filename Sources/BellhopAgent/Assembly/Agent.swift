@@ -101,6 +101,8 @@ public struct Agent: Sendable {
                 sources: { assembly.connectors.sources.map { ($0.name, $0.scope) } }, underway: { assembly.engine.underway },
                 wake: { assembly.surroundings.bells.dispatcher.ring() }, pause: { assembly.engine.pause($0) },
                 resume: { receiver throws(StoreError) in try await assembly.engine.resume(receiver) },
+                applySilences: { () async throws(StoreError) in try await assembly.engine.applySilences() },
+                applyPauses: { () async throws(StoreError) in try await assembly.rules.applyPauses() },
                 events: assembly.surroundings.bells.router,
                 takeOver: { change, project in
                     let takingOver = TakingOver(assembly, desk: desk, environment: environment)

@@ -57,9 +57,11 @@ public struct Assembly: Sendable {
         self.news = news
         let clock = options.clock
         let signals = Signals([watch.hear, { news.hear($0, at: clock.now) }] + options.listeners)
-        surroundings = Surroundings(
+        var surroundings = Surroundings(
             store: store, clock: options.clock, signals: signals,
             checkpoint: options.checkpoint)
+        surroundings.silenceEntries = configuration.silences
+        self.surroundings = surroundings
         let connectors = try await Self.connectors(
             configuration, clock: options.clock, events: Intake(surroundings), notebook: store, output: options.output,
             login: { [keychain = configuration.keychain] connection in try keychain.login(connection) },

@@ -42,6 +42,13 @@ final class RuleInstallation: Sendable {
         }
     }
 
+    /// Puts the rules that are in force in force again, because people paused or resumed some.
+    func applyPauses() async throws(StoreError) {
+        await gate.enterUncancelled()
+        defer { gate.leave() }
+        if let book = shelf.book { try await shelf.install(book, in: surroundings) }
+    }
+
     /// Loads the current rule files and puts them in force; if they have errors, the old rules stay.
     func install() async throws(AssemblyError) -> RuleLoading.Loaded {
         await gate.enterUncancelled()

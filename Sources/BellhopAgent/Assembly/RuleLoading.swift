@@ -24,6 +24,7 @@ public enum RuleLoading {
         var problems = found.problems
         do throws(Diagnostics) {
             let book = try await RuleBook.loadInParallel(found.rules, surroundings: surroundings)
+            problems.report(SilenceEntry.problems(surroundings.silences, surroundings: surroundings))
             if problems.hasErrors { throw problems }
             return Loaded(book: book, found: found)
         } catch {
@@ -70,7 +71,7 @@ public enum RuleLoading {
                 allowsPrivate: entry.settings.boolean("allow_private") == true,
                 logins: Catalogue.loginEvent(ofConnection: entry.kind, settings: entry.settings))
         }
-        return RuleSurroundings(
+        var surroundings = RuleSurroundings(
             sources: facts, connections: connections, actions: Catalogue.actions, timeZone: configuration.timeZone,
             timeZoneName: configuration.timeZoneName, zone: { ZoneFiles.zone($0) },
             fileRefusal: { [places = LogPlaces(configuration, keychain: nil), folder = configuration.folder] path in
@@ -79,6 +80,20 @@ public enum RuleLoading {
             queryHint: Catalogue.queryHint, events: configuration.events, calendars: calendars,
             permissions: configuration.allowsExec ? ["allow_exec"] : [],
             largestDelivery: configuration.largestDelivery)
+        surroundings.silences = configuration.silences
+        return surroundings
+    }
+
+    /// Warnings about silences of bellhop.yaml that name rules that do not exist.
+    public static func strangers(in surroundings: RuleSurroundings, to book: RuleBook) -> [Diagnostic] {
+        let names = book.rules.map(\.name)
+        return surroundings.silences.flatMap { entry in
+            entry.rules.filter { !names.contains($0) }.map { rule in
+                Diagnostic(
+                    .warning, code: "unknown-rule", "a silence names the rule `\(rule)`, which does not exist", at: entry.place,
+                    help: Suggestion.didYouMean(rule, among: names))
+            }
+        }
     }
 
     /// What rules are checked against without a configuration: any source and receiver may be named.

@@ -25,6 +25,7 @@ public struct Configuration: Sendable {
     public var calendars: [CalendarEntry] = []
     /// Whether rules may run programs.
     public var allowsExec = false
+    public var silences: [SilenceEntry] = []
     /// The largest size of a delivery, in bytes.
     public var largestDelivery: Int
     /// The places of connections and sources in the file.

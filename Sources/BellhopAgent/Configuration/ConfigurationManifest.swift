@@ -20,6 +20,9 @@ public enum ConfigurationManifest {
             "calendars", .map(.record(calendar)),
             "When teams work, by name: for `is_open`, `working_time` and `add_working_time`."),
         Setting(
+            "silences", .list(.record(silence)),
+            "When messages are kept back: once, or at each time of a schedule. `bellhop silence` adds others."),
+        Setting(
             "max_delivery", .size, default: "256KB", least: "1KB",
             "The largest size of what one delivery sends; a larger delivery is dead."),
         Setting(
@@ -41,6 +44,20 @@ public enum ConfigurationManifest {
         Setting(
             "holidays", .list(.text),
             "Days such as `2026-12-25`, and iCalendar files, whose entries are closed. The files are read again with the rules."),
+    ]
+
+    public static let silence: [Setting] = [
+        Setting("when", .text, "Which messages: a condition over the names of a rule's `when`."),
+        Setting("rules", .list(.name), "Only messages of these rules."),
+        Setting("receivers", .list(.name), "Only messages to these connections."),
+        Setting("schedule", .text, "When it begins, as a cron expression; with `for`."),
+        Setting("timezone", .name, "The time zone of `schedule`; by default the file's."),
+        Setting("for", .duration, least: "1s", "How long it lasts."),
+        Setting("starts", .text, "The moment when it begins, such as `2026-12-24T18:00:00+01:00`; with `ends`."),
+        Setting("ends", .text, "The first moment after it."),
+        Setting("reason", .text, "Why, in a sentence."),
+        Setting("by", .text, default: "bellhop.yaml", "Who asked for it."),
+        Setting("writes", .boolean, default: "false", "Whether it also keeps back what writes to a task or creates one."),
     ]
 
     public static let retention: [Setting] = [

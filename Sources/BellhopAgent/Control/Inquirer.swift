@@ -23,6 +23,10 @@ public struct Inquirer: Sendable {
         public var pause: @Sendable (ReceiverStop) -> Void
         /// Ends the pauses of a receiver, in the store too; false if there was none. Nil if only the store has to know.
         public var resume: (@Sendable (_ receiver: String) async throws(StoreError) -> Bool)?
+        /// Applies the silences that are stored.
+        public var applySilences: @Sendable () async throws(StoreError) -> Void
+        /// Applies the pauses of rules that are stored.
+        public var applyPauses: @Sendable () async throws(StoreError) -> Void
         /// Rings when there may be new events.
         public var events: Bell
         /// Takes over a change in a project's keychain, and reports the outcome for each connection concerned.
@@ -34,6 +38,8 @@ public struct Inquirer: Sendable {
             underway: @escaping @Sendable () -> [String: SourceActivity] = { [:] }, wake: @escaping @Sendable () -> Void,
             pause: @escaping @Sendable (ReceiverStop) -> Void = { _ in },
             resume: (@Sendable (_ receiver: String) async throws(StoreError) -> Bool)? = nil,
+            applySilences: @escaping @Sendable () async throws(StoreError) -> Void = { () async throws(StoreError) in },
+            applyPauses: @escaping @Sendable () async throws(StoreError) -> Void = { () async throws(StoreError) in },
             events: Bell = Bell(), takeOver: @escaping @Sendable (KeychainChange, _ project: String?) async -> JSON
         ) {
             self.facts = facts
@@ -42,6 +48,8 @@ public struct Inquirer: Sendable {
             self.wake = wake
             self.pause = pause
             self.resume = resume
+            self.applySilences = applySilences
+            self.applyPauses = applyPauses
             self.events = events
             self.takeOver = takeOver
         }
@@ -92,6 +100,9 @@ public struct Inquirer: Sendable {
             known.sources.sorted { $0.source < $1.source }.map { source in
                 source.json(underway: underway[source.source], polled: polled?[source.source]?.asString, at: now)
             })
+        status["silences"] = .array(
+            known.silences.filter { $0.silence.isActive(at: now) }.map { .object($0.json(at: now)) })
+        status["paused"] = .array(known.pauses.map(\.json))
         status["stopped"] = .array(known.stopped(at: now).map(\.json))
         status["agent"] = facts.map(JSON.object) ?? .null
         return status

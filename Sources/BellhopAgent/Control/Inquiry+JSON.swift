@@ -11,6 +11,11 @@ extension Inquiry {
             ["inquiry": "apply", "command": .string(command.rawValue), "deliveries": .array(ids.map(JSON.string))]
         case .pause(let receiver, let why): ["inquiry": "pause", "receiver": .string(receiver), "why": .string(why)]
         case .resume(let receiver): ["inquiry": "resume", "receiver": .string(receiver)]
+        case .pauseSubject(let subject, let why): ["inquiry": "pause", subject.kind: subject.name, "why": .string(why)]
+        case .resumeSubject(let subject): ["inquiry": "resume", subject.kind: subject.name]
+        case .silences(let ended): ["inquiry": "silences", "ended": .bool(ended)]
+        case .addSilence(let silence): ["inquiry": "add_silence", "silence": .object(silence.json)]
+        case .endSilence(let id): ["inquiry": "end_silence", "id": .string(id)]
         case .form(let id): ["inquiry": "form", "delivery": .string(id)]
         case .edit(let edit):
             [
@@ -50,11 +55,26 @@ extension Inquiry {
             guard let command = json["command"]?.asString.flatMap(DeliveryCommand.init(rawValue:)) else { return nil }
             self = .apply(command, deliveries: texts("deliveries"))
         case "pause":
+            if let subject = Pause.Subject(json: json) {
+                self = .pauseSubject(subject, why: json["why"]?.asString ?? "")
+                return
+            }
             guard let receiver = json["receiver"]?.asString else { return nil }
             self = .pause(receiver: receiver, why: json["why"]?.asString ?? "")
         case "resume":
+            if let subject = Pause.Subject(json: json) {
+                self = .resumeSubject(subject)
+                return
+            }
             guard let receiver = json["receiver"]?.asString else { return nil }
             self = .resume(receiver: receiver)
+        case "silences": self = .silences(ended: json["ended"] == true)
+        case "add_silence":
+            guard let silence = json["silence"].flatMap({ Silence(json: $0) }) else { return nil }
+            self = .addSilence(silence)
+        case "end_silence":
+            guard let id = json["id"]?.asString else { return nil }
+            self = .endSilence(id)
         case "form":
             guard let id = json["delivery"]?.asString else { return nil }
             self = .form(id)
@@ -84,6 +104,32 @@ extension Inquiry {
                     reason: json["reason"]?.asString.flatMap(Failure.Reason.init), id: json["id"]?.asString,
                     event: json["event"]?.asString.map(Event.ID.init), limit: limit))
         default: return nil
+        }
+    }
+}
+
+extension Pause.Subject {
+    fileprivate var kind: String {
+        switch self {
+        case .rule: "rule"
+        case .writes: "writes"
+        }
+    }
+
+    fileprivate var name: JSON {
+        switch self {
+        case .rule(let name): .string(name)
+        case .writes: true
+        }
+    }
+
+    fileprivate init?(json: JSON) {
+        if let rule = json["rule"]?.asString {
+            self = .rule(rule)
+        } else if json["writes"] == true {
+            self = .writes
+        } else {
+            return nil
         }
     }
 }

@@ -13,6 +13,15 @@ public enum Inquiry: Sendable, Hashable {
     /// A person pauses a connection: it gets no deliveries until a person resumes it.
     case pause(receiver: String, why: String)
     case resume(receiver: String)
+    /// A person pauses a rule or all writes to tasks.
+    case pauseSubject(Pause.Subject, why: String)
+    case resumeSubject(Pause.Subject)
+    /// The silences that last or lie ahead; with those that ended not long ago, if asked.
+    case silences(ended: Bool)
+    /// A person adds a silence, whose condition is checked already.
+    case addSilence(Silence)
+    /// A person ends a silence, by its id or the start of one.
+    case endSilence(String)
     /// The arguments of one delivery, by id or the start of one, as a text to edit; see ``BellhopRules/DeliveryForm``.
     case form(String)
     /// A person's change to that text.

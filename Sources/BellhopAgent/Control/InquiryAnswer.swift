@@ -21,6 +21,8 @@ public struct InquiryAnswer: Sendable {
     private var sources: [StoreStatus.SourceStatus]?
     /// The stops that last, by receiver.
     private var stops: [String: ReceiverStop]?
+    /// The pause of all writes to tasks, if any, once it was looked for.
+    private var writesPause: Pause??
 
     /// How many rows are read from the store at once.
     private static let page = 500
@@ -40,6 +42,11 @@ public struct InquiryAnswer: Sendable {
             case .apply(let command, let ids): return .end(try await inquirer.apply(command, to: ids))
             case .pause(let receiver, let why): return .end(try await inquirer.pause(receiver, why: why))
             case .resume(let receiver): return .end(try await inquirer.resume(receiver))
+            case .pauseSubject(let subject, let why): return .end(try await inquirer.pause(subject, why: why))
+            case .resumeSubject(let subject): return .end(try await inquirer.resume(subject))
+            case .silences(let ended): return .end(try await inquirer.silences(ended: ended))
+            case .addSilence(let silence): return .end(try await inquirer.add(silence))
+            case .endSilence(let id): return .end(try await inquirer.endSilence(id))
             case .form(let id): return .end(try await inquirer.form(of: id))
             case .edit(let edit): return .end(try await inquirer.edit(edit))
             case .keychainChanged(let change, let project):
@@ -104,11 +111,17 @@ public struct InquiryAnswer: Sendable {
         query.limit = asked.limit - records.count
         inquiry = .deliveries(query)
         if stops == nil { stops = try await inquirer.stops() }
+        if writesPause == nil { writesPause = .some(try await inquirer.store.pauses().first { $0.subject == .writes }) }
         return .rows(
             records.map { record in
                 let receiver = record.delivery.id.receiver
                 var json = asked.id == nil ? record.json : record.json(sentTo: inquirer.connection(receiver))
-                if record.state == .available, let stop = stops?[receiver] { json["stopped"] = stop.json }
+                guard record.state == .available else { return json }
+                if let pause = writesPause ?? nil, record.delivery.effect != nil {
+                    json["stopped"] = pause.json
+                } else if let stop = stops?[receiver] {
+                    json["stopped"] = stop.json
+                }
                 return json
             })
     }

@@ -29,6 +29,7 @@ extension DeliveryRecord {
                 "url": .string(task.url),
             ]
         }
+        if case .silenced(let silence) = delivery.initial { object["silence"] = .string(silence) }
         if let firstStarted { object["first_attempt"] = .string(firstStarted.rfc3339) }
         if let lastStarted { object["last_attempt"] = .string(lastStarted.rfc3339) }
         if let expires = delivery.expires { object["expires"] = .string(expires.rfc3339) }

@@ -73,6 +73,8 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         case shadow
         /// Done when its run was decided: an emitted event that is stored with it, or a message that would say nothing.
         case done(Receipt)
+        /// Recorded and never performed: this silence keeps it back.
+        case silenced(by: String)
         /// It could not be created properly, and is kept rather than silently dropped.
         case dead(Failure)
     }

@@ -85,6 +85,14 @@ public struct EventCatalogue: Sendable {
             ]),
         EventDefinition(
             .receiverResumed, "a person resumed a paused receiver", from: .delivery, [member(.receiver, .text)]),
+        EventDefinition(.silenceStarted, "a silence began", from: .delivery, [member(.silence, .record(silence))]),
+        EventDefinition(
+            .silenceEnded, "a silence ended, by its time or because a person ended it", from: .delivery,
+            [
+                member(
+                    .silence,
+                    .record(silence + [member(.kept, .integer(0...Int.max), "how many deliveries it kept back")]))
+            ]),
     ])
 
     /// The members of `comment`.
@@ -96,6 +104,14 @@ public struct EventCatalogue: Sendable {
 
     private static let task = SettingType.record(
         Snapshot.ownNames.map { Setting($0, ["labels", "fields"].contains($0) ? .json : .text, required: true, "") })
+
+    /// The members of `silence`.
+    private static let silence = [
+        member(.id, .text), member(.when, .text, "", isOptional: true), member(.rules, .list(.text)),
+        member(.receivers, .list(.text)), member(.starts, .text), member(.ends, .text), member(.reason, .text),
+        member(.by, .text),
+        member(.writes, .boolean),
+    ]
 
     private static let failure = SettingType.oneOf(Failure.Reason.allCases.map(\.rawValue))
 

@@ -143,6 +143,16 @@ extension EventContent {
             ])
     }
 
+    static func silenceStarted(_ silence: Silence) -> Self {
+        Self(.silenceStarted, [.silence: .object(silence.json)])
+    }
+
+    static func silenceEnded(_ record: SilenceRecord) -> Self {
+        var silence = record.silence.json
+        silence[.kept] = .int(Int64(record.kept))
+        return Self(.silenceEnded, [.silence: .object(silence)])
+    }
+
     public static func receiverResumed(_ receiver: String) -> Self {
         Self(.receiverResumed, [.receiver: .string(receiver)])
     }

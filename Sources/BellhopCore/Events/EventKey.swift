@@ -8,6 +8,8 @@ public enum EventKey: String, Sendable {
     case from, to, text, author, kind, time, own, proved
     // Of a page, a result and a delivery.
     case url, title, known, new, gone, changed, id, rule, action, receiver, occasion, message, by
+    // Of a silence.
+    case silence, when, rules, receivers, starts, ends, writes, kept
 }
 
 extension JSON.Object {

@@ -18,6 +18,8 @@ public struct EventType: Sendable, Hashable {
     public static let sourceHeld = EventType("source_held")
     public static let deliveryDead = EventType("delivery_dead")
     public static let receiverPaused = EventType("receiver_paused")
+    public static let silenceStarted = EventType("silence_started")
+    public static let silenceEnded = EventType("silence_ended")
     public static let receiverResumed = EventType("receiver_resumed")
 
     /// The type that reports a connection's logins.

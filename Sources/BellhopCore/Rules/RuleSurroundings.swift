@@ -73,6 +73,8 @@ public struct RuleSurroundings: Sendable {
     public var zone: @Sendable (String) -> TimeZoneTable?
     /// The calendars that rules may name; nil if that is unknown, because there is no configuration.
     public var calendars: [String: WorkCalendar]?
+    /// The silences of bellhop.yaml, whose conditions are checked with the rules.
+    public var silences: [SilenceEntry] = []
     /// Why a rule must not write to a file at this path, as the end of a sentence; nil if it may.
     public var fileRefusal: @Sendable (String) -> String?
     /// The fields assumed of every task without a configuration; nil with one.

@@ -114,6 +114,8 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
     case held
     /// A rule in shadow mode would have done it.
     case shadow
+    /// A silence kept it back; it is never sent.
+    case silenced
     /// A person dropped it, or an earlier step of its rule was given up (`Failure.Reason.stopped`).
     case dropped
 
@@ -127,6 +129,7 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
         case .dead: "failed for good, or too often: fix the cause, then retry or drop it"
         case .held: "may have been done, and nothing proves it: look at the task, then retry or drop it"
         case .shadow: "its rule is in shadow mode: recorded, not done"
+        case .silenced: "a silence kept it back: recorded, never sent"
         case .dropped: "dropped by a person, or the step it waited for is dead"
         }
     }

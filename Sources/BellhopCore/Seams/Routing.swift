@@ -43,6 +43,8 @@ public enum RouteConflict: Error, Sendable, Hashable {
     case state(StateKey)
     /// The timer has moved or is gone.
     case timer(RuleTimer.ID)
+    /// The silence, given by its id, that keeps a delivery back has ended.
+    case silence(String)
 }
 
 /// How often a rule ran and failed in a batch; the store adds it up.

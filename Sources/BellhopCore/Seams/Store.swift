@@ -33,7 +33,7 @@ public protocol Store: Notebook {
     func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent]
     /// The values of these keys, with all elements of each.
     func state(for keys: [StateKey]) async throws(StoreError) -> RuleState
-    /// T2. Skips deliveries that exist. One that is `after` others that are not yet done waits for them. Stores nothing if a
+    /// T2. Skips deliveries that exist. Those that a silence keeps back are counted; nothing is stored if it has ended. One that is `after` others that are not yet done waits for them. Stores nothing if a
     /// piece of state is not what the routing expects, or a timer has moved. Sets no timer of a rule that is not registered.
     @discardableResult
     func route(_ routing: Routing) async throws(StoreError) -> RouteResult
@@ -73,6 +73,28 @@ public protocol Store: Notebook {
     /// Ends the pauses of a receiver, with an event; false if it was not paused.
     @discardableResult
     func resume(receiver: String, at now: Timestamp) async throws(StoreError) -> Bool
+    /// What people paused besides receivers: all writes to tasks first, then rules by name. The timers of a paused rule are neither
+    /// due nor next, and paused writes are not claimed.
+    func pauses() async throws(StoreError) -> [Pause]
+    /// False if it was paused before.
+    @discardableResult
+    func pause(_ pause: Pause) async throws(StoreError) -> Bool
+    /// False if it was not paused. A resumed rule sees only the events that come from now on, as ``register(_:at:)`` tells.
+    @discardableResult
+    func resume(_ subject: Pause.Subject) async throws(StoreError) -> Bool
+    // Silences.
+
+    /// All of them: those that last or lie ahead first, by their begin, then those that ended not long ago.
+    func silences() async throws(StoreError) -> [SilenceRecord]
+    /// Adds a silence, and the event of its begin if it has begun; false if it is there already.
+    @discardableResult
+    func add(_ silence: Silence, at now: Timestamp) async throws(StoreError) -> Bool
+    /// Ends a silence, with the event of its end if it had begun; nil if there is no such silence or it has ended.
+    func endSilence(_ id: String, at now: Timestamp) async throws(StoreError) -> SilenceRecord?
+    /// Begins and ends the silences whose time it is, with their events, each once; adds those of these entries of bellhop.yaml,
+    /// and ends those of entries that are gone. Returns the new events.
+    func turnSilences(_ entries: [SilenceEntry], at now: Timestamp) async throws(StoreError) -> [Event]
+
     /// Begins a run of a node: makes what an earlier run of it left running available again, like what has an expired lease;
     /// returns how many deliveries. What other nodes hold stays theirs.
     @discardableResult

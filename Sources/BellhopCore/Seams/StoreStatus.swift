@@ -75,6 +75,10 @@ public struct StoreStatus: Sendable, Hashable {
     public var rules: [RuleStatus]
     /// The stops of the receivers, including those that are over.
     public var stops: [StopStatus]
+    /// What people paused besides receivers.
+    public var pauses: [Pause] = []
+    /// The silences that have not ended.
+    public var silences: [SilenceRecord] = []
     public var deliveries: [DeliveryState: Int]
     /// The dead and held deliveries, by state, then by receiver, those with the most first.
     public var undecided: [UndecidedStatus]

@@ -90,6 +90,9 @@ extension Surroundings {
             checkpoint(.afterRoute)
             switch result {
             case .conflict(.state): continue
+            case .conflict(.silence):
+                silences.forget()
+                continue
             case .conflict(.timer), .alreadyRouted: break
             case .stored:
                 if !routing.deliveries.isEmpty { bells.dispatcher.ring() }
@@ -110,9 +113,10 @@ extension Surroundings {
     ) async throws(StoreError) -> Routing {
         var facts = RoutingFacts()
         var needs = matches.needs
+        let silenced: SilenceBook = matches.isEmpty ? .empty : try await silences.turn(for: book, in: self)
         for _ in 1...Self.mostReads {
             try await read(needs, earlier: earlier, into: &facts)
-            switch book.decide(matches, facts, at: clock.now) {
+            switch book.decide(matches, facts, silences: silenced, at: clock.now) {
             case .routing(let routing): return routing
             case .needs(let more): needs = more
             }
@@ -145,6 +149,7 @@ extension Surroundings {
             case .available: break
             case .shadow: signals.emit(.shadowed(delivery))
             case .done(let receipt): signals.emit(.delivered(delivery, receipt, attempt: 0, took: .zero))
+            case .silenced(let silence): signals.emit(.silenced(delivery, silence: silence))
             case .dead(let failure): signals.emit(.dead(delivery, failure))
             }
         }

@@ -8,7 +8,7 @@ import Synchronization
 public final class RuleShelf: Sendable {
     struct Shelved: Sendable {
         var book: RuleBook
-        /// The place on the bus after which each rule sees events.
+        /// The place on the bus after which each rule sees events; `Int64.max` for a paused rule, which sees none.
         var since: [String: Int64]
     }
 
@@ -24,7 +24,10 @@ public final class RuleShelf: Sendable {
     /// Installs these rules: stored first, then in force.
     public func install(_ book: RuleBook, in surroundings: Surroundings) async throws(StoreError) {
         let now = surroundings.clock.now
-        let since = try await surroundings.store.register(book.registrations(at: now), at: now)
+        var since = try await surroundings.store.register(book.registrations(at: now), at: now)
+        for case .rule(let name) in try await surroundings.store.pauses().map(\.subject) where since[name] != nil {
+            since[name] = .max
+        }
         shelved.withLock { $0 = Shelved(book: book, since: since) }
         surroundings.bells.router.ring()
         surroundings.bells.timers.ring()

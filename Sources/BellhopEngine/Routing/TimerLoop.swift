@@ -26,8 +26,9 @@ public struct TimerLoop: Sendable {
                 if surroundings.clock.now < latest { try await bringForward() }
                 latest = surroundings.clock.now
                 try await fireDue()
-                let next = try await surroundings.store.nextTimer()
-                await surroundings.bells.timers.wait(until: next.map(nextLook), on: surroundings.clock, stride: Self.stride)
+                let timer = try await surroundings.store.nextTimer().map(nextLook)
+                let next = [timer, surroundings.silences.next].compactMap(\.self).min()
+                await surroundings.bells.timers.wait(until: next, on: surroundings.clock, stride: Self.stride)
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "firing timers", error))
                 guard await surroundings.pauseAfterStoreError() else { return }
@@ -85,6 +86,8 @@ public struct TimerLoop: Sendable {
     private func fireDue(at limit: Timestamp?, since first: Timestamp) async throws(StoreError) -> Int {
         var fired = 0
         var count = Self.batch
+        // The ends of silences come before the timers of the same moment.
+        if let book = shelf.book { try await surroundings.silences.turn(for: book, in: surroundings) }
         while !Task.isCancelled, let book = shelf.book {
             let now = surroundings.clock.now
             let due = try await surroundings.store.dueTimers(at: min(limit ?? now, now), limit: count)

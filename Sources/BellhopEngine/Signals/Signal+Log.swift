@@ -18,6 +18,8 @@ extension Signal {
         case .routed: "router.routed"
         case .ruleFailed: "rule.failed"
         case .shadowed: "delivery.shadow"
+        case .silenced: "delivery.silenced"
+        case .silenceRefused: "silence.refused"
         case .delivered: "delivery.done"
         case .retrying: "delivery.retrying"
         case .postponed: "delivery.postponed"
@@ -49,7 +51,8 @@ extension Signal {
         switch self {
         case .unchanged, .routed, .pruned: .debug
         case .postponed(_, _, _, let isNewRest): isNewRest ? .warning : .debug
-        case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .recovered, .breakerTrial,
+        case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .silenced, .recovered,
+            .breakerTrial,
             .breakerClosed, .receiverResumed, .coalesced:
             .info
         case .rebound(_, let problem): problem == nil ? .info : .error
@@ -57,7 +60,7 @@ extension Signal {
             .configurationChanged, .clockJumped:
             .warning
         case .receiverPaused(let stop): stop.cause == .person ? .info : .error
-        case .pollFailed, .eventDropped, .dead, .held, .rulesRefused, .ruleRefused, .storeFailed: .error
+        case .pollFailed, .eventDropped, .dead, .held, .rulesRefused, .ruleRefused, .storeFailed, .silenceRefused: .error
         }
     }
 
@@ -77,6 +80,8 @@ extension Signal {
         case .routed: "Events were routed."
         case .ruleFailed: "A part of a rule failed for some events: the rule or this step did not run for them."
         case .shadowed: "A rule in shadow mode would have done this; it was only recorded."
+        case .silenced: "A silence keeps this back; it was only recorded."
+        case .silenceRefused: "The condition of a silence has a mistake, so it keeps nothing back: end it, and add it anew."
         case .delivered: "Done."
         case .retrying: "An attempt failed; the delivery is tried again."
         case .postponed: "The receiver is busy; its deliveries wait in order, and no attempt is counted."
@@ -131,6 +136,8 @@ extension Signal {
             ["events": "\(events)", "deliveries": "\(deliveries)", "ms": "\(took.milliseconds)"]
         case .ruleFailed(let rule, let error, let times): ["rule": "\(rule)", "error": "\(error)", "times": "\(times)"]
         case .shadowed(let delivery): delivery.metadata
+        case .silenced(let delivery, let silence): delivery.metadata.with(["silence": "\(silence)"])
+        case .silenceRefused(let id, let problem): ["silence": "\(id)", "error": "\(problem)"]
         case .delivered(let delivery, let receipt, let attempt, let took):
             delivery.metadata.with(["receipt": "\(receipt.summary)", "attempt": "\(attempt)", "ms": "\(took.milliseconds)"])
         case .retrying(let delivery, let failure, let attempt, let at):

@@ -17,6 +17,9 @@ public enum Signal: Sendable {
     case routed(events: Int, deliveries: Int, took: Duration)
     case ruleFailed(rule: String, error: String, times: Int)
     case shadowed(Delivery)
+    case silenced(Delivery, silence: String)
+    /// The condition of a silence has a mistake with the present sources, so it keeps nothing back.
+    case silenceRefused(id: String, problem: String)
     case delivered(Delivery, Receipt, attempt: Int, took: Duration)
     case retrying(Delivery, Failure, attempt: Int, at: Timestamp)
     /// The receiver accepts nothing for now, or until a person resumes it (`until` is nil). `isNewRest` is true only for the first

@@ -52,6 +52,7 @@ extension Signal {
         case .delivered(let delivery, _, _, let took):
             delivery.counter("done").increment()
             Timer(label: "bellhop_delivery_seconds", dimensions: [("action", delivery.action)]).record(duration: took)
+        case .silenced(let delivery, _): delivery.counter("silenced").increment()
         case .retrying(let delivery, _, _, _): delivery.counter("retried").increment()
         case .postponed(let delivery, _, _, _): delivery.counter("postponed").increment()
         case .dead(let delivery, _): delivery.counter("dead").increment()
@@ -65,7 +66,8 @@ extension Signal {
             Counter(label: "bellhop_receiver_pauses_total", dimensions: [("by", stop.cause.rawValue)]).increment()
         case .eventDropped: Counter(label: "bellhop_events_dropped_total").increment()
         case .storeFailed: Counter(label: "bellhop_store_errors_total").increment()
-        case .baseline, .recovered, .rebound, .pollSuperseded, .notice, .event, .shadowed, .leaseLost, .rescued, .rulesLoaded,
+        case .baseline, .recovered, .rebound, .pollSuperseded, .notice, .event, .shadowed, .silenceRefused, .leaseLost, .rescued,
+            .rulesLoaded,
             .receiverResumed, .rulesRefused,
             .ruleRefused,
             .rulesUnwatched, .configurationChanged, .pruned, .clockJumped, .stopping:

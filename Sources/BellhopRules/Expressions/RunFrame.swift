@@ -67,6 +67,11 @@ final class RunFrame: Resolver {
         forgetTask()
     }
 
+    /// Moves to the run at which another frame of the same batch stands.
+    func move(to other: RunFrame) {
+        if let context = other.context { move(to: context) } else { move(to: other.place) }
+    }
+
     private func forgetTask() {
         guard isTaskRead else { return }
         isTaskRead = false

@@ -62,7 +62,14 @@ final class Rule: Sendable {
     }
 
     var name: String { summary.name }
-    var isShadow: Bool { summary.mode == .shadow }
+    /// Whether a run only records its deliveries.
+    func isShadow(for task: String?) -> Bool {
+        switch summary.mode {
+        case .shadow: true
+        case .canary(let canary): task.map { !canary.includes($0, of: name) } ?? true
+        case .live, .off: false
+        }
+    }
     /// Whether the rule is only checked, never run.
     var isOff: Bool { summary.mode == .off }
 

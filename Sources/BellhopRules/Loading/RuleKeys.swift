@@ -24,13 +24,20 @@ enum RuleKeys {
         Setting("let", .map(.expression), "Named values for the rest of the rule."),
         Setting("limit", .rate, "A budget for the rule's writes to a task, such as `20/h`."),
         Setting(
-            "mode", .oneOf(["live", "shadow"]), default: "live", "`shadow` records deliveries without making them."),
+            "mode", .either([.oneOf(["live", "shadow"]), .record(canary)]), default: "live",
+            "`shadow` records deliveries without making them; `{canary: 10%}` makes those of a tenth of the tasks."),
         Setting("enabled", .boolean, default: "true", "`false` turns the rule off; it is still checked."),
         Setting("do", .json, required: true, "The actions, in order."),
     ]
 
     /// The keys of a rule whose values are never a text.
     static let known = KnownKeys(lists: ["do"], mappings: ["on", "throttle", "count", "group", "let"])
+
+    static let canary: [Setting] = [
+        Setting(
+            "canary", .text, required: true,
+            "For which share of the tasks the rule is live, from `1%` to `99%`; for the others it is in shadow mode.")
+    ]
 
     static let throttle: [Setting] = [
         Setting("every", .duration, required: true, least: "1ms", "How long repeats are ignored."),

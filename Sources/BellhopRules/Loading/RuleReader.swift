@@ -53,6 +53,7 @@ struct RuleReader {
         let others = Set(mapping.names).subtracting(simple.map(\.name))
         let settings = reader.settings(node, as: simple, of: "a rule", besides: others)
         problems.report(reader.diagnostics)
+        let mode = self.mode(settings, mapping["mode"]?.value)
 
         var trigger = TriggerReader(file: file, surroundings: surroundings)
         if let on = mapping["on"]?.value {
@@ -115,8 +116,7 @@ struct RuleReader {
         let summary = RuleSummary(
             name: name, file: file, line: node.range.start.line, description: settings.text("description"), types: unique(types),
             sources: from, revision: Fingerprint(content: node.source.text(in: node.range)).hex,
-            mode: settings.boolean("enabled") == false
-                ? .off : settings.text("mode").flatMap(RuleSummary.Mode.init) ?? .live, schedule: trigger.schedule?.text,
+            mode: settings.boolean("enabled") == false ? .off : mode, schedule: trigger.schedule?.text,
             actions: actions.map(\.action.kind), uses: actions.map { ActionUse($0, sources: sources) })
         return Rule(
             summary: summary, triggers: trigger.triggers, schedule: trigger.schedule, sources: from, scopes: sources.map(\.scope),
@@ -255,6 +255,27 @@ struct RuleReader {
                     "`\(end.field)` is never `\(end.text)`: source `\(stranger.source.name)` reads no labels",
                     at: Diagnostic.Place(end.node, file: file), help: help))
         }
+    }
+
+    private mutating func mode(_ settings: Settings, _ node: YAML.Node?) -> RuleSummary.Mode {
+        if settings.text("mode") == "shadow" { return .shadow }
+        guard let text = settings.record("mode")?.text("canary"), let place = node?["canary"] else { return .live }
+        let digits = text.hasSuffix("%") ? String(text.dropLast()).trimmedBlanks : ""
+        guard digits.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }), let percent = Int(digits) else {
+            report(
+                "wrong-value", "`\(text)` is not a share of the tasks", at: place, help: "write a whole percentage, such as `10%`"
+            )
+            return .live
+        }
+        guard Canary.range.contains(percent) else {
+            report(
+                "wrong-value", "`canary` is from 1% to 99%, not \(text)", at: place,
+                help: percent == 0
+                    ? "write `mode: shadow` for a rule that is live for no task"
+                    : "leave `mode` out for a rule that is live for every task")
+            return .live
+        }
+        return .canary(Canary(percent: percent))
     }
 
     private static func budget(_ settings: Settings) -> Budget? {

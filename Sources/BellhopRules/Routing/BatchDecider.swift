@@ -10,6 +10,9 @@ struct BatchDecider {
     let frame: RunFrame
     let activation: Activation
     var memory: RuleMemory
+    private var keeper: MessageKeeper?
+    /// The current run among those of the batch, and whether its deliveries are only recorded.
+    private var (runNumber, isShadow) = (0, false)
     /// What turned out to be needed, apart from state.
     var needs = RoutingNeeds()
     var timers: [TimerChange] = []
@@ -31,9 +34,10 @@ struct BatchDecider {
     }
 
     init(
-        _ book: RuleBook, _ matches: Matches, _ facts: RoutingFacts, at now: BellhopCore.Timestamp,
-        work: Int64 = RuleBook.workPerRun
+        _ book: RuleBook, _ matches: Matches, _ facts: RoutingFacts, silences: SilenceBook = .empty,
+        at now: BellhopCore.Timestamp, work: Int64 = RuleBook.workPerRun
     ) {
+        keeper = MessageKeeper(silences, matches, at: now)
         workPerRun = work
         self.book = book
         self.matches = matches
@@ -133,6 +137,7 @@ struct BatchDecider {
         }
         if let stop = memory.pass(keys, rule) { return record(stop, of: number) }
         tally(number) { $0.runs += 1 }
+        (runNumber, isShadow) = (runNumber + 1, keys.isShadow)
         perform(rule, number)
     }
 
@@ -172,7 +177,7 @@ struct BatchDecider {
                 isFine = false
                 let message = "step \(step.name ?? step.path.text) (\(step.action.kind)): \(error.message)"
                 // Other steps become dead deliveries, which are visible anyway.
-                if step.action.isMessage || rule.isShadow {
+                if step.action.isMessage || isShadow {
                     record(.failed(.stepFailed, message), of: number)
                 } else {
                     count(error: message, of: number)
@@ -187,7 +192,7 @@ struct BatchDecider {
             if !isFine { return }
             // Shadow mode delivers nothing, so later steps would wait forever.
             let made = deliveries[first...].filter(\.waits)
-            if !rule.isShadow, !made.isEmpty { after = made.map(\.id) }
+            if !isShadow, !made.isEmpty { after = made.map(\.id) }
         }
     }
 
@@ -239,10 +244,12 @@ struct BatchDecider {
         var isFine = true
         for receiver in receivers(step, arguments, target) {
             var state = Delivery.InitialState.available
-            if rule.isShadow {
+            if isShadow {
                 state = .shadow
             } else if isEmpty {
                 state = .done(Receipt(Message.notSent))
+            } else if let kept = keptBack(step, rule, receiver) {
+                state = kept
             } else if let counted = target ?? unseenTarget(step, rule, receiver, arguments),
                 let failure = memory.spend(counted, rule)
             {
@@ -289,10 +296,16 @@ struct BatchDecider {
             arguments = .message(Message.fallback(rule: rule.name, task: owner, error: error.message))
             state = .available
         }
-        if rule.isShadow { state = .shadow }
+        if isShadow { state = .shadow }
         for receiver in receivers(step, arguments, nil) {
-            add(delivery(step, rule, receiver, arguments, owner, nil, state))
+            let kept = state == .available ? keptBack(step, rule, receiver) : nil
+            add(delivery(step, rule, receiver, arguments, owner, nil, kept ?? state))
         }
+    }
+
+    /// The state of a delivery that is kept back; nil for one that may be sent.
+    private mutating func keptBack(_ step: Step, _ rule: Rule, _ receiver: String) -> Delivery.InitialState? {
+        keeper?.state(of: step.action, for: runNumber, of: rule.name, to: receiver, at: frame)
     }
 
     private func delivery(

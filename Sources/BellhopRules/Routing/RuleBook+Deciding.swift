@@ -18,9 +18,11 @@ extension RuleBook {
     ///
     /// If that is too much for one transaction, or the task is cancelled meanwhile, decides only the first events or timers of the
     /// batch, at least one.
-    public func decide(_ matches: Matches, _ facts: RoutingFacts, at now: Timestamp) -> Decided {
+    public func decide(
+        _ matches: Matches, _ facts: RoutingFacts, silences: SilenceBook = .empty, at now: Timestamp
+    ) -> Decided {
         guard !matches.isEmpty else { return .routing(Routing(routed: matches.events.map(\.sequence))) }
-        var decider = BatchDecider(self, matches, facts, at: now)
+        var decider = BatchDecider(self, matches, facts, silences: silences, at: now)
         return decider.decided()
     }
 }

@@ -130,7 +130,7 @@ private struct Matcher {
     private mutating func note(_ run: Matches.Run, of rule: Rule) {
         var run = run
         if rule.time.isEmpty {
-            run.keys = RunKeys(rule, activation)
+            run.keys = RunKeys(rule, frame, activation)
             matches.needs.state.formUnion(run.keys.stateKeys(of: rule))
         } else if let hold = rule.time.hold, rule.time.each == nil {
             // An event without the key concerns nobody, unless `on` names it: then deciding reports the error.
@@ -140,7 +140,9 @@ private struct Matcher {
                 return
             }
         }
-        if !rule.isShadow {
+            }
+        }
+        if !rule.isShadow(for: frame) {
             let targets = WriteTargets(frame: frame, activation: activation, zone: rule.zone)
             for step in rule.steps {
                 let target = step.action.effect == .writes ? try? targets.target(of: step) : targets.unseen(by: step)

@@ -77,7 +77,7 @@ struct RuleMemory {
 
     /// Nil if `throttle` and `once` allow the run, which both then record; otherwise the one that stops it.
     mutating func pass(_ keys: RunKeys, _ rule: Rule) -> Stop? {
-        let throttle = keys.throttle.map { rule.stateKey(.throttle, $0) }
+        let throttle = keys.throttle.map { rule.stateKey(.throttle, $0, isShadow: keys.isShadow) }
         if let throttle, let every = rule.throttle?.every, case .int(let last)? = value(throttle) {
             let since = now - Timestamp(microseconds: last)
             // A clock that was set back must not extend the throttle.
@@ -86,7 +86,7 @@ struct RuleMemory {
             }
         }
         if let text = keys.once {
-            let key = rule.stateKey(.once, text)
+            let key = rule.stateKey(.once, text, isShadow: keys.isShadow)
             if value(key) != nil { return Stop(verdict: .once, detail: ["key": .string(text)]) }
             set(key, to: true)
         }

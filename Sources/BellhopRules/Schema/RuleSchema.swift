@@ -90,6 +90,7 @@ public enum RuleSchema {
         var properties = JSON.Object(
             events.nameable.map { ($0.type.name, SettingSchema.record(TestKeys.members(of: $0))) })
         for setting in [TestKeys.wait, TestKeys.at, TestKeys.source] { properties[setting.name] = SettingSchema.schema(setting) }
+        properties["silence"] = SettingSchema.record(TestKeys.givenSilence)
         properties["tasks"] = ["type": "array", "items": ["type": "object"], "description": .string(TestKeys.tasks.summary)]
         return ["type": "object", "additionalProperties": false, "properties": .object(properties)]
     }

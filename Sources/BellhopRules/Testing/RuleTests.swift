@@ -67,7 +67,7 @@ public enum RuleTests {
     }
 
     private static func run(_ test: TestCase, _ book: RuleBook, file: String) -> RuleTestResult {
-        var run = TestRun(book, at: test.start)
+        var run = TestRun(book, at: test.start, silences: test.silences)
         for step in test.given { run.perform(step) }
         return RuleTestResult(file: file, line: test.line, name: test.name, problems: TestComparison.problems(test, run))
     }

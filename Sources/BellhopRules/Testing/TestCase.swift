@@ -7,6 +7,7 @@ struct TestCase: Sendable {
     var line: Int
     var start: Timestamp
     var given: [Step]
+    var silences: [Silence] = []
     var expected: [Expectation]
     /// The place of `expect`, to report unexpected actions.
     var expectPlace: Diagnostic.Place
@@ -16,6 +17,8 @@ struct TestCase: Sendable {
         case event(EventType, source: String, subject: String, data: JSON.Object, place: Diagnostic.Place)
         case until(Timestamp)
         case wait(Duration)
+        /// One that begins now; its times are set when the step is taken.
+        case silence(Silence, Duration)
         case tasks([Scope.ID: [Snapshot]])
     }
 
@@ -26,6 +29,7 @@ struct TestCase: Sendable {
         var rule: String?
         /// Nil: not dead; empty: dead for any reason.
         var dead: String?
+        var isSilenced = false
         var place: Diagnostic.Place
         var places: [String: Diagnostic.Place]
     }

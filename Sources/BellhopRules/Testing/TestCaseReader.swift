@@ -6,7 +6,7 @@ struct TestCaseReader {
     let file: String
     let book: RuleBook
     let surroundings: RuleSurroundings
-    private(set) var problems = Diagnostics()
+    var problems = Diagnostics()
     /// The time of the test at this point; nil if unknown.
     private var present: Timestamp?
 
@@ -27,8 +27,10 @@ struct TestCaseReader {
             return nil
         }
         let place = Diagnostic.Place(node.mapping?["expect"]?.key ?? node, file: file)
-        return TestCase(
+        var test = TestCase(
             name: name, line: node.range.start.line, start: start, given: given, expected: expected, expectPlace: place)
+        test.silences = silences(node["silences"])
+        return test
     }
 
     private mutating func list(_ node: Node, _ what: String) -> [Node]? {
@@ -37,7 +39,7 @@ struct TestCaseReader {
         return nil
     }
 
-    private mutating func moment(_ text: String, _ node: Node) -> Timestamp? {
+    mutating func moment(_ text: String, _ node: Node) -> Timestamp? {
         if let moment = Timestamp(rfc3339: text) { return moment }
         report("wrong-value", "`\(text)` is not a time", at: node, help: "such as 2026-01-05T09:00:00Z")
         return nil
@@ -72,6 +74,8 @@ struct TestCaseReader {
                 present = moment
             }
             return .until(moment)
+        case "silence":
+            return silence(pair.value)
         case "tasks":
             return tasks(pair.value).map(TestCase.Step.tasks)
         default:
@@ -82,7 +86,7 @@ struct TestCaseReader {
     private mutating func event(_ pair: Mapping.Pair, source node: Node?) -> TestCase.Step? {
         let type = EventType(pair.name)
         guard let definition = surroundings.events[type], definition.canBeNamed else {
-            let names = surroundings.events.nameable.map(\.type.name) + ["wait", "at", "tasks"]
+            let names = surroundings.events.nameable.map(\.type.name) + ["wait", "at", "tasks", "silence"]
             let help =
                 type == .scheduleDue
                 ? "schedules fire by themselves as time passes" : MeantEvent.help(for: pair.name, among: names)
@@ -166,10 +170,10 @@ struct TestCaseReader {
         }
         return TestCase.Expectation(
             kind: action.kind, arguments: arguments, rule: beside.text("rule"), dead: dead,
-            place: Diagnostic.Place(pair.key, file: file), places: places)
+            isSilenced: beside.boolean("silenced") == true, place: Diagnostic.Place(pair.key, file: file), places: places)
     }
 
-    private mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
+    mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
         problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }
 }

@@ -10,10 +10,11 @@ struct TestComparison {
         var task: TaskReference?
         var arguments: Arguments
         var failure: Failure?
+        var isSilenced = false
     }
 
     static func problems(_ test: TestCase, _ run: TestRun) -> [Diagnostic] {
-        let happened = happenings(run.deliveries)
+        let happened = sent(happenings(run.deliveries), against: test.expected)
         var problems: [Diagnostic] = []
         for (index, expected) in test.expected.enumerated() {
             guard index < happened.count else {
@@ -39,6 +40,19 @@ struct TestComparison {
             problems.append(failed("rule `\(error.rule)` failed: \(error.message)", test.expectPlace))
         }
         return problems
+    }
+
+    /// What happened without what silences keep back, except where the test demands that.
+    private static func sent(_ all: [Happening], against expected: [TestCase.Expectation]) -> [Happening] {
+        var rest = all[...]
+        var shown: [Happening] = []
+        for expectation in expected {
+            while let next = rest.first, next.isSilenced, !expectation.isSilenced || compare(expectation, next) != nil {
+                rest.removeFirst()
+            }
+            if let next = rest.popFirst() { shown.append(next) }
+        }
+        return shown + rest.filter { !$0.isSilenced }
     }
 
     /// How many events to explain per rule.
@@ -71,7 +85,9 @@ struct TestComparison {
         for delivery in deliveries where !delivery.isKeptBack {
             var failure: Failure?
             if case .dead(let reason) = delivery.initial { failure = reason }
-            if let previous = last, previous.occasion == delivery.id.occasion, previous.rule == delivery.id.rule,
+            let isSilenced = if case .silenced = delivery.initial { true } else { false }
+            if let previous = last, result.last?.isSilenced == isSilenced, previous.occasion == delivery.id.occasion,
+                previous.rule == delivery.id.rule,
                 previous.step == delivery.id.step
             {
                 result[result.count - 1].receivers.append(delivery.id.receiver)
@@ -79,7 +95,7 @@ struct TestComparison {
                 result.append(
                     Happening(
                         rule: delivery.id.rule, kind: delivery.action, receivers: [delivery.id.receiver], task: delivery.task,
-                        arguments: delivery.arguments, failure: failure))
+                        arguments: delivery.arguments, failure: failure, isSilenced: isSilenced))
             }
             last = delivery.id
         }
@@ -92,6 +108,9 @@ struct TestComparison {
         }
         if let rule = expected.rule, rule != happened.rule {
             return failed("rule `\(happened.rule)` did it, not `\(rule)`", expected.place)
+        }
+        guard expected.isSilenced == happened.isSilenced else {
+            return failed("no silence keeps `\(expected.kind)` back", expected.place, help: happened.line)
         }
         switch (expected.dead, happened.failure) {
         case (nil, let failure?): return failed("`\(expected.kind)` is dead: \(failure.message)", expected.place)

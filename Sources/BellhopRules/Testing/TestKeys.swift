@@ -12,9 +12,24 @@ enum TestKeys {
     static let test: [Setting] = [
         Setting("name", .text, required: true, "What the test shows, as a sentence."),
         Setting("at", .text, default: "2026-01-05T09:00:00Z", "When the test begins."),
-        Setting("given", .json, "What happens, in order: events, `wait`, `at`, `tasks`."),
+        Setting("silences", .list(.record(silence)), "The silences of the test, each with its begin and end."),
+        Setting("given", .json, "What happens, in order: events, `wait`, `at`, `tasks`, `silence`."),
         Setting("expect", .json, required: true, "What the rules do, complete and in order; `[]` for nothing."),
     ]
+
+    private static let covered = [
+        Setting("when", .expression, "Which messages; a condition as in a rule's `when`."),
+        Setting("rules", .list(.name), "Only messages of these rules."),
+        Setting("receivers", .list(.name), "Only messages to these connections."),
+        Setting("writes", .boolean, "Whether it also keeps back what writes to a task or creates one."),
+    ]
+    static let silence =
+        [
+            Setting("starts", .text, required: true, "The moment when it begins."),
+            Setting("ends", .text, required: true, "The first moment after it."),
+        ] + covered
+    /// A silence that begins at this point of a test.
+    static let givenSilence = [Setting("for", .duration, required: true, least: "1s", "How long it lasts.")] + covered
 
     static let wait = Setting("wait", .duration, "Lets this much time pass.")
     static let at = Setting("at", .text, "Moves the time forward to this moment.")
@@ -60,6 +75,7 @@ enum TestKeys {
     /// Settings beside an expected action.
     static let expectation: [Setting] = [
         Setting("rule", .name, "The rule that does it."),
+        Setting("silenced", .boolean, "That a silence keeps it back. Without it, what is kept back is not expected at all."),
         Setting("dead", .either([.boolean, .text]), "That it is dead at once, and why: `budget`, `unrenderable`."),
     ]
 

@@ -12,6 +12,8 @@ struct TestRun {
     /// The test's events by their places.
     private var events: [Int64: StoredEvent] = [:]
     private(set) var deliveries: [Delivery] = []
+    private var silences: [Silence]
+    private var silenceBook: SilenceBook
     /// Errors of rules, each once.
     private(set) var errors: [RuleError] = []
     /// Why rules and their steps did nothing for the test's events, in order.
@@ -27,8 +29,10 @@ struct TestRun {
     private var firings = 0
     var isCutShort: Bool { firings >= Self.mostFirings }
 
-    init(_ book: RuleBook, at start: BellhopCore.Timestamp) {
+    init(_ book: RuleBook, at start: BellhopCore.Timestamp, silences: [Silence] = []) {
         self.book = book
+        self.silences = silences.map(\.identified)
+        silenceBook = book.silences(self.silences)
         now = start
         for case .tasks(let group) in book.facts.readers { for source in group.sources { tasks[source.scope] = [] } }
         for rule in book.registrations(at: start) {
@@ -41,6 +45,10 @@ struct TestRun {
         switch step {
         case .wait(let duration): goOn(to: now + duration)
         case .until(let moment): goOn(to: moment)
+        case .silence(var silence, let span):
+            (silence.starts, silence.ends) = (now, now + span)
+            silences.append(silence.identified)
+            silenceBook = book.silences(silences)
         case .tasks(let given): for (scope, list) in given { tasks[scope] = list }
         case .event(let type, let source, let subject, let data, let place):
             // What is due at a moment comes before the events of that moment.
@@ -71,7 +79,7 @@ struct TestRun {
 
     /// Decides a batch; everything is known.
     private func decide(_ matches: Matches) -> Routing {
-        book.decide(matches, RoutingFacts(state: state, tasks: tasks, events: events), at: now).complete
+        book.decide(matches, RoutingFacts(state: state, tasks: tasks, events: events), silences: silenceBook, at: now).complete
     }
 
     private mutating func keep(_ routing: Routing) {

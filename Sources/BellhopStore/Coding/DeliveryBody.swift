@@ -44,6 +44,7 @@ struct DeliveryBody: Hashable {
             var done: JSON.Object = ["done": .string(receipt.summary)]
             done["reference"] = receipt.reference.map(JSON.string)
             object["initial"] = .object(done)
+        case .silenced(let silence): object["initial"] = ["silence": .string(silence)]
         case .dead(let failure): object["initial"] = failure.stored
         }
         if !edits.isEmpty {
@@ -79,6 +80,7 @@ struct DeliveryBody: Hashable {
         case "shadow": initial = .shadow
         case let done? where done["done"]?.asString != nil:
             initial = .done(Receipt(done["done"]?.asString ?? "", reference: done["reference"]?.asString))
+        case let kept? where kept["silence"]?.asString != nil: initial = .silenced(by: kept["silence"]?.asString ?? "")
         case let failure?: initial = .dead(Failure(stored: failure))
         }
         edits = []

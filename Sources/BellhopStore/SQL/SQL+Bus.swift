@@ -87,13 +87,28 @@ extension SQL {
             """
     }
 
+    enum Pauses {
+        static let insert = "INSERT INTO pause (rule, since, why) VALUES (:rule, :since, :why) ON CONFLICT (rule) DO NOTHING"
+
+        static let remove = "DELETE FROM pause WHERE rule = :rule"
+
+        static let all = "SELECT rule, since, why FROM pause ORDER BY rule"
+
+        static let writesArePaused = "SELECT EXISTS (SELECT 1 FROM pause WHERE rule = '')"
+
+        /// A resumed rule does not see the events that came while it was paused.
+        static let skipEvents = "UPDATE rule SET since = (\(Rules.lastPlace)) WHERE name = :rule"
+    }
+
     enum Timers {
-        static let nextDue = "SELECT min(due) FROM timer"
+        static let nextDue = "SELECT due FROM timer WHERE \(isNotPaused) ORDER BY due LIMIT 1"
+
+        private static let isNotPaused = "timer.rule NOT IN (SELECT rule FROM pause)"
 
         static let due = """
             SELECT timer.rule, timer.kind, timer.key, timer.due, timer.payload
             FROM timer JOIN rule ON rule.name = timer.rule
-            WHERE timer.due <= :now
+            WHERE timer.due <= :now AND \(isNotPaused)
             ORDER BY timer.due, rule.place, timer.id
             LIMIT :limit
             """

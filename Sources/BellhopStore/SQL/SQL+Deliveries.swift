@@ -32,11 +32,28 @@ extension SQL {
             LIMIT 1
             """
 
+        /// The same while writes to tasks are paused.
+        static let nextRuleWithoutWrites = """
+            SELECT rule, run_at FROM delivery
+            WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND rule > :rule AND effect IS NULL
+            ORDER BY rule, run_at
+            LIMIT 1
+            """
+
         /// Reads only the heads of lanes, and only the index. (PostgreSQL: FOR UPDATE SKIP LOCKED.)
         static let due = """
             SELECT run_at, id FROM delivery
             WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND rule = :rule
                 AND run_at <= :now
+            ORDER BY run_at, id
+            LIMIT :limit
+            """
+
+        /// The same while writes to tasks are paused.
+        static let dueWithoutWrites = """
+            SELECT run_at, id FROM delivery
+            WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND rule = :rule
+                AND run_at <= :now AND effect IS NULL
             ORDER BY run_at, id
             LIMIT :limit
             """

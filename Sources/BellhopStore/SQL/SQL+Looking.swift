@@ -137,7 +137,7 @@ extension SQL {
         /// A held delivery waits for a person, however long that takes.
         static let removeDeliveries = """
             DELETE FROM delivery
-            WHERE id > :after AND id <= :last AND finished < :before AND state IN ('done', 'dead', 'dropped', 'shadow')
+            WHERE id > :after AND id <= :last AND finished < :before AND state IN ('done', 'dead', 'dropped', 'shadow', 'silenced')
             """
 
         /// An id may be reused after its delivery is deleted, so no wait may refer to it.

@@ -145,6 +145,13 @@ enum Schema {
             PRIMARY KEY (receiver, cause)
         ) STRICT, WITHOUT ROWID;
 
+        -- What people paused besides receivers: a rule, or with an empty name all writes to tasks.
+        CREATE TABLE pause (
+            rule TEXT PRIMARY KEY,
+            since INTEGER NOT NULL,
+            why TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
         CREATE TABLE rule (
             name TEXT PRIMARY KEY,
             revision TEXT NOT NULL,
@@ -197,6 +204,18 @@ enum Schema {
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX decision_occasion ON decision (occasion);
         CREATE INDEX decision_at ON decision (verdict, at);
+
+        -- The silences: those that last, lie ahead, or ended not long ago.
+        CREATE TABLE silence (
+            id TEXT PRIMARY KEY,
+            entry TEXT,                               -- its entry in bellhop.yaml; NULL for one made by a command
+            starts INTEGER NOT NULL,
+            ends INTEGER NOT NULL,
+            body TEXT NOT NULL,                       -- what it keeps back, reason, author
+            kept INTEGER NOT NULL DEFAULT 0,          -- deliveries that it kept back
+            started INTEGER,                          -- when its beginning was put on the bus
+            ended INTEGER                             -- when its end was
+        ) STRICT, WITHOUT ROWID;
 
         CREATE TABLE note (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
         """

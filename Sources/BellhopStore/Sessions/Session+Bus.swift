@@ -75,7 +75,7 @@ extension Session {
         try end(routing.fired)
         try write(routing.state)
         try change(routing.timers)
-        try insert(routing.deliveries)
+        try count(keptBy: insert(routing.deliveries))
         try append(routing.events)
         try add(routing.tallies)
         try add(routing.decisions)

@@ -56,13 +56,16 @@ extension Session {
         limit: Int, room: [String: Room], others: Int, at now: Timestamp, _ waiting: inout Set<String>
     ) throws -> [Due] {
         var all: [Due] = []
+        let pausesWrites = try areWritesPaused()
         var next = try receiver(after: nil)
         while let receiver = next {
             next = try self.receiver(after: receiver)
             let room = room[receiver] ?? Room(attempts: others)
             let attempts = min(room.attempts, limit)
             // One more than there is room for, to see whether more wait.
-            let found = try line(of: receiver, after: room.lastRule, atMost: attempts + max(room.upcoming, 1), at: now)
+            let found = try line(
+                of: receiver, after: room.lastRule, atMost: attempts + max(room.upcoming, 1), at: now, withoutWrites: pausesWrites
+            )
             let ids = found.map(\.id)
             for (place, due) in found.prefix(attempts).enumerated() {
                 var due = due
@@ -79,15 +82,20 @@ extension Session {
 
     /// The first due deliveries of a receiver: one of each rule in turn, beginning with the rule after `last`; of a rule, the one that
     /// waits longest. Reads only about as many rows as these are, however many wait.
-    private func line(of receiver: String, after last: String, atMost most: Int, at now: Timestamp) throws -> [Due] {
-        let rules = try rules(of: receiver, after: last, atMost: most, at: now)
-        if rules.count == 1 { return try due(receiver, rules[0], atMost: most, at: now) }
+    private func line(
+        of receiver: String, after last: String, atMost most: Int, at now: Timestamp, withoutWrites: Bool
+    ) throws -> [Due] {
+        let rules = try rules(of: receiver, after: last, atMost: most, at: now, withoutWrites: withoutWrites)
+        func due(_ rule: String, atMost most: Int) throws -> [Due] {
+            try self.due(receiver, rule, atMost: most, at: now, withoutWrites: withoutWrites)
+        }
+        if rules.count == 1 { return try due(rules[0], atMost: most) }
         let share = rules.isEmpty ? 0 : most / rules.count + 1
         var queues: [[Due]] = []
-        for rule in rules { queues.append(try due(receiver, rule, atMost: share, at: now)) }
+        for rule in rules { queues.append(try due(rule, atMost: share)) }
         if queues.reduce(0, { $0 + $1.count }) < most {
             for place in queues.indices where queues[place].count == share {
-                queues[place] = try due(receiver, rules[place], atMost: most, at: now)
+                queues[place] = try due(rules[place], atMost: most)
             }
         }
         var line: [Due] = []
@@ -100,12 +108,17 @@ extension Session {
     }
 
     /// The rules with a due delivery for a receiver, in the order of their turns.
-    private func rules(of receiver: String, after last: String, atMost most: Int, at now: Timestamp) throws -> [String] {
+    private func rules(
+        of receiver: String, after last: String, atMost most: Int, at now: Timestamp, withoutWrites: Bool
+    ) throws -> [String] {
         var rules: [String] = []
         let parts: [(start: String, end: String?)] = last.isEmpty ? [("", nil)] : [(last, nil), ("", last)]
         for (start, end) in parts {
             var place = start
-            while rules.count < most, let (rule, first) = try rule(of: receiver, after: place), end.map({ rule <= $0 }) ?? true {
+            while rules.count < most,
+                let (rule, first) = try rule(of: receiver, after: place, withoutWrites: withoutWrites),
+                end.map({ rule <= $0 }) ?? true
+            {
                 place = rule
                 if first <= now.microseconds { rules.append(rule) }
             }
@@ -113,8 +126,10 @@ extension Session {
         return rules
     }
 
-    private func due(_ receiver: String, _ rule: String, atMost most: Int, at now: Timestamp) throws -> [Due] {
-        var statement = try prepare(SQL.Deliveries.due)
+    private func due(
+        _ receiver: String, _ rule: String, atMost most: Int, at now: Timestamp, withoutWrites: Bool
+    ) throws -> [Due] {
+        var statement = try prepare(withoutWrites ? SQL.Deliveries.dueWithoutWrites : SQL.Deliveries.due)
         try statement.bind(":receiver", receiver)
         try statement.bind(":rule", rule)
         try statement.bind(":now", now)
@@ -134,12 +149,13 @@ extension Session {
         var statement = try prepare(SQL.Deliveries.firstLeaseEnd)
         var next = try statement.next() ? statement.optionalTime(0) : nil
         statement.stop()
+        let pausesWrites = try areWritesPaused()
         var receiver = try receiver(after: nil)
         while let current = receiver {
             receiver = try self.receiver(after: current)
             if receivers.contains(current) { continue }
             var rule = ""
-            while let (name, first) = try self.rule(of: current, after: rule) {
+            while let (name, first) = try self.rule(of: current, after: rule, withoutWrites: pausesWrites) {
                 rule = name
                 next = min(next ?? .distantFuture, Timestamp(microseconds: first))
             }
@@ -160,8 +176,10 @@ extension Session {
     }
 
     /// The next rule with a delivery that waits for a receiver, and the time of its first.
-    private func rule(of receiver: String, after last: String) throws -> (rule: String, first: Int64)? {
-        var statement = try prepare(SQL.Deliveries.nextRule)
+    private func rule(
+        of receiver: String, after last: String, withoutWrites: Bool
+    ) throws -> (rule: String, first: Int64)? {
+        var statement = try prepare(withoutWrites ? SQL.Deliveries.nextRuleWithoutWrites : SQL.Deliveries.nextRule)
         try statement.bind(":receiver", receiver)
         try statement.bind(":rule", last)
         return try statement.next() ? (statement.text(0), statement.int(1)) : nil

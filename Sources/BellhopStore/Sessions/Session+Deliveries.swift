@@ -1,9 +1,11 @@
 import BellhopCore
 
 extension Session {
-    /// Adds deliveries; ids that already exist are skipped.
-    func insert(_ deliveries: [Delivery]) throws {
-        guard !deliveries.isEmpty else { return }
+    /// Adds deliveries; ids that already exist are skipped. Returns how many of the new ones each silence keeps back.
+    @discardableResult
+    func insert(_ deliveries: [Delivery]) throws -> [String: Int] {
+        guard !deliveries.isEmpty else { return [:] }
+        var silenced: [String: Int] = [:]
         var statement = try prepare(SQL.Deliveries.insert)
         var waits = false
         var body: [UInt8] = []
@@ -34,6 +36,7 @@ extension Session {
             try statement.bind(":reference", receipt?.reference)
             try statement.bind(":failure", text: failure?.stored.encoded())
             let isNew = try statement.run() == 1
+            if isNew, case .silenced(let silence) = delivery.initial { silenced[silence, default: 0] += 1 }
             if isNew, state == .waiting {
                 try wait(database.lastInsertedRowID, delivery)
                 waits = true
@@ -41,6 +44,7 @@ extension Session {
         }
         // A waiting delivery keeps others of its lane behind it. Waiting is rare; without it no lane is examined.
         if try waits || int(SQL.Waiting.anyBars) == 1 { try reorder(barredAmong: deliveries) }
+        return silenced
     }
 
     func start(_ node: NodeID, at now: Timestamp) throws -> Int {
@@ -128,6 +132,7 @@ extension Delivery {
         case .available: (after.isEmpty ? .available : .waiting, nil)
         case .shadow: (.shadow, nil)
         case .done: (.done, nil)
+        case .silenced: (.silenced, nil)
         case .dead(let failure): (.dead, failure)
         }
     }

@@ -7,10 +7,13 @@ extension Session {
         while try open.next() { deliveries[try Self.state(open.text(0))] = Int(open.int(1)) }
         let done = Int(try int(SQL.Looking.deliveryCount)) - deliveries.values.reduce(0, +)
         if done > 0 { deliveries[.done] = done }
-        return StoreStatus(
+        var status = StoreStatus(
             sources: try sources(), rules: try rules(), stops: try stopStatus(), deliveries: deliveries,
             undecided: try undecided(), events: Int(try int(SQL.Looking.eventCount)),
             unrouted: Int(try int(SQL.Looking.unroutedCount)), damaged: try damagedEvents())
+        status.pauses = try pauses()
+        status.silences = try silences().filter { $0.ended == nil }
+        return status
     }
 
     func events(_ query: EventQuery) throws -> EventPage {

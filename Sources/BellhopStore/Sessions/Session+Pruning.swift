@@ -37,7 +37,10 @@ extension Session {
             // A forgotten task counts its changes from the start again, so its new events must not collide with old ones.
             let limit = now - max(retention.forgotten, retention.events)
             let forgotten = try forget(before: limit, keeping: scopes) + forgetConversations(before: limit)
-            return (try forgotten + expire(at: now) + forgetNotes() + forgetStops(at: now), nil)
+            return (
+                try forgotten + expire(at: now) + forgetNotes() + forgetStops(at: now)
+                    + forgetSilences(before: now - retention.deliveries), nil
+            )
         }
     }
 

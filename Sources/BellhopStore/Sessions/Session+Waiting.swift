@@ -78,7 +78,7 @@ extension Session {
                 switch try Self.state(statement.text(1)) {
                 case .waiting: statement.int(2) == 1 ? .waiting : .aside
                 case .dropped: .stopped
-                case .available, .running, .done, .dead, .held, .shadow: .free
+                case .available, .running, .done, .dead, .held, .shadow, .silenced: .free
                 }
             followers.append(Follower(id: statement.int(0), readiness: readiness, lane: statement.text(3)))
         }

@@ -26,7 +26,10 @@ struct Check: AsyncParsableCommand {
                 throw CommandError(error)
             }
             report(
-                loaded, in: workplace.rulePaths, Diagnostics(workplace.warnings.all + found.problems.all + loaded.book.warnings))
+                loaded, in: workplace.rulePaths,
+                Diagnostics(
+                    workplace.warnings.all + found.problems.all + loaded.book.warnings
+                        + (paths.isEmpty ? RuleLoading.strangers(in: workplace.surroundings, to: loaded.book) : [])))
         } catch {
             if output.json, let diagnostics = error.diagnostics {
                 Console.json(["ok": false, "problems": .array(diagnostics.all.map(\.json))])

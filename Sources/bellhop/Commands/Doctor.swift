@@ -55,6 +55,7 @@ struct Doctor: AsyncParsableCommand {
                     "rules", .missing, "they have \(errors) error\(errors == 1 ? "" : "s"), so their needs are unknown",
                     remedy: "`bellhop check` says which", reason: .badArguments))
         }
+        local += await pauses()
         var examination = await Examination(
             configuration, connectors: connectors, rules: rules, local: local, withoutLogin: withoutLogin)
         if send { try await sendMessages(configuration, connectors, &examination) }
@@ -85,6 +86,32 @@ struct Doctor: AsyncParsableCommand {
         if pagers.isEmpty { return true }
         Console.note("The test message to \(pagers.listed) really calls the people on duty.")
         return !Console.isAsked || Console.ask("Call them? [y/N] ").isYes
+    }
+
+    /// What people paused, and the silences that last. Nothing before the first run of an agent.
+    private func pauses() async -> [Finding] {
+        let status: JSON
+        do throws(CommandError) {
+            let link = try config.storeLink()
+            guard link.hasRun else { return [] }
+            status = try await link.answer(.status)
+        } catch {
+            return []  // The findings about the store say why.
+        }
+        let paused = (status["paused"]?.asArray ?? []).map { pause in
+            let name = pause["rule"]?.asString
+            return Finding(
+                "pauses", .note,
+                "\(name.map { "rule \($0) is" } ?? "writes to tasks are") paused: \(pause["why"]?.asString ?? "")",
+                remedy: "`bellhop resume \(name ?? "--writes")` ends it")
+        }
+        let silences = (status["silences"]?.asArray ?? []).map { silence in
+            let id = silence["id"]?.asString ?? ""
+            return Finding(
+                "silences", .note, "silence \(id) keeps messages back until \(silence["ends"]?.asString ?? "")",
+                remedy: "`bellhop silence end \(id)` ends it")
+        }
+        return paused + silences
     }
 
     /// Sends each receiver one message, unless something it needs is missing.

@@ -2,58 +2,131 @@ import ArgumentParser
 import BellhopAgent
 import BellhopCore
 
-struct Pause: AsyncParsableCommand {
+struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause", abstract: "Give a connection no deliveries until `bellhop resume`.",
+        commandName: "pause", abstract: "Pause a connection, a rule, or all writes to tasks until `bellhop resume`.",
         discussion: """
-            The deliveries of the connection wait: none is attempted, and none is lost, but one that `expires` meanwhile is not sent \
-            any more. Sources go on reading from the connection. A pause survives a restart, and `bellhop status` shows it.
+            A paused connection gets no deliveries: they wait, and none is lost, but one that `expires` meanwhile is not sent any \
+            more. Sources go on reading from it.
 
-            Bellhop itself pauses a connection whose address is gone or whose token is not accepted any more (401, 404, 410). \
-            Repair it in bellhop.yaml, then resume it.
+            A paused rule sees no events: those that come meanwhile are lost to it. Its schedule and its other timers wait. What it \
+            delivered before goes on.
+
+            With --writes everything that writes to a task or creates one waits, whichever rule and connection it is of; messages \
+            go on.
+
+            A pause survives a restart, and `bellhop status` shows it. Bellhop itself pauses a connection whose address is gone or \
+            whose token is not accepted any more (401, 404, 410). Repair it in bellhop.yaml, then resume it.
             """)
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions
+    @OptionGroup var paused: PausedOptions
 
     @Option(help: "The reason that `bellhop status` shows.")
     var why = "paused by hand"
 
-    @Argument(help: "The connection's name.")
-    var name: String
-
     func run() async throws {
         let link = try config.storeLink()
-        guard link.connections[name] != nil else {
-            let names = link.connections.keys.sorted()
-            let help = Suggestion.didYouMean(name, among: names) ?? "there is \(names.joined(separator: ", "))."
-            throw CommandError(.problem, "There is no connection `\(name.visible)`" + (names.isEmpty ? "." : ": \(help)"))
+        switch try await paused.target(link) {
+        case .receiver(let name):
+            let answer = try await link.answer(.pause(receiver: name, why: why))
+            tell(answer, "\(name) is paused: its deliveries wait until `bellhop resume \(name)`.", "\(name) was paused before.")
+        case .subject(.rule(let name)):
+            let answer = try await link.answer(.pauseSubject(.rule(name), why: why))
+            tell(
+                answer, "Rule \(name) is paused: it sees no events until `bellhop resume \(name)`.",
+                "Rule \(name) was paused before.")
+        case .subject(.writes):
+            let answer = try await link.answer(.pauseSubject(.writes, why: why))
+            tell(
+                answer, "Writes to tasks are paused: they wait until `bellhop resume --writes`.",
+                "Writes to tasks were paused before.")
         }
-        let answer = try await link.answer(.pause(receiver: name, why: why))
+    }
+
+    private func tell(_ answer: JSON, _ changed: String, _ unchanged: String) {
         if output.json { return Console.json(answer) }
-        Console.data(
-            answer["changed"] == true
-                ? "\(name) is paused: its deliveries wait until `bellhop resume \(name)`." : "\(name) was paused before.")
+        Console.data(answer["changed"] == true ? changed : unchanged)
     }
 }
 
 struct Resume: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume", abstract: "Give a paused connection its deliveries again.",
-        discussion: "Its waiting deliveries are sent in their order. `bellhop status` lists what is paused, and why.")
+        commandName: "resume", abstract: "End the pause of a connection, a rule, or all writes to tasks.",
+        discussion: """
+            Waiting deliveries are sent in their order; a rule sees the events that come from now on, and its waiting timers come \
+            due. `bellhop status` lists what is paused, and why.
+            """)
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions
-
-    @Argument(help: "The connection's name, as `bellhop status` shows it.")
-    var name: String
+    @OptionGroup var paused: PausedOptions
 
     func run() async throws {
-        let answer = try await config.answer(.resume(receiver: name))
+        let link = try config.storeLink()
+        let (answer, name): (JSON, String)
+        switch try await paused.target(link, isLenient: true) {
+        case .receiver(let receiver): (answer, name) = (try await link.answer(.resume(receiver: receiver)), receiver.visible)
+        case .subject(.rule(let rule)):
+            (answer, name) = (try await link.answer(.resumeSubject(.rule(rule))), "Rule \(rule.visible)")
+        case .subject(.writes): (answer, name) = (try await link.answer(.resumeSubject(.writes)), "Writing to tasks")
+        }
         if output.json { return Console.json(answer) }
         guard answer["changed"] == true else {
-            throw CommandError(.problem, "\(name.visible) is not paused: `bellhop status` lists what is.")
+            throw CommandError(.problem, "\(name) is not paused: `bellhop status` lists what is.")
         }
-        Console.data("\(name.visible) is resumed.")
+        Console.data("\(name) is resumed.")
+    }
+}
+
+/// What is paused or resumed.
+struct PausedOptions: ParsableArguments {
+    enum Target {
+        case receiver(String)
+        case subject(Pause.Subject)
+    }
+
+    @Flag(help: "All writes to tasks, instead of a connection or a rule.")
+    var writes = false
+
+    @Flag(help: "NAME is a rule, if a connection has the same name.")
+    var rule = false
+
+    @Argument(help: "The name of a connection or a rule.")
+    var name: String?
+
+    func validate() throws {
+        if writes, name != nil || rule { throw ValidationError("Give a name or --writes, not both.") }
+        if !writes, name == nil { throw ValidationError("Give the name of a connection or a rule, or --writes.") }
+    }
+
+    /// - Parameter isLenient: whether an unknown name is a receiver, which may be gone from bellhop.yaml.
+    func target(_ link: StoreLink, isLenient: Bool = false) async throws(CommandError) -> Target {
+        guard let name, !writes else { return .subject(.writes) }
+        if rule { return .subject(.rule(name)) }
+        let status = try await link.answer(.status)
+        func names(_ list: String, _ member: String) -> [String] {
+            (status[list]?.asArray ?? []).compactMap { $0[member]?.asString }
+        }
+        let rules = names("rules", "rule") + (isLenient ? names("paused", "rule") : [])
+        let isReceiver = link.connections[name] != nil || (isLenient && names("stopped", "receiver").contains(name))
+        if isReceiver, rules.contains(name) {
+            // The pause that exists is the one to end.
+            if isLenient, names("paused", "rule").contains(name), !names("stopped", "receiver").contains(name) {
+                return .subject(.rule(name))
+            }
+            if isLenient { return .receiver(name) }
+            throw CommandError(
+                .problem,
+                "A connection and a rule are named `\(name.visible)`: `bellhop pause --rule \(name.visible)` for the rule.")
+        }
+        if isReceiver { return .receiver(name) }
+        if rules.contains(name) { return .subject(.rule(name)) }
+        if isLenient { return .receiver(name) }
+        let known = (Array(link.connections.keys) + rules).sorted()
+        let help = Suggestion.didYouMean(name, among: known) ?? "there is \(known.joined(separator: ", "))."
+        throw CommandError(
+            .problem, "There is no connection and no rule `\(name.visible)`" + (known.isEmpty ? "." : ": \(help)"))
     }
 }

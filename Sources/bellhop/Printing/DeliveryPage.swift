@@ -42,6 +42,7 @@ struct DeliveryPage {
         if let error = delivery["error"] {
             add("error", "\(error["message"]?.asString ?? "") [\(error["reason"]?.asString ?? "")]")
         }
+        add("silence", delivery["silence"]?.asString)
         for edit in delivery["edits"]?.asArray ?? [] {
             add("edited", "\(edit["at"]?.asString ?? "") by \(edit["by"]?.asString ?? "")")
         }

@@ -21,7 +21,7 @@ struct StatusPage {
 
     var whole: [String] {
         parts([
-            head, sources(limit: .max), rules(limit: .max), stopped(limit: .max), totals(limit: .max),
+            head, sources(limit: .max), rules(limit: .max), paused + stopped(limit: .max), totals(limit: .max),
             lines(ofNeeds: beside, atMost: .max),
         ])
     }
@@ -31,7 +31,7 @@ struct StatusPage {
         let rules = allRules.filter(Self.isFailing)
         let parts = [
             head, failing.isEmpty ? [] : table(ofSources: failing) + reasons(failing),
-            rules.isEmpty ? [] : table(ofRules: rules) + ruleErrors(rules), stopped(limit: .max),
+            rules.isEmpty ? [] : table(ofRules: rules) + ruleErrors(rules), paused + stopped(limit: .max),
             needsNoAction ? needs : lines(ofNeeds: beside, atMost: .max),
         ]
         return self.parts(parts)
@@ -41,7 +41,7 @@ struct StatusPage {
     func short(lines: Int) -> [String] {
         let (head, totals) = (self.head, self.totals(limit: 4))
         let needs = self.lines(ofNeeds: beside, atMost: 3)
-        let stopped = self.stopped(limit: 2)
+        let stopped = paused.map { $0.singleLine.cutBetweenWords(to: width ?? .max) } + self.stopped(limit: 2)
         // A blank line before each part, and the headings of both tables.
         let others = [head, totals, needs, stopped].filter { !$0.isEmpty }
         let room = max(lines - others.reduce(0) { $0 + $1.count } - others.count - 1 - 2, 4)
@@ -136,6 +136,32 @@ struct StatusPage {
         let errors = limit == .max ? ruleErrors(allRules.filter(Self.isFailing)) : []
         return table(ofRules: shown) + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : []) + errors
     }
+
+    /// The active silences, and what people paused besides receivers, a sentence each.
+    private var paused: [String] {
+        let silences = (status["silences"]?.asArray ?? []).prefix(Self.mostPauses).map { silence in
+            let why = silence["reason"]?.asString ?? ""
+            let reason = why.isEmpty ? "" : ": \(why)"
+            return "Silence \(silence["id"]?.asString ?? "") until \(silence["ends"].words(in: zone)), by "
+                + "\(silence["by"]?.asString ?? ""), has kept back \(silence["kept"]?.asInt ?? 0)\(reason)."
+        }
+        let pauses = status["paused"]?.asArray ?? []
+        let shown = pauses.prefix(Self.mostPauses).map { pause in
+            let since = pause["since"].words(in: zone)
+            let rule = pause["rule"]?.asString
+            let line =
+                rule.map { "Rule \($0) is paused since \(since), and sees no events" }
+                ?? "Writes to tasks are paused since \(since), and wait"
+            let why = pause["why"]?.asString ?? ""
+            return (why.isEmpty ? line : "\(line): \(why)") + ". End it: `bellhop resume \(rule ?? "--writes")`."
+        }
+        let more = pauses.count - shown.count
+        return wrapped(
+            silences + shown + (more > 0 ? ["and \(more) more rules are paused: `bellhop status --json` lists them."] : []))
+    }
+
+    /// The most pauses that are listed.
+    private static let mostPauses = 10
 
     /// The receivers that get nothing now, a sentence each; in the short form a line each.
     private func stopped(limit: Int) -> [String] {

@@ -58,6 +58,9 @@ final class Story: Sendable {
             say("done", .green, "\(Self.words(delivery)): \(receipt.summary)", id: delivery.shortID)
         case .shadowed(let delivery):
             say("shadow", .blue, "\(Self.words(delivery)): not done, only recorded", id: delivery.shortID)
+        case .silenced(let delivery, let silence):
+            say("silenced", .blue, "\(Self.words(delivery)): kept back by silence \(silence)", id: delivery.shortID)
+        case .silenceRefused(let id, let problem): say("notice", .yellow, "silence \(id): \(signal.message) \(problem)")
         case .retrying(let delivery, let failure, let attempt, let next):
             let why = reason(failure, of: delivery.id.text, isFirst: attempt == 1)
             say("retrying", .yellow, "\(Self.words(delivery)): \(why) Next try \(time(next)).", id: delivery.shortID)

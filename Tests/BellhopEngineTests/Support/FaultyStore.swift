@@ -9,7 +9,8 @@ final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, nextTimer,
             dueTimers, timers
-        case claim, coalesce, finish, stops, pause, resume, start, rescue, wake, bringForward, nextDue, apply, status, events,
+        case claim, coalesce, finish, stops, silences, addSilence, endSilence, turnSilences, pauses, pause, resume, start, rescue,
+            wake, bringForward, nextDue, apply, status, events,
             deliveries,
             decisions,
             prune, note
@@ -146,6 +147,30 @@ final class FaultyStore: Store {
 
     func resume(receiver: String, at now: Timestamp) async throws(StoreError) -> Bool {
         try await through(.resume) { () throws(StoreError) in try await base.resume(receiver: receiver, at: now) }
+    }
+    func silences() async throws(StoreError) -> [SilenceRecord] {
+        try await through(.silences) { () throws(StoreError) in try await base.silences() }
+    }
+    @discardableResult
+    func add(_ silence: Silence, at now: Timestamp) async throws(StoreError) -> Bool {
+        try await through(.addSilence) { () throws(StoreError) in try await base.add(silence, at: now) }
+    }
+    func endSilence(_ id: String, at now: Timestamp) async throws(StoreError) -> SilenceRecord? {
+        try await through(.endSilence) { () throws(StoreError) in try await base.endSilence(id, at: now) }
+    }
+    func turnSilences(_ entries: [SilenceEntry], at now: Timestamp) async throws(StoreError) -> [Event] {
+        try await through(.turnSilences) { () throws(StoreError) in try await base.turnSilences(entries, at: now) }
+    }
+    func pauses() async throws(StoreError) -> [Pause] {
+        try await through(.pauses) { () throws(StoreError) in try await base.pauses() }
+    }
+    @discardableResult
+    func pause(_ pause: Pause) async throws(StoreError) -> Bool {
+        try await through(.pause) { () throws(StoreError) in try await base.pause(pause) }
+    }
+    @discardableResult
+    func resume(_ subject: Pause.Subject) async throws(StoreError) -> Bool {
+        try await through(.resume) { () throws(StoreError) in try await base.resume(subject) }
     }
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool] {
         try await through(.finish) { () throws(StoreError) in try await base.finish(finishes) }

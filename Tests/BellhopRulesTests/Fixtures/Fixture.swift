@@ -237,6 +237,7 @@ extension Delivery {
             case .available: ""
             case .shadow: " (shadow)"
             case .done(let receipt): " (done: \(receipt.summary))"
+            case .silenced(let silence): " (silenced by \(silence))"
             case .dead(let failure): " (dead, \(failure.reason.rawValue): \(failure.message))"
             }
         return "\(id.rule)/\(id.step.text) \(action) → \(id.receiver): \(arguments)\(state)"

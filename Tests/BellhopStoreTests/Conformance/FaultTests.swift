@@ -104,8 +104,43 @@ struct Operation: Sendable, CustomTestStringConvertible {
             run: { bench in
                 try await bench.store.apply(.retry, to: [Sample.delivery(1).id], at: bench.now)
             }),
+        Operation(
+            testDescription: "route what a silence keeps back",
+            prepare: { bench in
+                try await bench.store.add(silence, at: bench.now)
+                try await bench.store.append([Sample.event(1)])
+            },
+            run: { bench in
+                try await bench.store.route(
+                    Routing(
+                        routed: [1], deliveries: [Sample.delivery(1, initial: .silenced(by: silence.id)), Sample.delivery(2)]))
+            }),
+        Operation(testDescription: "add a silence", run: { try await $0.store.add(silence, at: $0.now) }),
+        Operation(
+            testDescription: "turn silences", prepare: { try await $0.store.add(silence, at: $0.now) },
+            run: { bench in
+                let entry = SilenceEntry(
+                    Silence(starts: bench.now, ends: bench.now),
+                    times: .once(starts: bench.now, ends: bench.after(900)))
+                _ = try await bench.store.turnSilences([entry], at: silence.ends)
+            }),
+        Operation(
+            testDescription: "end a silence", prepare: { try await $0.store.add(silence, at: $0.now) },
+            run: { _ = try await $0.store.endSilence(silence.id, at: $0.now) }),
+        Operation(
+            testDescription: "pause a rule",
+            run: { try await $0.store.pause(Pause(.rule("a"), since: $0.now, why: "x")) }),
+        Operation(
+            testDescription: "resume a rule",
+            prepare: { bench in
+                _ = try await bench.store.register(rules, at: bench.now)
+                try await bench.store.append([Sample.event(1)])
+                try await bench.store.pause(Pause(.rule("a"), since: bench.now, why: "x"))
+            }, run: { try await $0.store.resume(.rule("a")) }),
         Operation(testDescription: "setNote", run: { try await $0.store.setNote("a", to: 1) }),
     ]
+
+    private static let silence = Silence(starts: Sample.now, ends: Sample.now + .seconds(600), reason: "x", by: "ann").identified
 
     private static let rules = [
         RuleRegistration(name: "a", revision: "1", schedule: .init(text: "x", next: Sample.now)),

@@ -26,8 +26,8 @@ import Testing
     @Test func `a delivery is equal after storing and reading`() throws {
         for message in Self.messages {
             for initial in [
-                Delivery.InitialState.available, .shadow, .dead(Sample.failure), .done(Receipt("event x", reference: "e1")),
-                .done(Receipt("not sent")),
+                Delivery.InitialState.available, .shadow, .silenced(by: "s1"), .dead(Sample.failure),
+                .done(Receipt("event x", reference: "e1")), .done(Receipt("not sent")),
             ] {
                 var delivery = Sample.delivery(1, initial: initial)
                 delivery.arguments = .message(message)

@@ -19,6 +19,8 @@ struct StoreContents: Hashable {
     var timers: [RuleTimer]
     var decisions: [DecisionRecord]
     var note: JSON?
+    var silences: [SilenceRecord]
+    var pauses: [Pause]
 
     private static let keys = (1...4).map(Sample.key)
     private static let subjects = (1...9).map(Sample.subject)
@@ -44,6 +46,8 @@ struct StoreContents: Hashable {
         timers = try await store.dueTimers(at: Self.later, limit: 99)
         decisions = try await store.decisions(DecisionQuery())
         note = try await store.note("note")
+        silences = try await store.silences()
+        pauses = try await store.pauses()
         try await store.start(.only, at: Self.later)
         claims = try await store.claim(limit: 99, excluding: [], until: Self.later, at: Self.later)
     }
@@ -94,6 +98,12 @@ struct StoreContents: Hashable {
                     id: claim.delivery.id, lease: claim.lease, at: Sample.now, next: next,
                     uncertain: claim.delivery.id.receiver == "3", stops: claim.delivery.id.receiver == "6" ? [rest] : [])
             })
+        let silence = Silence(
+            id: "s1", when: "task.priority == 1", rules: ["rule"], receivers: ["ops"], starts: Sample.now, ends: later,
+            reason: "moving", by: "ann", writes: true)
+        try await store.add(silence, at: Sample.now)
+        try await store.route(Routing(deliveries: [Sample.delivery(12, initial: .silenced(by: "s1"))]))
+        try await store.pause(Pause(.rule("off"), since: Sample.now, why: "noisy"))
         try await store.setNote("note", to: ["refused": ["once", 2, 1.5, false, .null]])
     }
 

@@ -12,6 +12,7 @@ struct Deliveries: AsyncParsableCommand {
               dead       it failed for good: fix the cause, then retry or drop it
               held       perhaps done, not proved: check the task, then retry or drop it
               shadow     its rule is in shadow mode: recorded, not done
+              silenced   a silence kept it back: recorded, never sent
               dropped    a person dropped it, or the step that it waited for is dead
 
             `bellhop deliveries` lists the newest 50. --limit N changes the number; --state, --rule, --receiver, --since and \

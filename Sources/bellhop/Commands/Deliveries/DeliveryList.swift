@@ -92,7 +92,7 @@ extension DeliveryState {
     var needsPerson: Bool {
         switch self {
         case .dead, .held: true
-        case .available, .waiting, .running, .done, .shadow, .dropped: false
+        case .available, .waiting, .running, .done, .shadow, .silenced, .dropped: false
         }
     }
 
@@ -100,7 +100,7 @@ extension DeliveryState {
         switch self {
         case .dead, .held: .red
         case .available: attempts > 0 ? .yellow : nil
-        case .waiting, .running, .done, .shadow, .dropped: nil
+        case .waiting, .running, .done, .shadow, .silenced, .dropped: nil
         }
     }
 }

@@ -1,0 +1,127 @@
+import BellhopCore
+import BellhopRules
+import YAML
+
+/// Reads `silences`.
+struct SilenceReading {
+    let file: String
+    /// The file's zone.
+    let zone: TimeZoneTable
+    let zoneName: String
+
+    /// - Parameter connections: the names of those without mistakes.
+    func entries(_ node: Node?, connections: [String], _ reader: inout SettingsReader<Never>) -> [SilenceEntry] {
+        guard let node else { return [] }
+        // A single silence may stand without its list. Mistakes of the settings themselves are reported with those of the file.
+        return (node.items ?? [node]).compactMap { item in
+            guard item.mapping != nil else { return nil }
+            var silent = SettingsReader<Never>(file: file)
+            let values = silent.settings(item, as: ConfigurationManifest.silence, of: "a silence")
+            if silent.diagnostics.hasErrors { return nil }
+            return entry(values, item, connections, &reader)
+        }
+    }
+
+    private func entry(
+        _ values: Settings, _ node: Node, _ connections: [String], _ reader: inout SettingsReader<Never>
+    ) -> SilenceEntry? {
+        for (place, name) in values.texts("receivers").enumerated() where !connections.contains(name) {
+            let list = node["receivers"]
+            reader.report(
+                code: "unknown-connection", "there is no connection `\(name)`", at: list?.items?[place] ?? list ?? node,
+                help: Suggestion.didYouMean(name, among: connections))
+        }
+        guard let times = times(values, node, &reader) else { return nil }
+        let template = Silence(
+            when: values.text("when"), rules: values.texts("rules"), receivers: values.texts("receivers"),
+            starts: .distantFuture, ends: .distantFuture, reason: values.text("reason") ?? "",
+            by: values.text("by") ?? "bellhop.yaml", writes: values.boolean("writes") ?? false)
+        return SilenceEntry(
+            template, times: times, place: Diagnostic.Place(node, file: file),
+            conditionPlace: node["when"].map { Diagnostic.Place($0, file: file) })
+    }
+
+    private func times(_ values: Settings, _ node: Node, _ reader: inout SettingsReader<Never>) -> SilenceEntry.Times? {
+        let recurs = node["schedule"] != nil
+        let pairs = recurs ? [("schedule", "for")] : [("starts", "ends")]
+        let others = recurs ? ["starts", "ends"] : ["for", "timezone"]
+        if !recurs, node["starts"] == nil, node["ends"] == nil {
+            reader.report(
+                code: "missing-key", "this silence has no time", at: node,
+                help: "add `schedule` and `for` if it recurs, or `starts` and `ends`")
+            return nil
+        }
+        for key in others {
+            guard let pair = node.mapping?[key] else { continue }
+            reader.report(
+                code: "bad-combination", "`\(key)` does not go with `\(pairs[0].0)`", at: pair.key,
+                help: "a silence has either `schedule` and `for`, or `starts` and `ends`")
+            return nil
+        }
+        for key in [pairs[0].0, pairs[0].1] where node[key] == nil {
+            reader.report(
+                code: "missing-key", "`\(key == pairs[0].0 ? pairs[0].1 : pairs[0].0)` needs `\(key)`", at: node,
+                help: key == "for" ? "write how long it lasts: `for: 4h`" : nil)
+            return nil
+        }
+        return recurs ? recurring(values, node, &reader) : once(values, node, &reader)
+    }
+
+    private func recurring(
+        _ values: Settings, _ node: Node, _ reader: inout SettingsReader<Never>
+    ) -> SilenceEntry.Times? {
+        guard let text = values.text("schedule"), let place = node["schedule"], let span = values.duration("for") else {
+            return nil
+        }
+        var (zone, name) = (zone, zoneName)
+        if let other = values.text("timezone"), let node = node["timezone"] {
+            guard let known = ZoneFiles.zone(other) else {
+                reader.report(
+                    code: "unknown-time-zone", "there is no time zone `\(other)`", at: node,
+                    help: "write a name as `Europe/Berlin`; the package tzdata has them")
+                return nil
+            }
+            (zone, name) = (known, other)
+        }
+        do throws(TimeTextError) {
+            return .recurring(try CronSchedule(text), zone, zone: name, lasting: span)
+        } catch {
+            let range = Diagnostic.Place(place, utf8: error.offset..<error.offset + max(error.length, 1), file: file)
+            reader.report(Diagnostic(code: "bad-schedule", error.message, at: range, help: error.help))
+            return nil
+        }
+    }
+
+    private func once(_ values: Settings, _ node: Node, _ reader: inout SettingsReader<Never>) -> SilenceEntry.Times? {
+        var moments: [Timestamp] = []
+        for key in ["starts", "ends"] {
+            guard let text = values.text(key), let place = node[key] else { return nil }
+            guard let moment = Timestamp(rfc3339: text) else {
+                reader.report(
+                    code: "wrong-value", "`\(text)` is not a time", at: place, help: "such as 2026-12-24T18:00:00+01:00")
+                return nil
+            }
+            moments.append(moment)
+        }
+        guard moments[0] < moments[1] else {
+            reader.report(code: "wrong-value", "`ends` is not after `starts`", at: node["ends"] ?? node)
+            return nil
+        }
+        return .once(starts: moments[0], ends: moments[1])
+    }
+}
+
+extension SilenceEntry {
+    /// The mistakes in the conditions of the silences of bellhop.yaml.
+    static func problems(_ entries: [SilenceEntry], surroundings: RuleSurroundings) -> Diagnostics {
+        var problems = Diagnostics()
+        for entry in entries {
+            guard let when = entry.when else { continue }
+            for var problem in SilenceBook.problems(of: when, surroundings: surroundings).all {
+                problem.place = entry.conditionPlace
+                problems.report(problem)
+            }
+        }
+        return problems
+    }
+}

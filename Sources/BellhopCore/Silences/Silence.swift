@@ -1,0 +1,134 @@
+/// A time in which messages are kept back: they are made and recorded, but never sent.
+public struct Silence: Sendable, Hashable, Identifiable {
+    public var id: String
+    /// A condition in the rules' language; nil for every message.
+    public var when: String?
+    /// The rules whose messages it keeps back; empty for all.
+    public var rules: [String]
+    /// The receivers whose messages it keeps back; empty for all.
+    public var receivers: [String]
+    /// The first moment of the silence.
+    public var starts: Timestamp
+    /// The first moment after the silence.
+    public var ends: Timestamp
+    public var reason: String
+    /// The author: a user's name, or `bellhop.yaml`.
+    public var by: String
+    /// Whether it also keeps back what writes to a task or creates one.
+    public var writes: Bool
+    /// The entry of bellhop.yaml that it comes from, by its ``SilenceEntry/identity``; nil for one made by a command.
+    public var entry: String?
+
+    public init(
+        id: String = "", when: String? = nil, rules: [String] = [], receivers: [String] = [], starts: Timestamp, ends: Timestamp,
+        reason: String = "", by: String = "", writes: Bool = false, entry: String? = nil
+    ) {
+        self.id = id
+        self.when = when
+        self.rules = rules
+        self.receivers = receivers
+        self.starts = starts
+        self.ends = ends
+        self.reason = reason
+        self.by = by
+        self.writes = writes
+        self.entry = entry
+    }
+
+    /// The length of an id, in hexadecimal digits.
+    static let idLength = 12
+
+    /// The same with an id made of all that it says, so that the same silence is never there twice.
+    public var identified: Silence {
+        var silence = self
+        let facts = ["silence", entry ?? "", when ?? "", reason, by, String(writes), String(starts.microseconds)]
+        let own = facts + ["rules"] + rules + ["receivers"] + receivers + [entry == nil ? String(ends.microseconds) : ""]
+        silence.id = String(Identity.of(own).prefix(Self.idLength))
+        return silence
+    }
+
+    public func isActive(at now: Timestamp) -> Bool { starts <= now && now < ends }
+
+    /// What a delivery is, as far as silences ask.
+    public enum Content: Sendable, Hashable {
+        case message
+        /// It writes to a task or creates one.
+        case write
+        case other
+    }
+
+    /// Whether it keeps such a delivery back, apart from its condition.
+    public func covers(_ content: Content, of rule: String, to receiver: String, at now: Timestamp) -> Bool {
+        guard isActive(at: now), rules.isEmpty || rules.contains(rule), receivers.isEmpty || receivers.contains(receiver) else {
+            return false
+        }
+        switch content {
+        case .message: return true
+        case .write: return writes
+        case .other: return false
+        }
+    }
+}
+
+/// A silence in the store, with what it kept back.
+public struct SilenceRecord: Sendable, Hashable {
+    public var silence: Silence
+    /// How many deliveries it kept back.
+    public var kept: Int
+    /// When it ended, by its time or because a person ended it; nil while it lasts or lies ahead.
+    public var ended: Timestamp?
+
+    public init(_ silence: Silence, kept: Int = 0, ended: Timestamp? = nil) {
+        self.silence = silence
+        self.kept = kept
+        self.ended = ended
+    }
+}
+
+// MARK: JSON
+
+extension Silence {
+    /// The members of `silence` in events, of the answers of commands, and of the store.
+    public var json: JSON.Object {
+        [
+            "id": .string(id), "when": when.map(JSON.string) ?? .null, "rules": .array(rules.map(JSON.string)),
+            "receivers": .array(receivers.map(JSON.string)), "starts": .string(starts.rfc3339), "ends": .string(ends.rfc3339),
+            "reason": .string(reason), "by": .string(by), "writes": .bool(writes),
+        ]
+    }
+
+    /// Reads what ``json`` wrote; nil for anything else.
+    public init?(json: JSON) {
+        guard let id = json["id"]?.asString, let starts = json["starts"]?.asString.flatMap({ Timestamp(rfc3339: $0) }),
+            let ends = json["ends"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
+        else { return nil }
+        func texts(_ name: String) -> [String] { json[name]?.asArray?.compactMap(\.asString) ?? [] }
+        self.init(
+            id: id, when: json["when"]?.asString, rules: texts("rules"), receivers: texts("receivers"), starts: starts,
+            ends: ends,
+            reason: json["reason"]?.asString ?? "", by: json["by"]?.asString ?? "", writes: json["writes"] == true)
+    }
+}
+
+extension SilenceRecord {
+    public var json: JSON.Object {
+        var json = silence.json
+        json["kept"] = .int(Int64(kept))
+        if let ended { json["ended"] = .string(ended.rfc3339) }
+        return json
+    }
+}
+
+// MARK: Events
+
+extension Event {
+    public static func silenceStarted(_ silence: Silence, at now: Timestamp) -> Event {
+        Event(
+            .silenceStarted(silence), facts: silence.id, source: "bellhop", subject: "silence/\(silence.id)", at: now)
+    }
+
+    public static func silenceEnded(_ record: SilenceRecord, at now: Timestamp) -> Event {
+        Event(
+            .silenceEnded(record), facts: record.silence.id, source: "bellhop", subject: "silence/\(record.silence.id)", at: now)
+    }
+}

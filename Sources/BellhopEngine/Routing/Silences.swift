@@ -1,0 +1,63 @@
+import BellhopCore
+import BellhopRules
+import Synchronization
+
+/// The silences in force: read from the store when they change or their time comes, and compiled for the rules in force.
+///
+/// A class over a mutex, because the router, the timers and commands share it.
+final class Silences: Sendable {
+    private struct State {
+        /// Nil before the silences are read, and after they changed.
+        var book: SilenceBook?
+        /// The rules that the book was made for, counted.
+        var rules: RuleBook.Identity?
+        /// When the next silence begins or ends.
+        var next: Timestamp?
+        /// The latest reading, so that a clock that was set back is noticed.
+        var read = Timestamp.distantFuture
+        /// Counts the changes, so that a reading that was overtaken by one is not kept.
+        var changes = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// Has the silences read again.
+    func forget() {
+        state.withLock { state in
+            state.book = nil
+            state.changes += 1
+        }
+    }
+
+    /// When the next silence begins or ends; nil if that is unknown.
+    var next: Timestamp? { state.withLock(\.next) }
+
+    /// Begins and ends the silences whose time it is, in the store too, and returns those that last or lie ahead.
+    @discardableResult
+    func turn(for rules: RuleBook, in surroundings: Surroundings) async throws(StoreError) -> SilenceBook {
+        let now = surroundings.clock.now
+        let (known, changes) = state.withLock { state -> (SilenceBook?, Int) in
+            let isCurrent = state.rules == rules.identity && now >= state.read && state.next.map { now < $0 } ?? true
+            return (isCurrent ? state.book : nil, state.changes)
+        }
+        if let known { return known }
+        surroundings.checkpoint(.beforeSilences)
+        let events = try await surroundings.store.turnSilences(surroundings.silenceEntries, at: now)
+        surroundings.checkpoint(.afterSilences)
+        for event in events { surroundings.signals.emit(.event(event)) }
+        if !events.isEmpty { surroundings.bells.router.ring() }
+        let open = try await surroundings.store.silences().filter { $0.ended == nil }.map(\.silence)
+        let book = rules.silences(open)
+        for (id, problems) in book.refused.sorted(by: { $0.key < $1.key }) {
+            surroundings.signals.emit(.silenceRefused(id: id, problem: problems.all.first?.message ?? ""))
+        }
+        state.withLock { state in
+            guard state.changes == changes else { return }
+            state.book = book
+            state.rules = rules.identity
+            state.read = now
+            state.next = open.flatMap { [$0.starts, $0.ends] }.filter { $0 > now }.min()
+        }
+        return book
+    }
+}

@@ -1,0 +1,69 @@
+import BellhopCore
+import CEL
+
+/// Decides which deliveries of a batch are kept back although their rules ran: the place between making a message and sending it.
+struct MessageKeeper {
+    /// The silences that are active.
+    private let entries: [SilenceBook.Entry]
+    private let now: BellhopCore.Timestamp
+    private let frame: RunFrame?
+    private let activation: Activation?
+    /// The run whose conditions are known, and what they say, by the place of the silence.
+    private var run: Int?
+    private var answers: [Int: Bool] = [:]
+
+    /// Nil if nothing is kept back at this moment, so that most batches do without.
+    init?(_ book: SilenceBook, _ matches: Matches, at now: BellhopCore.Timestamp) {
+        if book.entries.isEmpty { return nil }
+        entries = book.entries.filter { $0.silence.isActive(at: now) }
+        if entries.isEmpty { return nil }
+        self.now = now
+        if let reading = book.reading, entries.contains(where: { $0.condition != nil }) {
+            frame = RunFrame(reading.facts, events: matches.events, now: now)
+            activation = Activation(reading.slots)
+        } else {
+            (frame, activation) = (nil, nil)
+        }
+    }
+
+    /// The state of a delivery that is kept back; nil for one that may be sent.
+    ///
+    /// - Parameters:
+    ///   - run: the number of the run in the batch.
+    ///   - place: the frame that stands at the run.
+    mutating func state(
+        of action: ActionManifest, for run: Int, of rule: String, to receiver: String, at place: RunFrame
+    ) -> Delivery.InitialState? {
+        let content: Silence.Content = action.isMessage ? .message : action.effect != nil ? .write : .other
+        if content == .other { return nil }
+        for (number, entry) in entries.enumerated()
+        where entry.silence.covers(content, of: rule, to: receiver, at: now) && !Self.isAbout(place.event, entry.silence)
+            && holds(number, for: run, at: place)
+        {
+            return .silenced(by: entry.silence.id)
+        }
+        return nil
+    }
+
+    /// Whether the event tells of the silence itself, which it never keeps back.
+    private static func isAbout(_ event: Event?, _ silence: Silence) -> Bool {
+        guard let event, event.type == .silenceStarted || event.type == .silenceEnded else { return false }
+        return event.data[.silence]?["id"]?.asString == silence.id
+    }
+
+    /// Whether the condition holds; an unknown one, or one that fails, does not.
+    private mutating func holds(_ number: Int, for run: Int, at place: RunFrame) -> Bool {
+        guard let condition = entries[number].condition, let frame, let activation else { return true }
+        if self.run != run {
+            self.run = run
+            answers = [:]
+            frame.move(to: place)
+            activation.begin(frame)
+            activation.workLeft = RuleBook.workPerRun
+        }
+        if let answer = answers[number] { return answer }
+        let answer = if case .yes = condition.program.verdict(activation) { true } else { false }
+        answers[number] = answer
+        return answer
+    }
+}

@@ -1,0 +1,115 @@
+public import BellhopCore
+import CEL
+import YAML
+
+/// The silences that last or lie ahead, with their conditions compiled.
+public struct SilenceBook: Sendable {
+    struct Entry: Sendable {
+        var silence: Silence
+        /// Nil for a silence of every message.
+        var condition: RuleExpression?
+    }
+
+    let entries: [Entry]
+    /// What the conditions read; nil if there is no condition.
+    let reading: Reading?
+    /// The silences whose conditions have mistakes, by their ids. They keep nothing back.
+    public let refused: [String: Diagnostics]
+
+    struct Reading: Sendable {
+        var facts: RunFacts
+        var slots: SlotTable
+    }
+
+    public static let empty = SilenceBook()
+
+    private init() { (entries, reading, refused) = ([], nil, [:]) }
+
+    public init(_ silences: [Silence], surroundings: RuleSurroundings) {
+        let cache = SharedNameCache(surroundings)
+        let names = Self.names(surroundings, cache)
+        var (entries, refused): ([Entry], [String: Diagnostics]) = ([], [:])
+        for silence in silences {
+            guard let when = silence.when else {
+                entries.append(Entry(silence: silence))
+                continue
+            }
+            do throws(Diagnostics) {
+                entries.append(Entry(silence: silence, condition: try Self.compile(when, names)))
+            } catch {
+                refused[silence.id] = error
+            }
+        }
+        self.entries = entries
+        self.refused = refused
+        let slots = names.environment.slots
+        reading =
+            entries.contains { $0.condition != nil }
+            ? Reading(facts: RunFacts(surroundings, slots: slots, groups: cache.groups), slots: slots) : nil
+    }
+
+    /// The problems of a silence's condition.
+    public static func problems(of when: String, surroundings: RuleSurroundings) -> Diagnostics {
+        do throws(Diagnostics) {
+            _ = try compile(when, names(surroundings, SharedNameCache(surroundings)))
+            return Diagnostics()
+        } catch {
+            return error
+        }
+    }
+
+    /// The names of a run for any event of any source.
+    private static func names(_ surroundings: RuleSurroundings, _ cache: SharedNameCache) -> RuleNames {
+        let sources = surroundings.isOpen ? [surroundings.assumedSource("")] : surroundings.taskSources
+        return RuleNames(cache.names(for: sources), events: surroundings.events.definitions, zone: surroundings.timeZoneName)
+    }
+
+    private static func compile(_ text: String, _ names: RuleNames) throws(Diagnostics) -> RuleExpression {
+        let source = SourceText(text)
+        func place(_ range: Range<Int>) -> Diagnostic.Place {
+            Diagnostic.Place(source.range(range), in: source, file: "<when>")
+        }
+        let whole = 0..<text.utf8.count
+        if text.trimmedBlanks.isEmpty {
+            throw Diagnostics([
+                Diagnostic(
+                    code: "empty-expression", "`when` is empty", at: place(whole), help: "write an expression, or leave it out")
+            ])
+        }
+        if let template = try? TemplateText(text), template.whole != nil {
+            throw Diagnostics([
+                Diagnostic(
+                    code: "template-in-expression", "`when` is an expression already", at: place(whole),
+                    help: "write it without `${{` and `}}`")
+            ])
+        }
+        let issues: [Issue]
+        var compiled: RuleExpression?
+        do throws(Issues) {
+            let expression = try names.environment.compile(text, expecting: .bool)
+            issues = FieldReview(names: names).issues(in: expression)
+            if issues.isEmpty {
+                compiled = RuleExpression(expression, needs: names.needs(of: expression), keepsSource: false)
+            }
+        } catch {
+            issues = error.all
+        }
+        if let compiled {
+            guard compiled.needs.contains(.tasks) else { return compiled }
+            throw Diagnostics([
+                Diagnostic(
+                    code: "not-known-yet", "the condition of a silence cannot read `tasks`", at: place(whole),
+                    help: "judge by `task`, the task of the message")
+            ])
+        }
+        let wording = IssueWording(names: names)
+        throw Diagnostics(issues.map { wording.diagnostic($0, in: text, at: place($0.range), "`when`") })
+    }
+}
+
+extension RuleBook {
+    /// Compiles the conditions of silences against the sources of these rules.
+    public func silences(_ silences: [Silence]) -> SilenceBook {
+        silences.isEmpty ? .empty : SilenceBook(silences, surroundings: surroundings)
+    }
+}

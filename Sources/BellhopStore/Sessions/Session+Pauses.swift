@@ -1,0 +1,44 @@
+import BellhopCore
+
+/// What people paused besides receivers.
+extension Session {
+    func pauses() throws -> [Pause] {
+        var statement = try prepare(SQL.Pauses.all)
+        var pauses: [Pause] = []
+        while try statement.next() {
+            let rule = statement.text(0)
+            pauses.append(Pause(rule.isEmpty ? .writes : .rule(rule), since: statement.time(1), why: statement.text(2)))
+        }
+        return pauses
+    }
+
+    func pause(_ pause: Pause) throws -> Bool {
+        var statement = try prepare(SQL.Pauses.insert)
+        try statement.bind(":rule", pause.subject.stored)
+        try statement.bind(":since", pause.since)
+        try statement.bind(":why", pause.why)
+        return try statement.run() == 1
+    }
+
+    func resume(_ subject: Pause.Subject) throws -> Bool {
+        var statement = try prepare(SQL.Pauses.remove)
+        try statement.bind(":rule", subject.stored)
+        guard try statement.run() == 1 else { return false }
+        var skip = try prepare(SQL.Pauses.skipEvents)
+        try skip.bind(":rule", subject.stored)
+        try skip.run()
+        return true
+    }
+
+    func areWritesPaused() throws -> Bool { try int(SQL.Pauses.writesArePaused) == 1 }
+}
+
+extension Pause.Subject {
+    /// No rule has an empty name.
+    fileprivate var stored: String {
+        switch self {
+        case .rule(let name): name
+        case .writes: ""
+        }
+    }
+}

@@ -1,0 +1,108 @@
+import BellhopCore
+
+extension Session {
+    private struct SilenceRow {
+        var record: SilenceRecord
+        var started: Timestamp?
+    }
+
+    func silences() throws -> [SilenceRecord] { try silenceRows().map(\.record) }
+
+    func add(_ silence: Silence, at now: Timestamp) throws -> Bool {
+        guard try insert(silence) else { return false }
+        if silence.starts <= now { try start(silence, at: now) }
+        return true
+    }
+
+    func endSilence(_ id: String, at now: Timestamp) throws -> SilenceRecord? {
+        guard let row = try silenceRows().first(where: { $0.record.silence.id == id && $0.record.ended == nil }) else {
+            return nil
+        }
+        return try end(row, at: now)
+    }
+
+    func turnSilences(_ entries: [SilenceEntry], at now: Timestamp) throws -> [Event] {
+        for silence in entries.flatMap({ $0.silences(at: now) }) { _ = try insert(silence) }
+        let identities = Set(entries.map(\.identity))
+        var events: [Event] = []
+        for var row in try silenceRows() where row.record.ended == nil {
+            let silence = row.record.silence
+            let isConfigured = silence.entry.map { identities.contains($0) } ?? true
+            if isConfigured, row.started == nil, silence.starts <= now {
+                events.append(try start(silence, at: now))
+                row.started = now
+            }
+            guard !isConfigured || silence.ends <= now else { continue }
+            let ended = try end(row, at: now)
+            if row.started != nil { events.append(.silenceEnded(ended, at: now)) }
+        }
+        return events
+    }
+
+    /// Counts the deliveries that silences keep back. Throws ``RouteConflict`` if one of these silences has ended.
+    func count(keptBy kept: [String: Int]) throws {
+        guard !kept.isEmpty else { return }
+        var statement = try prepare(SQL.Silences.count)
+        for (id, count) in kept {
+            try statement.bind(":id", id)
+            try statement.bind(":count", count)
+            if try statement.run() == 0 { throw RouteConflict.silence(id) }
+        }
+    }
+
+    func forgetSilences(before limit: Timestamp) throws -> Int {
+        var statement = try prepare(SQL.Silences.prune)
+        try statement.bind(":before", limit)
+        return try statement.run()
+    }
+
+    // Parts.
+
+    private func insert(_ silence: Silence) throws -> Bool {
+        var statement = try prepare(SQL.Silences.insert)
+        try statement.bind(":id", silence.id)
+        try statement.bind(":entry", silence.entry)
+        try statement.bind(":starts", silence.starts)
+        try statement.bind(":ends", silence.ends)
+        try statement.bind(":body", text: JSON.object(silence.json).encoded())
+        return try statement.run() == 1
+    }
+
+    private func silenceRows() throws -> [SilenceRow] {
+        var statement = try prepare(SQL.Silences.all)
+        var rows: [SilenceRow] = []
+        while try statement.next() {
+            guard var silence = Silence(json: try statement.json(1)) else { throw DamagedValue("a silence cannot be read") }
+            silence.entry = statement.optionalText(0)
+            (silence.starts, silence.ends) = (statement.time(5), statement.time(6))
+            rows.append(
+                SilenceRow(
+                    record: SilenceRecord(silence, kept: Int(statement.int(2)), ended: statement.optionalTime(4)),
+                    started: statement.optionalTime(3)))
+        }
+        return rows
+    }
+
+    @discardableResult
+    private func start(_ silence: Silence, at now: Timestamp) throws -> Event {
+        var statement = try prepare(SQL.Silences.start)
+        try statement.bind(":id", silence.id)
+        try statement.bind(":now", now)
+        try statement.run()
+        let event = Event.silenceStarted(silence, at: now)
+        try append([event])
+        return event
+    }
+
+    /// Ends a silence, with its event if it had begun.
+    private func end(_ row: SilenceRow, at now: Timestamp) throws -> SilenceRecord {
+        var record = row.record
+        var statement = try prepare(SQL.Silences.end)
+        try statement.bind(":id", record.silence.id)
+        try statement.bind(":now", now)
+        try statement.run()
+        record.ended = now
+        if row.started != nil { try append([.silenceEnded(record, at: now)]) }
+        return record
+    }
+}

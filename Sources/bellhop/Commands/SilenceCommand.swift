@@ -1,0 +1,176 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+import Glibc
+
+struct SilenceCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "silence", abstract: "Keep messages back for a time: add, list and end silences.",
+        discussion: """
+            While a silence lasts, the messages that it covers are made and recorded as `silenced`, but never sent, also not \
+            afterwards. A message is covered if it fits all of --when, --rule and --receiver. Writes to tasks go on, unless the \
+            silence says --writes.
+
+            A silence is in force at once, also in a running agent, and survives a restart. `bellhop status` shows those that \
+            last. Silences that recur stand under `silences` in bellhop.yaml.
+            """,
+        subcommands: [SilenceAdd.self, SilenceList.self, SilenceEnd.self], defaultSubcommand: SilenceList.self)
+}
+
+struct SilenceAdd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Begin a silence, and print its id.",
+        discussion:
+            "Example: `bellhop silence add --for 4h --when 'task.assignment_group == \"Network\"' --reason 'switch update'`")
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: "Only messages for which this condition holds: an expression as in a rule's `when`.")
+    var when: String?
+
+    @Option(help: "Only messages of this rule. May be given several times.")
+    var rule: [String] = []
+
+    @Option(help: "Only messages to this connection. May be given several times.")
+    var receiver: [String] = []
+
+    @Option(help: "When it begins, such as 2026-12-24T18:00:00Z; by default now.")
+    var from: String?
+
+    @Option(name: .customLong("for"), help: "How long it lasts: 90s, 15m, 4h, 7d.")
+    var span: String?
+
+    @Option(help: "The moment when it ends, instead of --for.")
+    var until: String?
+
+    @Option(help: "The reason that `bellhop status` shows.")
+    var reason = ""
+
+    @Flag(help: "Also keep back what writes to a task or creates one.")
+    var writes = false
+
+    func validate() throws {
+        guard (span == nil) != (until == nil) else { throw ValidationError("Give either --for or --until.") }
+        if let span {
+            do { _ = try DurationText.parse(span) } catch { throw ValidationError("--for: \(error)") }
+            if let time = try? DurationText.parse(span), time <= .zero {
+                throw ValidationError("--for: a silence lasts some time.")
+            }
+        }
+        for (name, text) in [("--from", from), ("--until", until)] {
+            if let text, Timestamp(rfc3339: text) == nil {
+                throw ValidationError("\(name): `\(text)` is not a time such as 2026-12-24T18:00:00Z.")
+            }
+        }
+    }
+
+    func run() async throws {
+        let link = try config.storeLink()
+        let now = SystemClock().now
+        let starts = from.flatMap { Timestamp(rfc3339: $0) } ?? now
+        let ends =
+            until.flatMap { Timestamp(rfc3339: $0) } ?? span.flatMap { try? DurationText.parse($0) }.map { starts + $0 } ?? now
+        guard starts < ends, ends > now else {
+            throw CommandError(
+                .problem, starts < ends ? "The end of the silence is in the past." : "The silence ends before it begins.")
+        }
+        for name in receiver where link.connections[name] == nil {
+            let known = link.connections.keys.sorted()
+            throw CommandError(
+                .problem,
+                "There is no connection `\(name.visible)`: "
+                    + (Suggestion.didYouMean(name, among: known) ?? "there is \(known.joined(separator: ", ")).")
+            )
+        }
+        if !rule.isEmpty {
+            let known = (try await link.answer(.status)["rules"]?.asArray ?? []).compactMap { $0["rule"]?.asString }
+            for name in rule where !known.contains(name) {
+                throw CommandError(
+                    .problem,
+                    "There is no rule `\(name.visible)`: "
+                        + (Suggestion.didYouMean(name, among: known) ?? "`bellhop status` lists the rules."))
+            }
+        }
+        if let when {
+            let workplace = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape)
+            let problems = SilenceBook.problems(of: when, surroundings: workplace.surroundings)
+            if problems.hasErrors { throw CommandError(problems) }
+        }
+        let id = getuid()
+        let user = getpwuid(id).map { String(cString: $0.pointee.pw_name) } ?? "user \(id)"
+        let silence = Silence(
+            when: when, rules: rule, receivers: receiver, starts: starts, ends: ends, reason: reason, by: user, writes: writes)
+        let answer = try await link.answer(.addSilence(silence))
+        if output.json { return Console.json(answer) }
+        Console.data(answer["id"]?.asString ?? "")
+    }
+}
+
+struct SilenceList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list", abstract: "List the silences that last or lie ahead.",
+        discussion: "KEPT is how many deliveries a silence has kept back: `bellhop deliveries --state silenced` lists them.")
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Flag(help: "List also those that ended not long ago.")
+    var all = false
+
+    func run() async throws {
+        let link = try config.storeLink()
+        let answer = try await link.answer(.silences(ended: all))
+        if output.json { return Console.json(answer) }
+        let silences = answer["silences"]?.asArray ?? []
+        if silences.isEmpty { return Console.note("There are no silences.") }
+        let zone = link.zone
+        var table = Table([
+            .init("ID"), .init("STATE", rank: 3), .init("STARTS", rank: 4), .init("ENDS", rank: 1), .init("KEPT", rank: 2),
+            .init("BY", rank: 5), .init("COVERS", rank: 6), .init("REASON", rank: 7),
+        ])
+        for silence in silences {
+            let state = silence["ended"] != nil ? "ended" : silence["active"] == true ? "active" : "ahead"
+            table.add([
+                silence["id"]?.asString ?? "", state, silence["starts"].words(in: zone), silence["ends"].words(in: zone),
+                "\(silence["kept"]?.asInt ?? 0)", (silence["by"]?.asString ?? "").singleLine, Self.covered(silence),
+                (silence["reason"]?.asString ?? "").singleLine,
+            ])
+        }
+        for line in table.lines(width: Screen.dataWidth) { Console.data(line) }
+    }
+
+    /// `rule urgent, to ops, when …`.
+    private static func covered(_ silence: JSON) -> String {
+        func texts(_ name: String) -> [String] { silence[name]?.asArray?.compactMap(\.asString) ?? [] }
+        let (rules, receivers) = (texts("rules"), texts("receivers"))
+        var parts: [String] = []
+        if !rules.isEmpty { parts.append("rule \(rules.joined(separator: ", "))") }
+        if !receivers.isEmpty { parts.append("to \(receivers.joined(separator: ", "))") }
+        if let when = silence["when"]?.asString { parts.append("when \(when.singleLine)") }
+        if parts.isEmpty { parts.append("every message") }
+        return parts.joined(separator: ", ") + (silence["writes"] == true ? "; writes too" : "")
+    }
+}
+
+struct SilenceEnd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "end", abstract: "End a silence before its time.",
+        discussion: "What it kept back is not sent. A silence of bellhop.yaml that recurs begins again at its next time.")
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The silence's id, as `bellhop silence list` shows it, or the start of it.")
+    var id: String
+
+    func run() async throws {
+        let answer = try await config.answer(.endSilence(id))
+        if output.json { return Console.json(answer) }
+        let kept = answer["kept"]?.asInt ?? 0
+        Console.data(
+            "Silence \(answer["id"]?.asString ?? "") has ended. It kept back \(kept == 0 ? "nothing" : kept == 1 ? "1 delivery" : "\(kept) deliveries")."
+        )
+    }
+}

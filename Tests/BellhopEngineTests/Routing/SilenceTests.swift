@@ -1,0 +1,172 @@
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import BellhopTesting
+import Testing
+
+/// Silences and pauses of rules in the running engine.
+@Suite(.timeLimit(.minutes(5))) struct `Silences and pauses of rules` {
+    private static let rule = """
+        rule: thank
+        on: task_created
+        do: [{comment: "thanks"}]
+        """
+
+    private func created(_ number: Int, at time: Timestamp) -> Event {
+        let snapshot = task("t\(number)")
+        return Event(
+            id: Event.ID(type: .taskCreated, facts: String(number)), type: .taskCreated, source: "my-work",
+            subject: "https://acme.example/t\(number)", time: time, data: ["task": snapshot.json(source: "my-work")])
+    }
+
+    private func source(_ bench: Bench) -> ScriptedSource { bench.source() }
+
+    private func silence(_ bench: Bench, from start: Int, to end: Int, when: String? = nil) -> Silence {
+        Silence(
+            when: when, starts: bench.now + .seconds(start), ends: bench.now + .seconds(end), reason: "x", by: "ann", writes: true
+        ).identified
+    }
+
+    private func states(_ bench: Bench) async throws -> [DeliveryState] { try await bench.deliveries().map(\.state) }
+
+    private func told(_ bench: Bench) async throws -> [String] {
+        try await bench.store.events(EventQuery(types: [.silenceStarted, .silenceEnded])).map { stored in
+            let kept = stored.event.data["silence"]?["kept"]?.asInt.map { " \($0)" } ?? ""
+            return "\(stored.event.type.name) \((stored.event.time - TestClock().now).components.seconds)\(kept)"
+        }
+    }
+
+    @Test func `deliveries are kept back from the first moment of a silence to the last before its end`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
+        try await bench.store.add(silence(bench, from: 60, to: 120), at: bench.now)
+        let (timers, router) = (
+            TimerLoop(bench.surroundings, shelf: shelf), Router(bench.surroundings, shelf: shelf)
+        )
+        for (number, second) in [0, 59, 60, 119, 120, 180].enumerated() {
+            await bench.clock.advance(to: TestClock().now + .seconds(second))
+            try await timers.fireDue()
+            try await bench.store.append([created(number, at: bench.now)])
+            try await router.routePending()
+        }
+        #expect(try await states(bench) == [.available, .available, .silenced, .silenced, .available, .available])
+        #expect(try await told(bench) == ["silence_started 60", "silence_ended 120 2"])
+    }
+
+    @Test func `a silence begins and ends on time by itself, and survives a restart`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
+        try await bench.store.add(silence(bench, from: 60, to: 7200), at: bench.now)
+        let loop = Task { await TimerLoop(bench.surroundings, shelf: shelf).run() }
+        await bench.run(until: bench.now + .seconds(90))
+        #expect(try await told(bench) == ["silence_started 60"])
+        loop.cancel()
+        await loop.value
+        let again = TimerLoop(bench.restarted, shelf: shelf)
+        let second = Task { await again.run() }
+        await bench.run(until: TestClock().now + .seconds(7300))
+        #expect(try await told(bench) == ["silence_started 60", "silence_ended 7200 0"])
+        second.cancel()
+        await second.value
+    }
+
+    @Test func `the end of a silence stands on the bus before the schedules of the same moment`() async throws {
+        let bench = try Bench()
+        let rules = Self.rule + "\n---\nrule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: x}]"
+        let shelf = try await bench.shelf(rules, sources: [bench.source()])
+        try await bench.store.add(silence(bench, from: 0, to: 1800), at: bench.now)
+        await bench.clock.advance(by: .seconds(1800))
+        try await TimerLoop(bench.surroundings, shelf: shelf).fireDue()
+        #expect(
+            try await bench.store.events(EventQuery()).map(\.event.type) == [.silenceStarted, .silenceEnded, .scheduleDue])
+    }
+
+    @Test func `a silence that ends while a batch is decided keeps nothing of it back`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
+        let silence = silence(bench, from: 0, to: 600)
+        try await bench.store.add(silence, at: bench.now)
+        let router = Router(bench.surroundings, shelf: shelf)
+        try await bench.store.append([created(1, at: bench.now)])
+        try await router.routePending()
+        // Unknown to the engine, as another program's change is.
+        _ = try await bench.store.endSilence(silence.id, at: bench.now)
+        try await bench.store.append([created(2, at: bench.now)])
+        try await router.routePending()
+        #expect(try await states(bench) == [.silenced, .available])
+        #expect(try await told(bench) == ["silence_started 0", "silence_ended 0 1"])
+    }
+
+    @Test func `whichever statement fails, a silence is told once and counts what it kept back`() async throws {
+        var faults = 0
+        for count in 1...200 {
+            let bench = try Bench()
+            let shelf = try await bench.shelf(Self.rule, sources: [bench.source()])
+            try await bench.store.add(silence(bench, from: 10, to: 20), at: bench.now)
+            try await bench.store.append([created(1, at: bench.now)])
+            bench.fail(statement: count)
+            var hasFailed = false
+            for second in [10, 10, 20, 20] {
+                await bench.clock.advance(to: TestClock().now + .seconds(second))
+                // As after a crash: the next run knows only the store.
+                let surroundings = bench.restarted
+                do throws(StoreError) {
+                    try await TimerLoop(surroundings, shelf: shelf).fireDue()
+                    try await Router(surroundings, shelf: shelf).routePending()
+                } catch {
+                    hasFailed = true
+                }
+            }
+            bench.stopFailing()
+            try await TimerLoop(bench.restarted, shelf: shelf).fireDue()
+            let kept = try await states(bench).filter { $0 == .silenced }.count
+            let told = try await told(bench).map { $0.split(separator: " ")[0] + ($0.hasSuffix(" \(kept)") ? " kept" : "") }
+            #expect(told == ["silence_started", "silence_ended kept"], "statement \(count)")
+            #expect(try await states(bench).count == 1)
+            if !hasFailed { break }
+            faults += 1
+        }
+        #expect(faults > 8)
+    }
+
+    // MARK: Pauses
+
+    @Test func `the events of a paused rule are lost for it, and not for others`() async throws {
+        let bench = try Bench()
+        let rules = Self.rule + "\n---\n" + telling("task_created", as: "tell")
+        var shelf = try await bench.shelf(rules, sources: [bench.source()])
+        func route(_ number: Int) async throws {
+            try await bench.store.append([created(number, at: bench.now)])
+            try await Router(bench.surroundings, shelf: shelf).routePending()
+        }
+        try await route(1)
+        try await bench.store.pause(Pause(.rule("thank"), since: bench.now, why: ""))
+        // Applied as a command applies it, and then as a restart does.
+        try await shelf.install(try #require(shelf.book), in: bench.surroundings)
+        try await route(2)
+        shelf = try await bench.shelf(rules, sources: [bench.source()])
+        try await route(3)
+        try await bench.store.append([created(4, at: bench.now)])
+        _ = try await bench.store.resume(.rule("thank"))
+        try await shelf.install(try #require(shelf.book), in: bench.surroundings)
+        try await Router(bench.surroundings, shelf: shelf).routePending()
+        try await route(5)
+        let made = try await bench.deliveries().map { "\($0.delivery.id.rule) \($0.delivery.task?.key.text ?? "")" }
+        #expect(made.filter { $0.hasPrefix("thank") } == ["thank t1", "thank t5"])
+        #expect(made.filter { $0.hasPrefix("tell") } == (1...5).map { "tell t\($0)" })
+    }
+
+    @Test func `the schedule of a paused rule waits, and runs once when the rule is resumed`() async throws {
+        let bench = try Bench()
+        let shelf = try await bench.shelf("rule: digest\non: {every: 1h}\ndo: [{log: x}]")
+        try await bench.store.pause(Pause(.rule("digest"), since: bench.now, why: ""))
+        let timers = TimerLoop(bench.surroundings, shelf: shelf)
+        for _ in 1...5 {
+            await bench.clock.advance(by: .seconds(3600))
+            #expect(try await timers.fireDue() == 0)
+        }
+        _ = try await bench.store.resume(.rule("digest"))
+        #expect(try await timers.fireDue() == 1)
+        #expect(try await bench.happened().count == 1)
+    }
+}
