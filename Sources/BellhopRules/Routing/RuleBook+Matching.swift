@@ -140,8 +140,6 @@ private struct Matcher {
                 return
             }
         }
-            }
-        }
         if !rule.isShadow(for: frame) {
             let targets = WriteTargets(frame: frame, activation: activation, zone: rule.zone)
             for step in rule.steps {
@@ -174,9 +172,19 @@ extension Rule {
         return key.map { "\(frame.source)/\($0)" }
     }
 
-    /// The key of a piece of the rule's state. A rule in shadow mode has its own state, so that shadow runs never stop live ones.
-    func stateKey(_ kind: StateKey.Kind, _ key: String) -> StateKey {
+    /// Whether the frame's run only records its deliveries.
+    func isShadow(for frame: RunFrame) -> Bool {
+        if case .canary = summary.mode { isShadow(for: frame.reference?.key.text) } else { isShadow(for: String?.none) }
+    }
+
+    /// The key of a piece of the rule's state. Shadow runs have a state of their own, so that they never stop live ones.
+    func stateKey(_ kind: StateKey.Kind, _ key: String, isShadow: Bool) -> StateKey {
         StateKey(rule: isShadow ? "shadow/" + name : name, kind: kind, key: key)
+    }
+
+    /// The key of what the rule waits for, counts and gathers: a rule in shadow mode does so by itself.
+    func stateKey(_ kind: StateKey.Kind, _ key: String) -> StateKey {
+        stateKey(kind, key, isShadow: summary.mode == .shadow)
     }
 
     /// The state of a wait: its own key, or a piece of a window for a rule that runs through a list.
