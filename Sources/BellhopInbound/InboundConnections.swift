@@ -25,6 +25,7 @@ final class InboundConnections: Sendable {
     private struct State {
         var count: UInt64 = 0
         var entries: [ObjectIdentifier: Entry] = [:]
+        var isStopping = false
     }
 
     private let most: Int
@@ -36,12 +37,23 @@ final class InboundConnections: Sendable {
     func add(_ channel: any Channel) {
         let victim = state.withLock { state -> (any Channel)? in
             state.count += 1
+            if state.isStopping { return channel }
             state.entries[ObjectIdentifier(channel)] = Entry(standing: Standing(since: state.count), channel: channel)
             guard state.entries.count > most else { return nil }
             let id = Self.victim(among: state.entries.mapValues(\.standing), newest: ObjectIdentifier(channel))
             return state.entries.removeValue(forKey: id)?.channel
         }
         victim?.close(promise: nil)
+    }
+
+    /// Closes the connections from which no whole request waits for its answer, and those that are made from now on. The others
+    /// are the server's to close when they are answered.
+    func stop() {
+        let unfinished = state.withLock { state in
+            state.isStopping = true
+            return state.entries.values.filter { !$0.standing.isAnswering }.map(\.channel)
+        }
+        for channel in unfinished { channel.close(promise: nil) }
     }
 
     /// Which connection to close.

@@ -6,7 +6,8 @@ import NIOCore
 import NIOPosix
 public import ServiceLifecycle
 
-/// The HTTP server for requests from outside. Accepts none after it was asked to stop, and answers those it has.
+/// The HTTP server for requests from outside. Accepts none after it was asked to stop, answers those that have arrived
+/// whole, and closes the connections of the others.
 public struct InboundServer: Service {
     /// Where it listens.
     public struct Place: Sendable, Hashable {
@@ -97,7 +98,11 @@ public struct InboundServer: Service {
             onServerRunning: { [isListening, place] channel in isListening(channel.localAddress?.port ?? place.port) },
             eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
         do {
-            try await server.run()
+            try await withGracefulShutdownHandler {
+                try await server.run()
+            } onGracefulShutdown: {
+                connections.stop()
+            }
         } catch {
             throw Problem(message: "Bellhop cannot listen at \(place.host):\(place.port), which `inbound` names: \(error).")
         }

@@ -104,6 +104,34 @@ private final class Collector: ChannelInboundHandler, Sendable {
         #expect(kept.events.isEmpty)
     }
 
+    @Test(arguments: [head, "POST /in/deploys HTTP/1.1\r\nX-Long: "])
+    func `a stop does not wait for an unfinished request`(_ beginning: String) async throws {
+        let (sent, hasSent) = AsyncStream<Void>.makeStream()
+        let (ports, port) = AsyncStream<Int>.makeStream()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for await port in ports {
+                    let answer = try await RawConnection.with(port) { peer in
+                        try await peer.send(beginning)
+                        hasSent.yield()
+                        return await peer.readToEnd()
+                    }
+                    #expect(answer == "")
+                    break
+                }
+            }
+            try await kept.serve(.events()) { number in
+                port.yield(number)
+                for await _ in sent { break }
+                try await RawConnection.with(number) { other in
+                    try await other.send(Self.request)
+                    #expect(await other.answer() == "HTTP/1.1 202 Accepted")
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     @Test func `a connection that stays open after its answer is closed later`() async throws {
         try await kept.serve(.events(), patience: .init(head: .milliseconds(200), body: .seconds(600))) { port in
             // On a busy machine the request itself may be late.

@@ -30,10 +30,11 @@ public struct Agent: Sendable {
         let desk = Self.desk(assembly)
         let server = ControlServer(
             at: ControlSocket.place(store: assembly.configuration.store, environment: environment), inquirer: inquirer(desk))
-        var services: [any Service] = further + [assembly.engine, assembly.storeWatch, reloader, server]
+        var work: [any Service] = [assembly.engine]
         if let desk, let place = assembly.configuration.inbound.place {
-            services.append(InboundServer(at: place, desk: desk, logger: quiet))
+            work.append(InboundServer(at: place, desk: desk, logger: quiet))
         }
+        var services: [any Service] = further + [Together(services: work), assembly.storeWatch, reloader, server]
         services.append(ServiceManager(environment: environment))
         var group = ServiceGroupConfiguration(
             services: services.map {
@@ -108,6 +109,18 @@ public struct Agent: Sendable {
                     let takingOver = TakingOver(assembly, desk: desk, environment: environment)
                     return .array(await takingOver.take(change, project: project).map(\.json))
                 }))
+    }
+}
+
+/// Services that are asked to stop at the same time: a service group asks the next one only when the last one has ended.
+private struct Together: Service {
+    let services: [any Service]
+
+    func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for service in services { group.addTask { try await service.run() } }
+            try await group.waitForAll()
+        }
     }
 }
 
