@@ -111,9 +111,14 @@ public final class HTTPConnection: HTTPExchange {
             let deadline = NIODeadline.now() + .nanoseconds(timeout.nanoseconds)
             let head = try await client.execute(prepared(request, progress), deadline: deadline)
             progress.answered()
-            let body = try await Deadline.run(until: deadline) { [limit = configuration.maxBody] in
-                try await Self.collect(head, limit: limit)
-            }
+            let body =
+                if request.settledBy?.contains(Int(head.status.code)) ?? false {
+                    await Self.remainder(of: head, limit: min(configuration.maxBody, 64 << 10), until: deadline)
+                } else {
+                    try await Deadline.run(until: deadline) { [limit = configuration.maxBody] in
+                        try await Self.collect(head, limit: limit)
+                    }
+                }
             let headers = HeaderFields(head.headers.map { HeaderFields.Field($0.name, $0.value) })
             return HTTPResponse(status: Int(head.status.code), headers: headers, body: body)
         } catch {
@@ -173,6 +178,15 @@ public final class HTTPConnection: HTTPExchange {
             body.append(chunk.readableBytesView)
         }
         return body.joined()
+    }
+
+    /// The body of an answer whose status says all, so that its connection can be used again; empty if it is large, slow or cut
+    /// off.
+    private static func remainder(of head: HTTPClientResponse, limit: Int, until deadline: NIODeadline) async -> [UInt8] {
+        let body = try? await Deadline.run(until: min(deadline, .now() + .seconds(2))) {
+            try await collect(head, limit: limit)
+        }
+        return body ?? []
     }
 
     private static func show(

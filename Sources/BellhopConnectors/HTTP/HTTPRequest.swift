@@ -10,6 +10,8 @@ public struct HTTPRequest: Sendable, Hashable {
     public var timeout: Duration?
     /// The request is not sent after this moment, including time spent waiting for its turn; nil for no limit.
     public var notAfter: Timestamp?
+    /// The statuses that say all: the rest of such an answer is not needed, and may be cut off.
+    var settledBy: StatusSet?
 
     public init(
         _ method: String, _ address: HTTPAddress, headers: HeaderFields = [:], body: [UInt8]? = nil,

@@ -52,18 +52,18 @@ import Testing
         _ kind: Kind, _ answer: OddServer.Answer
     ) async throws {
         let found = try await OddServer.serve(answer) { try await failure(kind, at: $0) }
-        #expect(found != nil)
+        #expect((found == nil) == (kind.name == "webhook" && answer == .half), "\(found?.message ?? "")")
         checkSentence(found, kind)
         #expect(found?.remedy != .giveUp, "\(found?.message ?? "")")
     }
 
-    /// Any answer of 200 is a success for a webhook: its receiver is unknown.
+    /// Any answer of 200 is a success for a webhook, however long, and even if it is cut off: its receiver is unknown.
     @Test(arguments: kinds, [OddServer.Answer.huge, .loginPage])
     func `answers of 100 MB and pages instead of answers are told in one sentence`(
         _ kind: Kind, _ answer: OddServer.Answer
     ) async throws {
         let found = try await OddServer.serve(answer) { try await failure(kind, at: $0) }
-        #expect((found == nil) == (kind.name == "webhook" && answer == .loginPage), "\(found?.message ?? "")")
+        #expect((found == nil) == (kind.name == "webhook"), "\(found?.message ?? "")")
         checkSentence(found, kind)
     }
 
