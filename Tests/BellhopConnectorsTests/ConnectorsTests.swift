@@ -107,7 +107,9 @@ struct ConnectorsTests {
         #expect(found("create", .values([:]), "snow") == "RecordAction<Creation>")
         #expect(found("attach", .values([:]), "snow") == "RecordAction<Attachment>")
         #expect(found("log", .values(["text": "x"]), "log") == "LogAction")
-        #expect(found("exec", .values([:]), "exec") == nil)
+        #expect(found("exec", .values([:]), "exec") == "ExecAction")
+        #expect(found("emit", .values([:]), "emit") == "EmitAction")
+        #expect(found("dance", .values([:]), "dance") == nil)
         let misdirected = SampleDelivery.make("webhook", .values([:]), to: "ops")
         let action = try #require(connectors.action(for: misdirected))
         let failure = await #expect(throws: Failure.self) { try await action.perform(misdirected, attempt: SampleDelivery.first) }

@@ -38,7 +38,7 @@ struct Program: Sendable {
 
     private static let teardown = [TeardownStep.gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: grace)]
 
-    /// Runs it to its end. What it has started and is still in its session's first process group ends with it. A cancelled task stops it.
+    /// Runs it to its end. What it has started ends with it, unless that has left its process group. A cancelled task stops it.
     func run() async throws -> Ended {
         var options = PlatformOptions()
         // A group of its own can be stopped as a whole, and without a terminal nothing can ask a person.
@@ -73,19 +73,26 @@ struct Program: Sendable {
                     do { try await ContinuousClock().sleep(for: limit) } catch { return .cancelled }
                     return .late
                 }
-                var wasStopped = false
+                var (wasStopped, isOver, isRead) = (false, false, false)
                 loop: for await part in group {
                     switch part {
-                    case .written, .read: continue
-                    case .late:
-                        wasStopped = true
-                        break loop
-                    case .ended, .cancelled: break loop
+                    case .written: continue
+                    case .read: isRead = true
+                    case .cancelled: break loop
+                    case .ended, .late:
+                        if isOver { continue }
+                        isOver = true
+                        wasStopped = part == .late
+                        if wasStopped { await execution.teardown(using: Self.teardown) }
+                        try? execution.send(signal: .kill, toProcessGroup: true)
+                        // Now nobody holds the output open, except a process that left the group: for that one nothing waits.
+                        group.addTask {
+                            try? await ContinuousClock().sleep(for: Self.grace)
+                            return .cancelled
+                        }
                     }
+                    if isOver, isRead { break }
                 }
-                if wasStopped { await execution.teardown(using: Self.teardown) }
-                // Not reaped yet, so the number of the group is still its own.
-                try? execution.send(signal: .kill, toProcessGroup: true)
                 group.cancelAll()
                 return wasStopped
             }

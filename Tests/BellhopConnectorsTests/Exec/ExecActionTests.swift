@@ -145,6 +145,20 @@ import Testing
         #expect(try await areGone(processes("pids")))
     }
 
+    @Test func `the end of a long output is kept, also of a program that ends at once`() async throws {
+        for _ in 0..<20 {
+            let receipt = try await shell("head -c 60000 /dev/zero | tr '\\0' a; echo; echo end")
+            #expect(receipt.summary.hasPrefix("exit 0: aaa") && receipt.summary.hasSuffix("aaa end"), "\(receipt.summary)")
+            #expect(receipt.summary.count < 1600)
+        }
+    }
+
+    @Test func `a process that left the group and holds the output open delays nothing`() async throws {
+        let receipt = try await shell("setsid sleep 30 & echo $! > pids; echo done")
+        #expect(receipt.summary == "exit 0: done")
+        for process in processes("pids") { kill(process, SIGKILL) }
+    }
+
     @Test func `an input larger than a pipe is written whole, and need not be read`() async throws {
         let text = String(repeating: "0123456789abcdef", count: 1 << 16)
         #expect(try await shell("cat | wc -c", more: ["stdin": .string(text)]).summary == "exit 0: 1048576")
