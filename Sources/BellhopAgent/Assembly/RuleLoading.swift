@@ -54,14 +54,16 @@ public enum RuleLoading {
             else { return nil }
             return RuleSurroundings.SourceFacts(
                 name: source.name, kind: entry.kind, connection: entry.connection, schema: source.schema, scope: source.scope.id,
-                user: source.scope.user, instance: source.scope.instance, shows: source.shows, journal: manifest.journal.with(entry.settings),
+                user: source.scope.user, instance: source.scope.instance, shows: source.shows,
+                journal: manifest.journal.with(entry.settings),
                 labels: manifest.labels.with(entry.settings))
         }
         facts += configuration.inbound.sources.map { name in
             let tasks = configuration.inbound.tasks[name]
             return RuleSurroundings.SourceFacts(
                 name: name, kind: InboundReading.kind, connection: "", schema: tasks?.schema ?? TaskSchema([]),
-                scope: SentTasks.scope(name).id, user: "", instance: SentTasks.scope(name).instance, shows: tasks == nil ? .events : .tasks, journal: .no, labels: .no)
+                scope: SentTasks.scope(name).id, user: "", instance: SentTasks.scope(name).instance,
+                shows: tasks == nil ? .events : .tasks, journal: .no, labels: .no)
         }
         let connections = configuration.connections.compactMap { entry -> RuleSurroundings.ConnectionFacts? in
             guard let manifest = Catalogue.connections.first(where: { $0.kind == entry.kind }) else { return nil }

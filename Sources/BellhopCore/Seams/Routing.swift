@@ -89,7 +89,8 @@ public struct RuleRegistration: Sendable, Hashable {
         }
     }
 
-    public init(name: String, revision: String, schedule: Schedule? = nil, waits: String? = nil, startsWithExisting: Bool = false,
+    public init(
+        name: String, revision: String, schedule: Schedule? = nil, waits: String? = nil, startsWithExisting: Bool = false,
         isOff: Bool = false
     ) {
         self.name = name

@@ -117,7 +117,8 @@ public struct TimerLoop: Sendable {
     /// one of the source that it is about.
     private func isKeptBack(_ timer: RuleTimer, by book: RuleBook, at now: Timestamp) -> Bool {
         if now < started + InitialPolls.patience, initialPolls.isMissing(book.scopesRead(by: timer.id.rule)) { return true }
-        guard timer.id.kind.isJudged, now < started + InitialPolls.patienceForGoodPolls, let scope = book.scope(of: String(timer.id.key.prefix { $0 != "/" }))
+        guard timer.id.kind.isJudged, now < started + InitialPolls.patienceForGoodPolls,
+            let scope = book.scope(of: String(timer.id.key.prefix { $0 != "/" }))
         else {
             return false
         }

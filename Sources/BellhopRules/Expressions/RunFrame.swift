@@ -257,14 +257,18 @@ struct RunFacts: Sendable {
     }
 
     /// The scope of a source; without a configuration, each has one.
-    func scope(of source: String) -> Scope.ID? { scopes[source] ?? (assumed == nil ? nil : RuleSurroundings.assumedScope(source)) }
+    func scope(of source: String) -> Scope.ID? {
+        scopes[source] ?? (assumed == nil ? nil : RuleSurroundings.assumedScope(source))
+    }
 
     /// The sources of a rule, in their order.
     func sources(of rule: Rule) -> [(name: String, scope: Scope.ID)] {
         if assumed != nil {
             return (rule.sources.isEmpty ? [""] : rule.sources).map { ($0, RuleSurroundings.assumedScope($0)) }
         }
-        return sourcesInOrder.filter { rule.scopes.contains($0.scope) && (rule.sources.isEmpty || rule.sources.contains($0.name)) }
+        return sourcesInOrder.filter {
+            rule.scopes.contains($0.scope) && (rule.sources.isEmpty || rule.sources.contains($0.name))
+        }
     }
 
     /// What an event about a task has as its subject.

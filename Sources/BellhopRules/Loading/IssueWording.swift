@@ -123,7 +123,9 @@ struct IssueWording {
         case "events", "key", "since":
             guard !names.events.isEmpty else { return missingSubject(name, at: place) }
             let parts = name == "events" ? "`count` or `group`" : "`for`, `count` or `group`"
-            return Diagnostic(code: "no-\(name)", "only a rule with \(parts) has `\(name)`", at: place, help: "`event` is the one that the rule runs for")
+            return Diagnostic(
+                code: "no-\(name)", "only a rule with \(parts) has `\(name)`", at: place,
+                help: "`event` is the one that the rule runs for")
         case _ where RuleKeys.laterNames.contains(name):
             return Diagnostic(code: "not-built-yet", "`\(name)` is not built yet", at: place, help: RuleKeys.today[name])
         default: return nil

@@ -82,7 +82,8 @@ extension RuleReader {
         let tree = settings(node, RuleKeys.count, of: "`count`")
         let by = tree.deferred("by").flatMap { key($0, "`by`", &compiler) }
         let distinct = tree.deferred("distinct").flatMap { key($0, "`distinct`", &compiler) }
-        guard let atLeast = tree["at_least"]?.json?.asInt, tree["within"] != nil, let place = node["within"], let within = span(place, "`within`")
+        guard let atLeast = tree["at_least"]?.json?.asInt, tree["within"] != nil, let place = node["within"],
+            let within = span(place, "`within`")
         else {
             return nil
         }

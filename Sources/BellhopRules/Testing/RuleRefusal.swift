@@ -70,7 +70,9 @@ struct RuleRefusal {
 
     private var triggerWords: String {
         if rule.isOff { return "it is turned off (`enabled: false`) and ignores" }
-        guard let event = event?.event, rule.triggers.contains(where: { $0.type == event.type }) else { return "`on` does not name" }
+        guard let event = event?.event, rule.triggers.contains(where: { $0.type == event.type }) else {
+            return "`on` does not name"
+        }
         if !rule.sources.isEmpty, !rule.sources.contains(event.source), event.type != .scheduleDue {
             return "`from` does not name `\(event.source)`, the source of"
         }

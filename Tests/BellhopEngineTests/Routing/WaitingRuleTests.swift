@@ -321,9 +321,11 @@ import Testing
     }
 
     @Test func `with existing, tasks known when the rule is loaded count from then`() async throws {
-        let office = try await `Rules that wait`.Office("rule: other\non: task_created\ndo: [{log: z}]", [
-            task("a", "printer on fire", ["priority": 1]), task("b", "printer on fire", ["priority": 2]),
-        ])
+        let office = try await `Rules that wait`.Office(
+            "rule: other\non: task_created\ndo: [{log: z}]",
+            [
+                task("a", "printer on fire", ["priority": 1]), task("b", "printer on fire", ["priority": 2]),
+            ])
         let waiting = rule("when: task.priority == 1\nfor: {time: 10m, existing: true}")
         try await office.wait(1, with: waiting)
         try await office.wait(9, with: waiting)

@@ -29,7 +29,9 @@ import Testing
         let matches = book.match(stored, since: [:])
         let silences = book.silences([silence])
         #expect(silences.refused.isEmpty)
-        return book.decide(matches, state: [:], tasks: [:], silences: silences, at: Fixture.start + .seconds(seconds)).deliveries
+        return book.decide(
+            matches, RoutingFacts(state: [:], tasks: [:]), silences: silences, at: Fixture.start + .seconds(seconds)
+        ).complete.deliveries
             .map(\.initial)
     }
 
@@ -87,17 +89,21 @@ import Testing
             """)
         let event = StoredEvent(sequence: 1, event: Fixture.event(.taskCreated, Fixture.task()))
         let routing = book.decide(
-            book.match([event], since: [:]), state: [:], tasks: [:], silences: book.silences([Self.silence()]), at: Fixture.start)
+            book.match([event], since: [:]), RoutingFacts(state: [:], tasks: [:]), silences: book.silences([Self.silence()]),
+            at: Fixture.start
+        ).complete
         #expect(routing.deliveries.map(\.initial) == [.silenced(by: "s1"), .available])
-        #expect(routing.deliveries[1].after == [routing.deliveries[0].id])
+        #expect(routing.deliveries[1].after == [])
     }
 
     @Test func `a silenced run has used up throttle and once, and no budget`() throws {
         let book = try Self.book("once: task.id\nthrottle: {every: 1h}\n" + Self.both)
         let event = StoredEvent(sequence: 1, event: Fixture.event(.taskCreated, Fixture.task()))
         let routing = book.decide(
-            book.match([event], since: [:]), state: [:], tasks: [:], silences: book.silences([Self.silence(writes: true)]),
-            at: Fixture.start)
+            book.match([event], since: [:]), RoutingFacts(state: [:], tasks: [:]),
+            silences: book.silences([Self.silence(writes: true)]),
+            at: Fixture.start
+        ).complete
         #expect(routing.state.map(\.key.kind) == [.once, .throttle])
     }
 

@@ -8,7 +8,8 @@ import Testing
         let rule = schema.at("$defs", "rule") ?? .null
         #expect(
             rule.at("properties")?.asObject?.keys == [
-                "rule", "description", "on", "from", "when", "each", "for", "count", "group", "once", "throttle", "let", "limit", "mode",
+                "rule", "description", "on", "from", "when", "each", "for", "count", "group", "once", "throttle", "let", "limit",
+                "mode",
                 "enabled", "do",
             ])
         #expect(rule["required"] == ["rule", "on", "do"])
