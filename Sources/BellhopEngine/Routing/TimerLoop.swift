@@ -72,7 +72,7 @@ public struct TimerLoop: Sendable {
     /// Fires what came due before these events while the agent was running, and returns the events that may be routed now: those
     /// before the next timer. What is due at a moment comes before the events of that moment.
     func fire(before events: [StoredEvent]) async throws(StoreError) -> [StoredEvent] {
-        guard let first = events.first?.event.time, first >= started else { return events }
+        guard let first = events.first?.event.time else { return events }
         try await fireDue(at: first, since: started)
         guard let next = try await surroundings.store.nextTimer(), next > first else { return events }
         let later = events.firstIndex { $0.event.time >= next } ?? events.endIndex
@@ -81,7 +81,7 @@ public struct TimerLoop: Sendable {
 
     /// - Parameters:
     ///   - limit: fires what is due then; nil for now, after the events on the bus that came before.
-    ///   - first: fires nothing that was due earlier.
+    ///   - first: fires nothing that was due earlier, except groups: these wait for no poll.
     @discardableResult
     private func fireDue(at limit: Timestamp?, since first: Timestamp) async throws(StoreError) -> Int {
         var fired = 0
@@ -93,7 +93,8 @@ public struct TimerLoop: Sendable {
             let due = try await surroundings.store.dueTimers(at: min(limit ?? now, now), limit: count)
             let ready = due.filter { timer in
                 // The timer of a rule that is being installed waits until it is in force.
-                timer.due >= first && book.contains(timer.id.rule) && !isKeptBack(timer, by: book, at: now)
+                (timer.due >= first || timer.id.kind == .group) && book.contains(timer.id.rule)
+                    && !isKeptBack(timer, by: book, at: now)
             }
             if ready.isEmpty {
                 if due.count < count { break }
@@ -148,6 +149,6 @@ public struct TimerLoop: Sendable {
         let events = try await surroundings.store.unrouted(limit: Self.batch)
         let earlier = due < started ? events : Array(events.prefix { $0.event.time < due })
         if earlier.isEmpty { return false }
-        return try await Router(surroundings, shelf: shelf).route(earlier, by: shelved) > 0
+        return try await Router(surroundings, shelf: shelf).route(try await fire(before: earlier), by: shelved) > 0
     }
 }

@@ -1,0 +1,62 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// Random histories of tasks, looks, pauses and failures of the store: rules that wait do what the model says, each run once.
+@Suite(.timeLimit(.minutes(10))) struct `Histories of rules that wait` {
+    @Test(arguments: 0..<40)
+    func `each history makes the runs of the model`(_ seed: UInt64) async throws {
+        var random = SeededRandom(seed: seed)
+        let office = try await `Rules that wait`.Office(WaitingModel.rules, [task("always", "x", ["priority": 9])])
+        var model = WaitingModel()
+        var gone: Set<String> = []
+        var minute = 0
+        var story: [String] = []
+        for _ in 0..<40 {
+            let pause = random.oneIn(5) ? Int.random(in: 2...12, using: &random) : Int.random(in: 0...1, using: &random)
+            if pause > 0 {
+                minute += pause
+                await office.bench.clock.advance(by: .seconds(60 * pause))
+                model.arrive(at: minute)
+            }
+            let id = ["a", "b", "c", "d"][Int.random(in: 0..<4, using: &random)]
+            let priority = Int.random(in: 1...2, using: &random)
+            if let before = model.tasks[id] {
+                if random.oneIn(4) {
+                    office.source.remove(TaskKey(id))
+                    model.happen(.removed, id, before, at: minute)
+                    gone.insert(id)
+                } else if !random.oneIn(3) {
+                    // A title that was never there makes it a change.
+                    office.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
+                    model.happen(.changed, id, priority, at: minute)
+                }
+            } else if !random.oneIn(3) {
+                office.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
+                model.happen(gone.contains(id) ? .returned : .created, id, priority, at: minute)
+            }
+            model.leave(at: minute)
+            story.append("\(minute): \(model.tasks.sorted { $0.key < $1.key }.map { "\($0.key)\($0.value)" })")
+            try await look(office, &random)
+            let (made, expected) = (office.texts.sorted(), model.log.sorted())
+            guard made == expected else {
+                let (lost, surplus) = (expected.difference(from: made).insertions, made.difference(from: expected).insertions)
+                Issue.record("seed \(seed): lost \(lost), surplus \(surplus)\n" + story.suffix(16).joined(separator: "\n"))
+                return
+            }
+        }
+    }
+
+    /// One run of the agent; sometimes it ends in the middle, as if it was killed, and another one follows.
+    private func look(_ office: `Rules that wait`.Office, _ random: inout SeededRandom) async throws {
+        let calls: [FaultyStore.Call] = [.commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered]
+        if random.oneIn(3) {
+            let call = calls[Int.random(in: 0..<calls.count, using: &random)]
+            office.bench.store.failOnce(call, random.oneIn(2) ? .before : .after)
+            try? await office.look()
+            office.bench.store.work()
+        }
+        try await office.look()
+    }
+}

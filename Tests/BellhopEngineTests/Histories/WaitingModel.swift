@@ -1,0 +1,156 @@
+import BellhopCore
+
+/// What rules that wait, count and gather must do, written from what the format says of them, not from the program.
+///
+/// Each rule logs its letter and the ids of the tasks whose events led to the run.
+struct WaitingModel {
+    /// The rules, in YAML.
+    static let rules = """
+        rule: h
+        on: [task_created, task_changed]
+        when: task.priority == 1
+        for: 3m
+        do: [{log: "h ${{ task.id }}"}]
+        ---
+        rule: c
+        on: task_created
+        count: {at_least: 3, within: 4m, by: task.priority}
+        do: [{log: "c ${{ events.map(e, e.task.id).join(' ') }}"}]
+        ---
+        rule: d
+        on: [task_created, task_changed]
+        count: {at_least: 2, within: 3m, distinct: task.id}
+        do: [{log: "d ${{ events.map(e, e.task.id).join(' ') }}"}]
+        ---
+        rule: g
+        on: [task_created, task_changed, task_removed, task_returned]
+        group: {by: task.priority, wait: 2m, every: 5m, max: 4}
+        do: [{log: "g ${{ key }} ${{ events.map(e, e.task.id).join(' ') }}"}]
+        ---
+        rule: x
+        on: [task_created, task_changed]
+        when: task.priority == 1
+        for: 2m
+        count: {at_least: 2, within: 6m}
+        group: {wait: 1m}
+        do: [{log: "x ${{ events.map(e, e.task.id).join(' ') }}"}]
+        """
+
+    enum Kind { case created, changed, removed, returned }
+
+    private struct Waits {
+        var due: Int
+        var hasRun = false
+    }
+
+    /// What a rule has counted or gathered: the tasks and the minutes of their events.
+    private typealias Window = [(id: String, at: Int)]
+
+    private struct Group {
+        var events: Window = []
+        var due = 0
+        var last: Int?
+    }
+
+    /// The tasks' priorities as they were last seen.
+    private(set) var tasks: [String: Int] = [:]
+    private var (hold, chainHold): ([String: Waits], [String: Waits]) = ([:], [:])
+    private var created: [Int: Window] = [:]
+    private var distinct: Window = []
+    private var chainCount: Window = []
+    private var groups: [Int: Group] = [:]
+    private var chainGroup = Group()
+    private(set) var log: [String] = []
+
+    /// Looks at a moment, the first look since another one: what was due before the events of this moment, in its order; but waits
+    /// that were due while nobody looked come after the events.
+    mutating func arrive(at now: Int) {
+        fireGroups(until: now)
+        fireHolds(at: now)
+    }
+
+    /// The look is over.
+    mutating func leave(at now: Int) {
+        fireHolds(until: now)
+        fireGroups(until: now)
+    }
+
+    /// An event of a task with this priority; for a removed task as it was last seen.
+    mutating func happen(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
+        // h and x
+        let (holds, begins) = (priority == 1, kind == .created || kind == .changed)
+        for (waits, minutes) in [(\WaitingModel.hold, 3), (\.chainHold, 2)] {
+            if kind == .removed || !holds {
+                self[keyPath: waits][id] = nil
+            } else if begins, self[keyPath: waits][id] == nil {
+                self[keyPath: waits][id] = Waits(due: now + minutes)
+            }
+        }
+        tasks[id] = kind == .removed ? nil : priority
+        // c
+        if kind == .created {
+            var window = created[priority, default: []].filter { now < $0.at + 4 } + [(id, now)]
+            if window.count >= 3 {
+                log.append("c " + window.map(\.id).joined(separator: " "))
+                window = []
+            }
+            created[priority] = window
+        }
+        // d
+        if begins {
+            distinct = distinct.filter { now < $0.at + 3 && $0.id != id } + [(id, now)]
+            if distinct.count >= 2 {
+                log.append("d " + distinct.map(\.id).joined(separator: " "))
+                distinct = []
+            }
+        }
+        // g
+        var group = groups[priority] ?? Group()
+        if group.events.isEmpty { group.due = max(now + 2, group.last.map { $0 + 5 } ?? 0) }
+        group.events.append((id, now))
+        if group.events.count >= 4 { flush(&group, "g \(priority) ", at: now) }
+        groups[priority] = group
+    }
+
+    /// Waits that are over at this very moment come before its events.
+    private mutating func fireHolds(at now: Int) {
+        for id in hold.keys.sorted() where hold[id]?.due == now && hold[id]?.hasRun == false { run(id) }
+        for id in chainHold.keys.sorted() where chainHold[id]?.due == now && chainHold[id]?.hasRun == false { chain(id, at: now) }
+    }
+
+    private mutating func fireHolds(until now: Int) {
+        for id in hold.keys.sorted() where hold[id]?.hasRun == false && hold[id].map({ $0.due <= now }) == true { run(id) }
+        let late = chainHold.filter { !$0.value.hasRun && $0.value.due <= now }
+        for (id, wait) in late.sorted(by: { ($0.value.due, $0.key) < ($1.value.due, $1.key) }) { chain(id, at: wait.due) }
+    }
+
+    private mutating func run(_ id: String) {
+        hold[id]?.hasRun = true
+        log.append("h \(id)")
+    }
+
+    /// x goes on: its count, then its group, both from the moment at which the wait was over.
+    private mutating func chain(_ id: String, at due: Int) {
+        chainHold[id]?.hasRun = true
+        chainCount = chainCount.filter { due < $0.at + 6 } + [(id, due)]
+        guard chainCount.count >= 2 else { return }
+        if chainGroup.events.isEmpty { chainGroup.due = due + 1 }
+        chainGroup.events += chainCount
+        chainCount = []
+    }
+
+    private mutating func fireGroups(until now: Int) {
+        for priority in groups.keys.sorted() {
+            guard var group = groups[priority], !group.events.isEmpty, group.due <= now else { continue }
+            flush(&group, "g \(priority) ", at: group.due)
+            groups[priority] = group
+        }
+        if !chainGroup.events.isEmpty, chainGroup.due <= now { flush(&chainGroup, "x ", at: chainGroup.due) }
+    }
+
+    private mutating func flush(_ group: inout Group, _ prefix: String, at now: Int) {
+        log.append(prefix + group.events.map(\.id).joined(separator: " "))
+        group.events = []
+        group.last = now
+    }
+}
