@@ -143,11 +143,11 @@ extension EventContent {
             ])
     }
 
-    static func silenceStarted(_ silence: Silence) -> Self {
+    public static func silenceStarted(_ silence: Silence) -> Self {
         Self(.silenceStarted, [.silence: .object(silence.json)])
     }
 
-    static func silenceEnded(_ record: SilenceRecord) -> Self {
+    public static func silenceEnded(_ record: SilenceRecord) -> Self {
         var silence = record.silence.json
         silence[.kept] = .int(Int64(record.kept))
         return Self(.silenceEnded, [.silence: .object(silence)])

@@ -227,7 +227,15 @@ struct ReceiverTests {
         }
     }
 
-    @Test(arguments: [Fault.resetBefore, .resetAfter, .cutBody])
+    @Test func `a message whose answer is cut off after its status has arrived`() async throws {
+        try await withConnectors { simulation, connectors, _ in
+            simulation.faults.add(.cutBody, path: "/webhook")
+            _ = try await perform(SampleDelivery.notify(SampleMessage.full, to: "mine"), connectors)
+            #expect(simulation.receivers.received.count == 1)
+        }
+    }
+
+    @Test(arguments: [Fault.resetBefore, .resetAfter])
     func `after a lost answer the request is repeated with the same id`(_ fault: Fault) async throws {
         try await withConnectors { simulation, connectors, _ in
             simulation.faults.add(fault, path: "/webhook")

@@ -18,6 +18,9 @@ import Testing
         }
         let reference = TaskReference(
             source: "tasks", key: "a1", number: "INC0010021", title: "Printer", className: "incident", url: "", subject: "x/a1")
+        let silence = Silence(
+            id: "s1", when: "true", rules: ["r"], receivers: ["ops"], starts: now, ends: now + .seconds(60), reason: "work",
+            by: "ada")
         let changes = [Change.FieldChange(field: "state", from: 1, to: 2)]
         return [
             .login(connection: "snow", user: "ada", usesKeychain: false, failure: nil),
@@ -31,7 +34,7 @@ import Testing
             .sourceFailing("tasks", failure, since: now), .sourceRecovered("tasks", error: "", since: now),
             .sourceHeld("tasks", held), .deliveryDead(delivery(nil), failure), .deliveryDead(delivery(reference), failure),
             .receiverPaused(ReceiverStop(receiver: "ops", cause: .refusal, since: now, until: nil, why: "404")),
-            .receiverResumed("ops"),
+            .receiverResumed("ops"), .silenceStarted(silence), .silenceEnded(SilenceRecord(silence, kept: 3, ended: now)),
         ] + RemovalReason.allCases.map { .taskRemoved(task, $0, in: "tasks") }
     }()
 

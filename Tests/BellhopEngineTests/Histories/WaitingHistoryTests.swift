@@ -5,7 +5,7 @@ import Testing
 
 /// Random histories of tasks, looks, pauses and failures of the store: rules that wait do what the model says, each run once.
 @Suite(.timeLimit(.minutes(10))) struct `Histories of rules that wait` {
-    @Test(arguments: 0..<40)
+    @Test(arguments: 0..<60)
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)
         let office = try await `Rules that wait`.Office(WaitingModel.rules, [task("always", "x", ["priority": 9])])
@@ -42,7 +42,8 @@ import Testing
             let (made, expected) = (office.texts.sorted(), model.log.sorted())
             guard made == expected else {
                 let (lost, surplus) = (expected.difference(from: made).insertions, made.difference(from: expected).insertions)
-                Issue.record("seed \(seed): lost \(lost), surplus \(surplus)\n" + story.suffix(16).joined(separator: "\n"))
+                let days = story.suffix(16).joined(separator: "\n")
+                Issue.record("seed \(seed): lost \(lost), surplus \(surplus)\n\(days)")
                 return
             }
         }

@@ -40,6 +40,8 @@ struct WaitingModel {
 
     private struct Waits {
         var due: Int
+        /// Counts the waits: those of one moment come in the order in which they began.
+        var number: Int
         var hasRun = false
     }
 
@@ -60,6 +62,7 @@ struct WaitingModel {
     private var chainCount: Window = []
     private var groups: [Int: Group] = [:]
     private var chainGroup = Group()
+    private var begun = 0
     private(set) var log: [String] = []
 
     /// Looks at a moment, the first look since another one: what was due before the events of this moment, in its order; but waits
@@ -83,7 +86,8 @@ struct WaitingModel {
             if kind == .removed || !holds {
                 self[keyPath: waits][id] = nil
             } else if begins, self[keyPath: waits][id] == nil {
-                self[keyPath: waits][id] = Waits(due: now + minutes)
+                self[keyPath: waits][id] = Waits(due: now + minutes, number: begun)
+                begun += 1
             }
         }
         tasks[id] = kind == .removed ? nil : priority
@@ -113,15 +117,17 @@ struct WaitingModel {
     }
 
     /// Waits that are over at this very moment come before its events.
-    private mutating func fireHolds(at now: Int) {
-        for id in hold.keys.sorted() where hold[id]?.due == now && hold[id]?.hasRun == false { run(id) }
-        for id in chainHold.keys.sorted() where chainHold[id]?.due == now && chainHold[id]?.hasRun == false { chain(id, at: now) }
-    }
+    private mutating func fireHolds(at now: Int) { fireHolds { $0 == now } }
 
-    private mutating func fireHolds(until now: Int) {
-        for id in hold.keys.sorted() where hold[id]?.hasRun == false && hold[id].map({ $0.due <= now }) == true { run(id) }
-        let late = chainHold.filter { !$0.value.hasRun && $0.value.due <= now }
-        for (id, wait) in late.sorted(by: { ($0.value.due, $0.key) < ($1.value.due, $1.key) }) { chain(id, at: wait.due) }
+    private mutating func fireHolds(until now: Int) { fireHolds { $0 <= now } }
+
+    private mutating func fireHolds(_ isDue: (Int) -> Bool) {
+        func due(_ waits: [String: Waits]) -> [(id: String, due: Int)] {
+            waits.filter { !$0.value.hasRun && isDue($0.value.due) }
+                .sorted { ($0.value.due, $0.value.number) < ($1.value.due, $1.value.number) }.map { ($0.key, $0.value.due) }
+        }
+        for wait in due(hold) { run(wait.id) }
+        for wait in due(chainHold) { chain(wait.id, at: wait.due) }
     }
 
     private mutating func run(_ id: String) {
@@ -145,7 +151,10 @@ struct WaitingModel {
             flush(&group, "g \(priority) ", at: group.due)
             groups[priority] = group
         }
-        if !chainGroup.events.isEmpty, chainGroup.due <= now { flush(&chainGroup, "x ", at: chainGroup.due) }
+        guard !chainGroup.events.isEmpty, chainGroup.due <= now else { return }
+        var group = chainGroup
+        flush(&group, "x ", at: group.due)
+        chainGroup = group
     }
 
     private mutating func flush(_ group: inout Group, _ prefix: String, at now: Int) {
