@@ -53,7 +53,7 @@ struct BatchDecider {
         var end = matches.count
         var next = 0
         for place in 0..<matches.count {
-            if place > 0, isFull {
+            if place > 0, isFull || isOvertaken(at: place) {
                 end = place
                 break
             }
@@ -75,6 +75,12 @@ struct BatchDecider {
                 routed: matches.events.prefix(end).map(\.sequence), fired: Array(matches.timers.prefix(end)),
                 deliveries: deliveries, state: memory.changes, timers: timers, events: events,
                 tallies: tallies.sorted { $0.key < $1.key }.map(\.value), decisions: latestDecisions))
+    }
+
+    /// Whether a timer that this batch has set is due before the next one of the batch.
+    private func isOvertaken(at place: Int) -> Bool {
+        guard !matches.timers.isEmpty else { return false }
+        return timers.contains { if case .set(let timer) = $0 { timer.due < matches.timers[place].due } else { false } }
     }
 
     /// Whether one transaction is full; the rest of the batch comes with the next.

@@ -18,22 +18,24 @@ import Testing
             if pause > 0 {
                 minute += pause
                 await office.bench.clock.advance(by: .seconds(60 * pause))
-                model.arrive(at: minute)
             }
             let id = ["a", "b", "c", "d"][Int.random(in: 0..<4, using: &random)]
             let priority = Int.random(in: 1...2, using: &random)
             if let before = model.tasks[id] {
                 if random.oneIn(4) {
                     office.source.remove(TaskKey(id))
+                    model.arrive(at: minute)
                     model.happen(.removed, id, before, at: minute)
                     gone.insert(id)
                 } else if !random.oneIn(3) {
                     // A title that was never there makes it a change.
                     office.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
+                    model.arrive(at: minute)
                     model.happen(.changed, id, priority, at: minute)
                 }
             } else if !random.oneIn(3) {
                 office.source.put(task(id, "title \(story.count)", ["priority": .int(Int64(priority))]))
+                model.arrive(at: minute)
                 model.happen(gone.contains(id) ? .returned : .created, id, priority, at: minute)
             }
             model.leave(at: minute)

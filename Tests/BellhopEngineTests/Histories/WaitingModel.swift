@@ -65,8 +65,8 @@ struct WaitingModel {
     private var begun = 0
     private(set) var log: [String] = []
 
-    /// Looks at a moment, the first look since another one: what was due before the events of this moment, in its order; but waits
-    /// that were due while nobody looked come after the events.
+    /// The first events of a moment are about to come. Groups that are due, and waits that are over at this very moment, come before
+    /// them; waits that were over while nobody looked come after them.
     mutating func arrive(at now: Int) {
         fireGroups(until: now)
         fireHolds(at: now)
@@ -127,7 +127,11 @@ struct WaitingModel {
                 .sorted { ($0.value.due, $0.value.number) < ($1.value.due, $1.value.number) }.map { ($0.key, $0.value.due) }
         }
         for wait in due(hold) { run(wait.id) }
-        for wait in due(chainHold) { chain(wait.id, at: wait.due) }
+        for wait in due(chainHold) {
+            // A group that an earlier wait began may be due before the next wait is over.
+            if chainGroup.due < wait.due { flushChain(until: wait.due) }
+            chain(wait.id, at: wait.due)
+        }
     }
 
     private mutating func run(_ id: String) {
@@ -138,7 +142,7 @@ struct WaitingModel {
     /// x goes on: its count, then its group, both from the moment at which the wait was over.
     private mutating func chain(_ id: String, at due: Int) {
         chainHold[id]?.hasRun = true
-        chainCount = chainCount.filter { due < $0.at + 6 } + [(id, due)]
+        chainCount = (chainCount.filter { due < $0.at + 6 } + [(id, due)]).sorted { $0.at < $1.at }
         guard chainCount.count >= 2 else { return }
         if chainGroup.events.isEmpty { chainGroup.due = due + 1 }
         chainGroup.events += chainCount
@@ -151,6 +155,10 @@ struct WaitingModel {
             flush(&group, "g \(priority) ", at: group.due)
             groups[priority] = group
         }
+        flushChain(until: now)
+    }
+
+    private mutating func flushChain(until now: Int) {
         guard !chainGroup.events.isEmpty, chainGroup.due <= now else { return }
         var group = chainGroup
         flush(&group, "x ", at: group.due)
