@@ -5,6 +5,21 @@ import Testing
 
 /// Text and tables on a screen of 80 columns.
 @Suite struct ScreenTests {
+    @Test func `the status page says what rules wait for, have counted and have gathered`() {
+        var status: JSON.Object = Self.status(sources: 1, failing: 0, rules: 1).asObject ?? [:]
+        status["waits"] = [
+            ["rule": "late", "part": "for", "count": 2, "gathered": 0, "next": "2026-01-05T09:10:00Z"],
+            ["rule": "many", "part": "count", "count": 4, "gathered": 0, "next": .null],
+            ["rule": "all", "part": "group", "count": 1, "gathered": 3, "next": "2026-01-05T09:05:00Z"],
+        ]
+        let lines = StatusPage(.object(status), zone: .utc, width: 80).whole.filter { $0.hasPrefix("Rule ") }
+        #expect(
+            lines == [
+                "Rule late waits for 2 keys, the first until 2026-01-05 09:10:00.", "Rule many has counted 4 so far.",
+                "Rule all has gathered 3 in 1 group; the first flushes at 2026-01-05 09:05:00.",
+            ])
+    }
+
     @Test func `lines are broken only between words, and an id that is too wide stays whole`() {
         let id = String(repeating: "f", count: 50)
         #expect("one two three".wrapped(to: 8, indent: 2) == "one two\n  three")

@@ -100,6 +100,7 @@ public struct Inquirer: Sendable {
             known.sources.sorted { $0.source < $1.source }.map { source in
                 source.json(underway: underway[source.source], polled: polled?[source.source]?.asString, at: now)
             })
+        status["waits"] = .array(known.waits.map(\.json))
         status["silences"] = .array(
             known.silences.filter { $0.silence.isActive(at: now) }.map { .object($0.json(at: now)) })
         status["paused"] = .array(known.pauses.map(\.json))

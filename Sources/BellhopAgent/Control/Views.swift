@@ -142,6 +142,15 @@ extension StoreStatus {
     }
 }
 
+extension StoreStatus.WaitStatus {
+    var json: JSON {
+        [
+            "rule": .string(rule), "part": .string(part.rawValue), "count": .int(Int64(count)), "gathered": .int(Int64(gathered)),
+            "next": next.map { .string($0.rfc3339) } ?? .null,
+        ]
+    }
+}
+
 extension StoreStatus.StopStatus {
     var json: JSON {
         var json = stop.json

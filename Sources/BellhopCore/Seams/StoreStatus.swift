@@ -55,6 +55,31 @@ public struct StoreStatus: Sendable, Hashable {
         }
     }
 
+    /// What a part of a rule waits for, has counted or has gathered.
+    public struct WaitStatus: Sendable, Hashable {
+        public enum Part: String, Sendable, Hashable, CaseIterable {
+            case hold = "for"
+            case count, group
+        }
+
+        public var rule: String
+        public var part: Part
+        /// The waits of `for`, the runs that `count` has, the open groups.
+        public var count: Int
+        /// The runs that open groups have gathered.
+        public var gathered: Int
+        /// When the next wait or group is over.
+        public var next: Timestamp?
+
+        public init(rule: String, part: Part, count: Int, gathered: Int = 0, next: Timestamp? = nil) {
+            self.rule = rule
+            self.part = part
+            self.count = count
+            self.gathered = gathered
+            self.next = next
+        }
+    }
+
     /// Deliveries that need a person's decision, with the same state, receiver and reason.
     public struct UndecidedStatus: Sendable, Hashable {
         public var state: DeliveryState
@@ -77,6 +102,8 @@ public struct StoreStatus: Sendable, Hashable {
     public var stops: [StopStatus]
     /// What people paused besides receivers.
     public var pauses: [Pause] = []
+    /// What rules wait for, by rule.
+    public var waits: [WaitStatus] = []
     /// The silences that have not ended.
     public var silences: [SilenceRecord] = []
     public var deliveries: [DeliveryState: Int]

@@ -15,6 +15,20 @@ extension SQL {
             ORDER BY name
             """
 
+        /// What each rule waits for, has counted and has gathered, in both modes. (PostgreSQL: the same.)
+        static let waits = """
+            SELECT name,
+                (SELECT count(*) FROM timer WHERE timer.rule = name AND kind = 'hold'),
+                (SELECT min(due) FROM timer WHERE timer.rule = name AND kind = 'hold'),
+                (SELECT count(*) FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = 'count'),
+                (SELECT count(*) FROM timer WHERE timer.rule = name AND kind = 'group'),
+                (SELECT min(due) FROM timer WHERE timer.rule = name AND kind = 'group'),
+                (SELECT count(*) FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = 'gathered')
+            FROM rule
+            WHERE waits IS NOT NULL
+            ORDER BY name
+            """
+
         /// How many deliveries wait for each receiver that is or was stopped. From the index alone.
         static let waiting = """
             SELECT receiver, (

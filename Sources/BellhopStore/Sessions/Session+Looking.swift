@@ -12,6 +12,7 @@ extension Session {
             undecided: try undecided(), events: Int(try int(SQL.Looking.eventCount)),
             unrouted: Int(try int(SQL.Looking.unroutedCount)), damaged: try damagedEvents())
         status.pauses = try pauses()
+        status.waits = try waits()
         status.silences = try silences().filter { $0.ended == nil }
         return status
     }
@@ -141,6 +142,23 @@ extension Session {
                     isOff: statement.int(6) == 1))
         }
         return rules
+    }
+
+    private func waits() throws -> [StoreStatus.WaitStatus] {
+        var statement = try prepare(SQL.Looking.waits)
+        var waits: [StoreStatus.WaitStatus] = []
+        while try statement.next() {
+            let rule = statement.text(0)
+            let all = [
+                StoreStatus.WaitStatus(rule: rule, part: .hold, count: Int(statement.int(1)), next: statement.optionalTime(2)),
+                StoreStatus.WaitStatus(rule: rule, part: .count, count: Int(statement.int(3))),
+                StoreStatus.WaitStatus(
+                    rule: rule, part: .group, count: Int(statement.int(4)), gathered: Int(statement.int(6)),
+                    next: statement.optionalTime(5)),
+            ]
+            waits += all.filter { $0.count > 0 }
+        }
+        return waits
     }
 
     private func stopStatus() throws -> [StoreStatus.StopStatus] {

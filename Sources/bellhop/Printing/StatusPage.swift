@@ -21,7 +21,8 @@ struct StatusPage {
 
     var whole: [String] {
         parts([
-            head, sources(limit: .max), rules(limit: .max), paused + stopped(limit: .max), totals(limit: .max),
+            head, sources(limit: .max), rules(limit: .max), waits(limit: .max) + paused + stopped(limit: .max),
+            totals(limit: .max),
             lines(ofNeeds: beside, atMost: .max),
         ])
     }
@@ -41,7 +42,8 @@ struct StatusPage {
     func short(lines: Int) -> [String] {
         let (head, totals) = (self.head, self.totals(limit: 4))
         let needs = self.lines(ofNeeds: beside, atMost: 3)
-        let stopped = paused.map { $0.singleLine.cutBetweenWords(to: width ?? .max) } + self.stopped(limit: 2)
+        let stopped =
+            waits(limit: 3) + paused.map { $0.singleLine.cutBetweenWords(to: width ?? .max) } + self.stopped(limit: 2)
         // A blank line before each part, and the headings of both tables.
         let others = [head, totals, needs, stopped].filter { !$0.isEmpty }
         let room = max(lines - others.reduce(0) { $0 + $1.count } - others.count - 1 - 2, 4)
@@ -158,6 +160,26 @@ struct StatusPage {
         let more = pauses.count - shown.count
         return wrapped(
             silences + shown + (more > 0 ? ["and \(more) more rules are paused: `bellhop status --json` lists them."] : []))
+    }
+
+    /// What rules wait for, a sentence each; in the short form a line each.
+    private func waits(limit: Int) -> [String] {
+        let (shown, more) = cut(status["waits"]?.asArray ?? [], limit: limit)
+        let lines = shown.map { wait in
+            let (rule, count) = (wait["rule"]?.asString ?? "", wait["count"]?.asInt ?? 0)
+            let next = wait["next"].words(in: zone)
+            switch wait["part"]?.asString {
+            case "for": return "Rule \(rule) waits for \(count) key\(count == 1 ? "" : "s"), the first until \(next)."
+            case "count": return "Rule \(rule) has counted \(count) so far."
+            default:
+                let gathered = wait["gathered"]?.asInt ?? 0
+                return
+                    "Rule \(rule) has gathered \(gathered) in \(count) group\(count == 1 ? "" : "s"); the first flushes at \(next)."
+            }
+        }
+        if limit == .max { return wrapped(lines) }
+        return lines.map { $0.cutBetweenWords(to: width ?? .max) }
+            + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : [])
     }
 
     /// The most pauses that are listed.

@@ -367,6 +367,22 @@ import Testing
         #expect(try await office.bench.store.nextTimer() == Timestamp(rfc3339: "2029-01-14T09:00:00Z"))
     }
 
+    @Test func `the status has what each rule waits for, has counted and has gathered`() async throws {
+        let rules = ["for: 10m", "count: {at_least: 3, within: 1h}", "group: {by: task.priority, wait: 5m}"].enumerated().map {
+            "rule: r\($0)\non: [task_created, task_changed]\n\($1)\ndo: [{log: x}]"
+        }
+        let office = try await `Rules that wait`.Office(rules.joined(separator: "\n---\n"))
+        try await office.put("a")
+        try await office.wait(1)
+        try await office.put("b", priority: 2)
+        let start = office.bench.now - .seconds(60)
+        #expect(
+            try await office.bench.store.status().waits == [
+                .init(rule: "r0", part: .hold, count: 2, next: start + .seconds(600)), .init(rule: "r1", part: .count, count: 2),
+                .init(rule: "r2", part: .group, count: 2, gathered: 2, next: start + .seconds(300)),
+            ])
+    }
+
     @Test func `an event that a rule waits with is not pruned`() async throws {
         let office = try await `Rules that wait`.Office(rule("when: task.priority == 1\nfor: 60d", log: "${{ event.type }}"))
         try await office.put("a")
