@@ -131,13 +131,14 @@ extension Surroundings {
         let state = needs.state.isEmpty ? [:] : try await store.state(for: Array(needs.state))
         let tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
         let events = needs.events.isEmpty ? [] : try await store.events(at: needs.events.sorted())
-        var present: [Scope.ID: [TaskKey: Snapshot]] = [:]
+        var (present, departed): ([Scope.ID: [TaskKey: Snapshot]], [Scope.ID: [TaskKey: Snapshot]]) = ([:], [:])
         for (scope, keys) in needs.tasks {
             let remembered = try await store.remembered(Array(keys), in: scope)
+            departed[scope] = remembered.filter { $0.value.removed != nil }.mapValues(\.snapshot)
             present[scope] = remembered.filter { $0.value.removed == nil }.mapValues(\.snapshot)
                 .merging((earlier[scope] ?? [:]).filter { keys.contains($0.key) }) { $1 }
         }
-        facts.add(needs, state: state, tasks: tasks, events: events, present: present)
+        facts.add(needs, state: state, tasks: tasks, events: events, present: present, departed: departed)
     }
 
     private func signal(_ routing: Routing) {

@@ -38,6 +38,8 @@ extension RuleReader {
     func waits(_ mapping: Mapping, _ condition: RuleExpression?, _ time: TimeParts, _ names: RuleNames) -> String {
         let parts = ["on", "from", "each", "when", "for", "count", "group"]
         var members = mapping.filter { parts.contains($0.name) }.map { "\($0.name): \(Self.plain($0.value))" }
+        // Shadow runs have a state of their own.
+        if mapping["mode"]?.value.scalarText == "shadow" { members.append("mode: shadow") }
         // The values of `let` that these use, and those that they use in turn.
         let values = mapping["let"]?.value.mapping?.map { ($0.name, Self.plain($0.value)) } ?? []
         let expressions = [condition, time.each, time.hold?.by, time.count?.by, time.count?.distinct, time.group?.by]
@@ -96,7 +98,7 @@ extension RuleReader {
         let tree = settings(node, RuleKeys.group, of: "`group`")
         let by = tree.deferred("by").flatMap { self.key($0, "`by`", &compiler) }
         func time(_ name: String) -> Duration { .microseconds(tree[name]?.json?.asInt ?? 0) }
-        if tree["wait"] == nil, tree["every"] == nil, node.mapping != nil {
+        if time("wait") == .zero, time("every") == .zero, node.mapping != nil, tree["wait"] == nil || tree["wait"]?.json == 0 {
             report("missing-key", "`group` needs `wait`, `every` or both", at: key, help: "write `group: {wait: 30s}`")
         }
         let max = tree["max"]?.json?.asInt.map { Int($0) } ?? TimeParts.Group.most

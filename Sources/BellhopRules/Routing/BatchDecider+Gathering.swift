@@ -57,49 +57,48 @@ extension BatchDecider {
         let (state, waiting) = (rule.stateKey(.group, key), rule.stateKey(.gathered, key))
         guard memory.isKnown(state), memory.isKnown(waiting) else { return }
         let last = memory.value(state).flatMap(\.asInt).map { Timestamp(microseconds: $0) }
-        var gathered = memory.window(waiting).compactMap { Gathered(name: $0, json: $1) }
-        if gathered.isEmpty {
+        let before = memory.window(waiting).count
+        if before == 0 {
             let due = max(candidate.time + group.wait, last.map { $0 + group.every } ?? .distantPast)
             timers.append(.set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .group, key: key), due: due)))
         }
-        for one in candidate.gathered {
-            gathered.append(one)
+        for var one in candidate.gathered {
+            one.joined = candidate.time
             memory.set(waiting.at(one.name), to: one.json)
             add(bytes: Self.gatheredBytes)
         }
-        guard gathered.count >= group.max else {
+        let count = before + candidate.gathered.count
+        guard count >= group.max else {
             return record(
-                Stop(verdict: .gathering, detail: ["key": .string(key), "gathered": .int(Int64(gathered.count))]),
-                of: candidate.rule)
+                Stop(verdict: .gathering, detail: ["key": .string(key), "gathered": .int(Int64(count))]), of: candidate.rule)
         }
         timers.append(.cancel(RuleTimer.ID(rule: rule.name, kind: .group, key: key)))
-        flush(gathered, of: group, key, candidate.occasion, at: candidate.time, candidate.rule)
+        flush(of: group, key, candidate.occasion, at: candidate.time, candidate.rule)
     }
 
     /// The time of a group is over.
     mutating func flush(_ timer: RuleTimer, _ number: Int) {
         let rule = book.compiled[number]
         guard let group = rule.time.group, memory.isKnown(rule.stateKey(.gathered, timer.id.key)) else { return }
-        let gathered = memory.window(rule.stateKey(.gathered, timer.id.key)).compactMap { Gathered(name: $0, json: $1) }
-        guard !gathered.isEmpty else { return }
-        flush(gathered, of: group, timer.id.key, .timer(timer.id, due: timer.due), at: timer.due, number)
+        flush(of: group, timer.id.key, .timer(timer.id, due: timer.due), at: timer.due, number)
     }
 
     private mutating func flush(
-        _ gathered: [Gathered], of group: TimeParts.Group, _ key: String, _ occasion: Occasion, at time: BellhopCore.Timestamp,
+        of group: TimeParts.Group, _ key: String, _ occasion: Occasion, at time: BellhopCore.Timestamp,
         _ number: Int
     ) {
         let rule = book.compiled[number]
-        let gathered = gathered.sorted(by: Gathered.isBefore)
+        let gathered = memory.window(rule.stateKey(.gathered, key)).compactMap { Gathered(name: $0, json: $1) }
+            .sorted(by: Gathered.isBefore)
         guard let latest = gathered.last else { return }
         var candidate = Candidate(
             rule: number, occasion: occasion, time: time, source: latest.source, subject: latest.subject, gathered: gathered)
         candidate.key = group.by == nil ? nil : key
-        candidate.since = gathered.first?.at
+        candidate.since = gathered.compactMap(\.joined).min()
         // The latest task as it is now; if it is gone, as it was last seen.
         if let id = latest.task, let scope = book.facts.scope(of: latest.source) {
             switch facts.task(id, in: scope) {
-            case .found(let task): candidate.task = task
+            case .found(let task), .departed(let task): candidate.task = task
             case .missing: candidate.task = latest.element
             case .unread:
                 needs.tasks[scope, default: []].insert(id)

@@ -43,7 +43,7 @@ extension BatchDecider {
             guard let place = gathered.event else { continue }
             if let element = gathered.element { context.elements[context.events.count] = (gathered.source, element) }
             switch event(at: place) {
-            case .found(let event): context.events.append(event)
+            case .found(let event), .departed(let event): context.events.append(event)
             // Events that rules still need are not pruned; another program may have deleted it.
             case .missing: context.elements[context.events.count] = nil
             case .unread:
@@ -74,6 +74,7 @@ extension BatchDecider {
         guard let elements = elements(each, candidate.rule) else { return }
         var waits = rule.time.hold == nil ? [:] : memory.window(rule.stateKey(.hold, ""))
         for element in elements {
+            renewWork()
             var own = candidate
             own.take(element, subject: book.facts.subject(of: element.snapshot.key, in: element.source))
             guard move(to: own) else { continue }
@@ -96,8 +97,11 @@ extension BatchDecider {
                 count(
                     error: "`each` has \(list.count) tasks; the rule runs for the first \(Self.mostElements) of them", of: number)
             }
+            var known: Set<String> = []
             return (0..<min(list.count, Self.mostElements)).compactMap { place in
-                if case .object(let object) = list[place] { object as? TaskObject } else { nil }
+                guard case .object(let object) = list[place], let task = object as? TaskObject, known.insert(task.name).inserted
+                else { return nil }
+                return task
             }
         } catch {
             record(.failed(.conditionFailed, "`each` failed: \(error.message)"), of: number)
@@ -150,7 +154,7 @@ extension BatchDecider {
         needs.scopes.formUnion(unknown)
         guard unknown.isEmpty else { return }
         for source in book.facts.sources(of: rule) where timer.id.key.isEmpty || timer.id.key == source.name {
-            for task in facts.tasks[source.scope] ?? [] {
+            for task in (facts.tasks[source.scope] ?? []).sorted(by: { $0.key.text < $1.key.text }) {
                 var candidate = Candidate(
                     rule: number, occasion: .timer(timer.id, due: timer.due), time: timer.due, source: source.name,
                     subject: book.facts.subject(of: task.key, in: source.name), task: task)
@@ -188,7 +192,7 @@ extension BatchDecider {
         if let id = wait.began.task, let scope = book.facts.scope(of: candidate.source) {
             switch facts.task(id, in: scope) {
             case .found(let task): candidate.task = task
-            case .missing: isGone = true
+            case .departed, .missing: isGone = true
             case .unread:
                 needs.tasks[scope, default: []].insert(id)
                 return
@@ -197,11 +201,11 @@ extension BatchDecider {
         guard move(to: candidate) else { return }
         var condition = isGone ? .doesNotHold : rule.judge(activation)
         if rule.holdID(hold, frame, activation) != timer.id.key { condition = .doesNotHold }
-        if let each = rule.time.each, case .holds = condition {
-            let isListed = elements(each, number)?.contains {
-                $0.snapshot.key == wait.began.task && $0.source == candidate.source
-            }
-            if isListed != true { condition = .doesNotHold }
+        if let each = rule.time.each, case .holds = condition, let task = wait.began.task {
+            // The tasks are the same for the whole batch.
+            let names = listed[number] ?? Set(elements(each, number)?.map(\.name) ?? [])
+            listed[number] = names
+            if !names.contains("\(candidate.source)/\(task.text)") { condition = .doesNotHold }
         }
         switch condition {
         case .holds:
@@ -218,11 +222,16 @@ extension BatchDecider {
     }
 }
 
+extension TaskObject {
+    /// Its name among the elements of lists.
+    fileprivate var name: String { "\(source)/\(snapshot.key.text)" }
+}
+
 extension Candidate {
     /// Makes it the run for an element of a list.
     fileprivate mutating func take(_ element: TaskObject, subject: String) {
         guard case .event(let event) = occasion else { return }
-        occasion = .element(of: event, key: "\(element.source)/\(element.snapshot.key.text)")
+        occasion = .element(of: event, key: element.name)
         (source, self.subject, task) = (element.source, subject, element.snapshot)
         gathered = gathered.map { Gathered(self, event: $0.event, task: element.snapshot.key, element: element.snapshot) }
     }

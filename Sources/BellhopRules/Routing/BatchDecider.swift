@@ -13,13 +13,15 @@ struct BatchDecider {
     private var keeper: MessageKeeper?
     /// The current run among those of the batch, and whether its deliveries are only recorded.
     private var (runNumber, isShadow) = (0, false)
+    /// The elements of the lists of rules whose waits this batch ends, by the place of the rule.
+    var listed: [Int: Set<String>] = [:]
     /// What turned out to be needed, apart from state.
     var needs = RoutingNeeds()
     var timers: [TimerChange] = []
     /// The bytes that this batch stores.
     private var bytes = 0
-    /// The work of this batch's expressions.
-    private var work: Int64 = 0
+    /// The work of this batch's expressions, and what the current run may do.
+    private var (work, granted): (Int64, Int64) = (0, 0)
     private let workPerRun: Int64
     private var deliveries: [Delivery] = []
     private var events: [Event] = []
@@ -119,9 +121,17 @@ struct BatchDecider {
 
     /// Bounds the work of the expressions of one run, and counts it.
     private mutating func metered(_ run: (inout BatchDecider) -> Void) {
-        activation.workLeft = workPerRun
+        granted = workPerRun
+        activation.workLeft = granted
         run(&self)
-        work += workPerRun - activation.workLeft
+        work += granted - activation.workLeft
+    }
+
+    /// Gives the next element of a list the work of a run of its own, as long as the batch's lasts.
+    mutating func renewWork() {
+        work += granted - activation.workLeft
+        granted = min(workPerRun, max(0, RuleBook.workPerBatch - work))
+        activation.workLeft = granted
     }
 
     private mutating func decide(_ run: Matches.Run) {

@@ -36,6 +36,8 @@ struct Gathered: Sendable, Hashable {
     var element: Snapshot?
     /// The value that counts once.
     var distinct: String?
+    /// When it joined a group.
+    var joined: Timestamp?
 
     init(_ run: Candidate, event: Int64?, task: TaskKey?, element: Snapshot? = nil) {
         name = run.occasion.id.text
@@ -51,6 +53,7 @@ struct Gathered: Sendable, Hashable {
         if let task { members["task"] = .string(task.text) }
         if let element { members["element"] = element.json(source: source) }
         if let distinct { members["distinct"] = .string(distinct) }
+        if let joined { members["joined"] = .int(joined.microseconds) }
         return .object(members)
     }
 
@@ -66,6 +69,7 @@ struct Gathered: Sendable, Hashable {
         task = json["task"]?.asString.map { TaskKey($0) }
         element = json["element"].flatMap(Snapshot.init(json:))
         distinct = json["distinct"]?.asString
+        joined = json["joined"]?.asInt.map { Timestamp(microseconds: $0) }
     }
 
     /// By time, then by the place on the bus.

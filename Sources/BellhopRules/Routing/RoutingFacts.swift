@@ -22,6 +22,8 @@ public struct RoutingFacts: Sendable {
     public private(set) var tasks: [Scope.ID: [Snapshot]]
     private var events: [Int64: StoredEvent]
     private var present: [Scope.ID: [TaskKey: Snapshot]] = [:]
+    /// Tasks that left, as they were last seen.
+    private var departed: [Scope.ID: [TaskKey: Snapshot]] = [:]
     /// What was read, found or not; nil if everything is known.
     private var known: RoutingNeeds?
 
@@ -32,19 +34,23 @@ public struct RoutingFacts: Sendable {
     }
 
     /// Everything is known: what is not given does not exist.
-    public init(state: RuleState, tasks: [Scope.ID: [Snapshot]], events: [Int64: StoredEvent] = [:]) {
-        (self.state, self.tasks, self.events) = (state, tasks, events)
+    public init(
+        state: RuleState, tasks: [Scope.ID: [Snapshot]], events: [Int64: StoredEvent] = [:],
+        departed: [Scope.ID: [TaskKey: Snapshot]] = [:]
+    ) {
+        (self.state, self.tasks, self.events, self.departed) = (state, tasks, events, departed)
     }
 
     /// Adds what the store has for these needs.
     public mutating func add(
         _ needs: RoutingNeeds, state: RuleState, tasks: [Scope.ID: [Snapshot]], events: [StoredEvent],
-        present: [Scope.ID: [TaskKey: Snapshot]]
+        present: [Scope.ID: [TaskKey: Snapshot]], departed: [Scope.ID: [TaskKey: Snapshot]] = [:]
     ) {
         self.state.merge(state)
         self.tasks.merge(tasks) { $1 }
         for event in events { self.events[event.sequence] = event }
         self.present.merge(present) { $0.merging($1) { $1 } }
+        self.departed.merge(departed) { $0.merging($1) { $1 } }
         known?.formUnion(needs)
     }
 
@@ -59,11 +65,14 @@ public struct RoutingFacts: Sendable {
     /// A task as it is now.
     func task(_ key: TaskKey, in scope: Scope.ID) -> Known<Snapshot> {
         if let task = present[scope]?[key] ?? tasks[scope]?.first(where: { $0.key == key }) { return .found(task) }
+        if let task = departed[scope]?[key] { return .departed(task) }
         return isKnown(scope) || known?.tasks[scope]?.contains(key) == true ? .missing : .unread
     }
 
     enum Known<Value> {
         case found(Value)
+        /// The task left; as it was last seen.
+        case departed(Value)
         /// The store has none.
         case missing
         case unread

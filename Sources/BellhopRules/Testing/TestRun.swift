@@ -7,6 +7,7 @@ struct TestRun {
     private var now: BellhopCore.Timestamp
     private var state: RuleState = [:]
     private var tasks: [Scope.ID: [Snapshot]] = [:]
+    private var departed: [Scope.ID: [TaskKey: Snapshot]] = [:]
     private var timers: [RuleTimer] = []
     private var sequence: Int64 = 0
     /// The test's events by their places.
@@ -79,7 +80,9 @@ struct TestRun {
 
     /// Decides a batch; everything is known.
     private func decide(_ matches: Matches) -> Routing {
-        book.decide(matches, RoutingFacts(state: state, tasks: tasks, events: events), silences: silenceBook, at: now).complete
+        book.decide(
+            matches, RoutingFacts(state: state, tasks: tasks, events: events, departed: departed), silences: silenceBook, at: now
+        ).complete
     }
 
     private mutating func keep(_ routing: Routing) {
@@ -181,6 +184,7 @@ struct TestRun {
             var list = tasks[scope] ?? []
             let place = list.firstIndex { $0.key == task.key }
             if event.type == .taskRemoved {
+                departed[scope, default: [:]][task.key] = task
                 if let place { list.remove(at: place) }
             } else if let place {
                 list[place] = task

@@ -367,6 +367,49 @@ import Testing
         #expect(try await office.bench.store.nextTimer() == Timestamp(rfc3339: "2029-01-14T09:00:00Z"))
     }
 
+    @Test func `a rule that goes into shadow mode and back begins its waits and groups anew`() async throws {
+        for part in ["when: task.priority == 1\nfor: 10m", "group: {wait: 10m}"] {
+            let office = try await `Rules that wait`.Office(rule(part))
+            try await office.put("a")
+            try await office.wait(12, with: rule(part + "\nmode: shadow"))
+            try await office.wait(12, with: rule(part))
+            #expect(office.texts == [])
+            try await office.put("b")
+            try await office.wait(11, with: rule(part))
+            #expect(office.texts == ["x b"])
+        }
+    }
+
+    @Test func `a group tells a task that left as it was last seen, and since when it has gathered`() async throws {
+        let rule = """
+            rule: r
+            on: [task_created, task_changed]
+            when: task.title != "y"
+            group: {wait: 5m}
+            do: [{log: "${{ task.title }} ${{ string(since) }}"}]
+            """
+        let office = try await `Rules that wait`.Office(rule, [task("other", "y")])
+        try await office.put("a", "x")
+        try await office.put("a", "y")
+        try await office.remove("a")
+        try await office.wait(5)
+        #expect(office.texts == ["y 2026-01-05T09:00:00Z"])
+    }
+
+    @Test func `a group behind for gathers from the moment at which the wait was over`() async throws {
+        let office = try await `Rules that wait`.Office(rule("for: 5m\ngroup: {wait: 5m}", log: "${{ string(since) }}"))
+        try await office.put("a")
+        try await office.wait(10)
+        #expect(office.texts == ["2026-01-05T09:05:00Z a"])
+    }
+
+    @Test func `a task that is twice in the list of each runs the rule once`() async throws {
+        let office = try await `Rules that wait`.Office(
+            "rule: r\non: {every: 5m}\neach: tasks + tasks\ndo: [{log: \"${{ task.id }}\"}]", [task("a")])
+        try await office.wait(5)
+        #expect(office.texts == ["a"])
+    }
+
     @Test func `the status has what each rule waits for, has counted and has gathered`() async throws {
         let rules = ["for: 10m", "count: {at_least: 3, within: 1h}", "group: {by: task.priority, wait: 5m}"].enumerated().map {
             "rule: r\($0)\non: [task_created, task_changed]\n\($1)\ndo: [{log: x}]"
