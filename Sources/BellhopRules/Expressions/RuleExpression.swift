@@ -10,8 +10,8 @@ final class RuleExpression: Sendable {
     let equalities: [Expression.Equality]
     /// What it reads that is known only at routing.
     let needs: Needs
-    /// The names that it uses.
-    let variables: [String]
+    /// The names and functions that it uses.
+    let (variables, functions): ([String], [String])
     /// Explains its value; nil outside of tests.
     let source: Expression?
 
@@ -20,7 +20,7 @@ final class RuleExpression: Sendable {
         type = expression.type
         equalities = expression.equalities
         self.needs = needs
-        variables = expression.references.variables
+        (variables, functions) = (expression.references.variables, expression.references.functions)
         source = keepsSource ? expression : nil
     }
 

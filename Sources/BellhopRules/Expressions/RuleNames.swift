@@ -65,7 +65,7 @@ struct RuleNames {
     /// Declares a `let` value.
     mutating func declare(_ name: String, _ expression: Expression, needs: RuleExpression.Needs, rule: String) {
         environment.declare(.init(name, expression, scope: rule))
-        variables[name] = expression.references.variables
+        variables[name] = expression.references.variables + expression.references.functions
         self.needs[name] = needs
     }
 

@@ -34,6 +34,19 @@ extension RuleReader {
         return parts
     }
 
+    /// Warns of a condition that the next event of the task makes false, whatever it says of the task.
+    mutating func warnOfNextEvent(_ condition: RuleExpression, _ names: RuleNames, _ node: YAML.Node) {
+        var used = Set(condition.variables + condition.functions)
+        for (name, more) in names.variables where used.contains(name) { used.formUnion(more) }
+        guard let name = ["event", "before", "changes", "comment", "changed"].first(where: used.contains) else { return }
+        problems.report(
+            Diagnostic(
+                .warning, code: "ends-with-next-event",
+                "`when` reads `\(name)`, so the next event of the task ends the wait of `for`",
+                at: Diagnostic.Place(node, file: file),
+                help: "ask for the task as it is, such as `task.priority == 1`, and name what begins the wait in `on`"))
+    }
+
     /// All that decides about the rule's waits, counts and groups, without the writing's quotes, comments and indentation.
     func waits(_ mapping: Mapping, _ condition: RuleExpression?, _ time: TimeParts, _ names: RuleNames) -> String {
         let parts = ["on", "from", "each", "when", "for", "count", "group"]

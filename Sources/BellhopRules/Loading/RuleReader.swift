@@ -91,6 +91,9 @@ struct RuleReader {
                 help: "it is asked before the rule waits, counts or gathers; use them in `do`")
         }
         let time = timeParts(mapping, besides: passed, trigger, events, &compiler)
+        if time.hold != nil, let condition, let place = mapping["when"]?.value {
+            warnOfNextEvent(condition, compiler.names, place)
+        }
         let once = mapping["once"].flatMap { key($0.value, "`once`", &compiler, isLate: true) }
         let throttle = mapping["throttle"].flatMap { passed.contains("throttle") ? nil : self.throttle($0.value, &compiler) }
         problems.all += compiler.takeProblems()
