@@ -126,8 +126,6 @@ struct IssueWording {
             return Diagnostic(
                 code: "no-\(name)", "only a rule with \(parts) has `\(name)`", at: place,
                 help: "`event` is the one that the rule runs for")
-        case _ where RuleKeys.laterNames.contains(name):
-            return Diagnostic(code: "not-built-yet", "`\(name)` is not built yet", at: place, help: RuleKeys.today[name])
         default: return nil
         }
     }

@@ -136,8 +136,6 @@ enum RuleKeys {
     /// Planned keys, refused by name until they are built.
     static let laterInRules = ["quiet", "escalate", "until"]
     static let laterInTriggers = ["all", "none", "within", "by"]
-    /// Planned names that expressions do not have yet.
-    static let laterNames: [String] = []
 
     /// What to write today in place of keys that are not built yet.
     static let today: [String: String] = {

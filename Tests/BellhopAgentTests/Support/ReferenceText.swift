@@ -113,7 +113,6 @@ enum ReferenceText {
         return list("in bellhop.yaml", ["store: postgres://…"])
             + list("keys of a rule", RuleKeys.laterInRules)
             + list("under `on`", RuleKeys.laterInTriggers)
-            + list("names in expressions", RuleKeys.laterNames)
     }
 
     // MARK: Tables

@@ -8,7 +8,7 @@ import Testing
     @Test(arguments: 0..<60)
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)
-        let office = try await `Rules that wait`.Office(WaitingModel.rules, [task("always", "x", ["priority": 9])])
+        let office = try await Office(WaitingModel.rules, [task("always", "x", ["priority": 9])])
         var model = WaitingModel()
         var gone: Set<String> = []
         var minute = 0
@@ -52,7 +52,7 @@ import Testing
     }
 
     /// One run of the agent; sometimes it ends in the middle, as if it was killed, and another one follows.
-    private func look(_ office: `Rules that wait`.Office, _ random: inout SeededRandom) async throws {
+    private func look(_ office: Office, _ random: inout SeededRandom) async throws {
         let calls: [FaultyStore.Call] = [.commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered]
         if random.oneIn(3) {
             let call = calls[Int.random(in: 0..<calls.count, using: &random)]

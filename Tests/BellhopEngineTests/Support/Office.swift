@@ -1,0 +1,48 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+
+/// A source, an engine that is run step by step, and what it logged.
+struct Office {
+    let bench: Bench
+    let source: ScriptedSource
+    let action = ScriptedAction()
+    private let rules: String
+
+    init(_ rules: String, _ tasks: [Snapshot] = []) async throws {
+        bench = try Bench()
+        source = bench.source(tasks)
+        self.rules = rules
+        try await look()
+    }
+
+    /// Polls, routes, fires what is due, and delivers, as a new run of the agent.
+    func look(with rules: String? = nil) async throws {
+        let shelf = try await bench.shelf(rules ?? self.rules, sources: [source])
+        _ = try await Engine(
+            bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { [action] _ in action }
+        )
+        .runOnce()
+    }
+
+    /// Lets time pass, with a look each minute.
+    func wait(_ minutes: Int, with rules: String? = nil) async throws {
+        for _ in 0..<minutes {
+            await bench.clock.advance(by: .seconds(60))
+            try await look(with: rules)
+        }
+    }
+
+    /// Changes a task, and looks.
+    func put(_ id: String, _ title: String = "printer on fire", priority: Int = 1, state: Int = 1) async throws {
+        source.put(task(id, title, ["priority": .int(Int64(priority)), "state": .int(Int64(state))]))
+        try await look()
+    }
+
+    func remove(_ id: String) async throws {
+        source.remove(TaskKey(id))
+        try await look()
+    }
+
+    var texts: [String] { action.texts }
+}
