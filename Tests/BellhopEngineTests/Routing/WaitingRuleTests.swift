@@ -69,6 +69,28 @@ import Testing
         #expect(office.texts.map { $0.prefix(14) } == ["task_created a"])
     }
 
+    @Test func `a condition that other tasks have made false is judged once more when the time is over`() async throws {
+        let rule = """
+            rule: r
+            on: [task_created, task_changed]
+            when: task.priority == 1 && !tasks.exists(t, t.title == "maintenance")
+            for: 10m
+            do: [{log: "${{ task.id }}"}]
+            """
+        let office = try await Office(rule)
+        try await office.put("a")
+        try await office.wait(5)
+        try await office.put("m", "maintenance", priority: 3)
+        try await office.wait(20)
+        #expect(office.texts == [])
+        #expect(try await office.bench.store.decisions(DecisionQuery(verdicts: [.notTrueWhenDue], limit: 10)).count == 1)
+        // False when due counts as not true: it may begin again.
+        try await office.remove("m")
+        try await office.put("a", "again")
+        try await office.wait(10)
+        #expect(office.texts == ["a"])
+    }
+
     // MARK: count
 
     private static let burst = """
