@@ -7,6 +7,21 @@ struct RuleSet: Sendable {
     var count: Int
     /// The address of their webhooks.
     var hook = "http://127.0.0.1:9/hook"
+    /// Whether every fifth rule also waits, counts or gathers.
+    var hasWaits = false
+
+    /// The rules that do, by their numbers.
+    var waiting: [Int] { Array(stride(from: 0, to: count, by: 5)) }
+
+    /// What makes them wait, count or gather.
+    private static let waits = [
+        "for: 10m", "count: {at_least: 5, within: 10m, by: task.assignment_group, distinct: task.id}",
+        "group: {by: task.assignment_group, wait: 30s, max: 100}",
+    ]
+
+    private func wait(_ number: Int) -> String {
+        hasWaits && number % 5 == 0 ? Self.waits[number / 5 % Self.waits.count] + "\n" : ""
+    }
 
     /// The fields that distinguish one rule's tasks from another's.
     private enum Kind: Int, CaseIterable { case group, owner, both }
@@ -30,7 +45,7 @@ struct RuleSet: Sendable {
             description: Tell team \(number) about what is urgent.
             on: [task_created, task_changed]
             when: \(condition)
-            do:
+            \(wait(number))do:
               - webhook:
                   url: \(hook)
                   json: {number: "${{ task.number }}", title: "${{ task.title }}", priority: "${{ task.priority }}", link: "${{ task.url }}"}
@@ -45,11 +60,12 @@ struct RuleSet: Sendable {
     func book() throws -> RuleBook { try RuleBook.load(files, surroundings: Self.surroundings) }
 
     /// Events about tasks: one in ten matches one rule, four in ten match a rule except for their priority, five match no rule.
-    func events(_ total: Int, seed: UInt64, at time: Timestamp) -> [Event] {
+    /// - Parameter hit: the numbers of the rules that they match; nil for all.
+    func events(_ total: Int, seed: UInt64, at time: Timestamp, hitting hit: [Int]? = nil) -> [Event] {
         Tasks.keys(total, seed: seed).enumerated().map { number, key in
             var (group, owner, priority) = (Self.group(90_000 + number % 50), Self.owner(90_000 + number % 50), Int64(3))
             if number % 10 < 5 {
-                let rule = number / 10 % count
+                let rule = hit.map { $0[number / 10 % $0.count] } ?? number / 10 % count
                 switch kind(rule) {
                 case .group, .both: group = Self.group(rule)
                 case .owner: owner = Self.owner(rule)

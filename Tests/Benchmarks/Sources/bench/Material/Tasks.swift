@@ -42,6 +42,18 @@ enum Tasks {
             subject: "\(scope.instance)/\(snapshot.key.text)", time: time, data: data)
     }
 
+    /// What a poll stores that found these tasks new or changed.
+    static func poll(_ snapshots: [Snapshot], events: [Event] = [], turn: Int64, at time: Timestamp) -> PollCommit {
+        let present = snapshots.map { snapshot in
+            let text = SnapshotText(snapshot)
+            let (mark, content) = (Fingerprint(content: snapshot.key.text), text.fingerprint)
+            return PollCommit.PresentTask(text: text, listed: mark, content: content, generation: 1, refreshed: time)
+        }
+        return PollCommit(
+            scope: scope.id, source: source, expectedTurn: turn, at: time, answer: Fingerprint(content: "answer"),
+            present: present, events: events)
+    }
+
     /// Tasks that are all different.
     static func keys(_ count: Int, seed: UInt64) -> [TaskKey] {
         var random = SeededRandom(seed: seed)

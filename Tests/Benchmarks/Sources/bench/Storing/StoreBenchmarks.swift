@@ -39,14 +39,7 @@ enum StoreBenchmarks {
         let store = try Stores.open(path)
         let turn = try await store.open(Tasks.scope, source: Tasks.source, at: now).turn
         let time = try await Stopwatch.seconds {
-            let present = snapshots.map { snapshot in
-                let text = SnapshotText(snapshot)
-                let (mark, content) = (Fingerprint(content: snapshot.key.text), text.fingerprint)
-                return PollCommit.PresentTask(text: text, listed: mark, content: content, generation: 1, refreshed: now)
-            }
-            let commit = PollCommit(
-                scope: Tasks.scope.id, source: Tasks.source, expectedTurn: turn, at: now, answer: Fingerprint(content: "answer"),
-                present: present, events: events)
+            let commit = Tasks.poll(snapshots, events: events, turn: turn, at: now)
             guard case .committed(_, events.count) = try await store.commit(commit) else {
                 throw BenchError("the poll was not kept")
             }

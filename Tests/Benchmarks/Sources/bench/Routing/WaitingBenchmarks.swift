@@ -1,0 +1,255 @@
+import BellhopAgent
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import BellhopStore
+
+/// Measures rules that wait, count and gather.
+enum WaitingBenchmarks {
+    static let all = [
+        Benchmark(
+            name: "wait.memory", summary: "routing in memory through 100 rules, of which 20 wait, count or gather", run: memory),
+        Benchmark(
+            name: "wait.durable", summary: "events from the store through these rules, one in ten changing state (T2)", run: durable),
+        Benchmark(name: "wait.due", summary: "100,000 timers that are due at once", run: due),
+        Benchmark(name: "wait.start", summary: "a start beside 1,000,000 timers that are not due", run: start),
+        Benchmark(
+            name: "wait.tasks", summary: "a rule that reads `tasks` of a source with 100,000, for each event", run: tasks),
+    ]
+
+    private static let batch = 1000
+
+    // MARK: In memory
+
+    private static func memory(_ bench: Bench) async throws -> [Measurement] {
+        let count = bench.size(100_000)
+        let (waiting, plain) = (RuleSet(count: 100, hasWaits: true), RuleSet(count: 100))
+        let (book, plainBook) = (try waiting.book(), try plain.book())
+        let events = waiting.events(count, seed: 5, at: SystemClock().now)
+        var (ours, bare): ([Double], [Double]) = ([], [])
+        for _ in 0..<(bench.repetitions + 2) {
+            ours.append(try pass(events, book))
+            bare.append(try pass(events, plainBook))
+        }
+        return [
+            Measurement(
+                "wait.memory", .rate(Double(count) / ours.median, of: "events"),
+                beside: .init(
+                    name: "the same rules without `for`, `count` and `group`",
+                    quantity: .rate(Double(count) / bare.median, of: "events")),
+                aim: .ratio(atLeast: 0.5),
+                remark: "\(Quantity.figures(ours.median / Double(count) * 1e9)) ns of processor time per event; one in ten matches "
+                    + "a rule, one in fifty a rule that waits.")
+        ]
+    }
+
+    /// The seconds for all events; the state that each batch leaves is there for the next.
+    private static func pass(_ events: [Event], _ book: RuleBook) throws -> Double {
+        let stored = events.enumerated().map { StoredEvent(sequence: Int64($0 + 1), event: $1) }
+        let known = Dictionary(uniqueKeysWithValues: stored.map { ($0.sequence, $0) })
+        let now = SystemClock().now
+        var state = RuleState()
+        var (time, runs) = (0.0, 0)
+        for start in stride(from: 0, to: stored.count, by: batch) {
+            let events = Array(stored[start..<min(start + batch, stored.count)])
+            var routing = Routing()
+            let facts = RoutingFacts(state: state, tasks: [:], events: known)
+            time += Stopwatch.processorSeconds {
+                routing = book.decide(book.match(events, since: [:]), facts, at: now).complete
+            }
+            state.apply(routing.state)
+            runs += routing.deliveries.count
+        }
+        guard runs > 0 else { throw BenchError("no rule ran") }
+        return time
+    }
+
+    // MARK: From the store to the store
+
+    private static func durable(_ bench: Bench) async throws -> [Measurement] {
+        let count = bench.size(100_000)
+        let (waiting, plain) = (RuleSet(count: 100, hasWaits: true), RuleSet(count: 100))
+        let (book, plainBook) = (try waiting.book(), try plain.book())
+        let events = waiting.events(count, seed: 6, at: SystemClock().now, hitting: waiting.waiting)
+        var (ours, bare): ([Double], [Double]) = ([], [])
+        for round in 0..<bench.repetitions {
+            bench.say("round \(round + 1)")
+            ours.append(try await route(events, book, "\(bench.folder)/waiting-\(round).db"))
+            bare.append(try await route(events, plainBook, "\(bench.folder)/plain-\(round).db"))
+        }
+        return [
+            Measurement(
+                "wait.durable", .rate(Double(count) / ours.median, of: "events"),
+                beside: .init(
+                    name: "the same rules without `for`, `count` and `group`",
+                    quantity: .rate(Double(count) / bare.median, of: "events")),
+                aim: .figure(atLeast: 20_000), remark: "One event in ten matches a rule that waits, counts or gathers.")
+        ]
+    }
+
+    private static func route(_ events: [Event], _ book: RuleBook, _ path: String) async throws -> Double {
+        let (store, surroundings, shelf) = try await office(book, path)
+        try await append(events, to: store)
+        let router = Router(surroundings, shelf: shelf, timers: TimerLoop(surroundings, shelf: shelf), batch: batch)
+        let time = try await Stopwatch.seconds {
+            let routed = try await router.routePending()
+            guard routed == events.count else { throw BenchError("\(routed) of \(events.count) events were routed") }
+        }
+        try await store.close()
+        return time
+    }
+
+    private static func office(_ book: RuleBook, _ path: String) async throws -> (any Store, Surroundings, RuleShelf) {
+        let store = try Stores.open(path)
+        let surroundings = Surroundings(store: store, clock: SystemClock(), signals: Signals())
+        let shelf = RuleShelf()
+        try await shelf.install(book, in: surroundings)
+        return (store, surroundings, shelf)
+    }
+
+    private static func append(_ events: [Event], to store: any Store) async throws {
+        for start in stride(from: 0, to: events.count, by: 10_000) {
+            try await store.append(Array(events[start..<min(start + 10_000, events.count)]))
+        }
+    }
+
+    // MARK: Timers
+
+    private static let patience = Duration.seconds(10 * 60)
+    private static let patient = """
+        rule: patient
+        on: task_created
+        when: task.priority == 1
+        for: 10m
+        do:
+          - webhook: {url: "http://127.0.0.1:9/hook", json: {number: "${{ task.number }}"}}
+
+        """
+
+    private static func book() throws -> RuleBook {
+        try RuleBook.load([RuleFile(path: "rules/patient.yaml", bytes: Array(patient.utf8))], surroundings: RuleSet.surroundings)
+    }
+
+    private static func due(_ bench: Bench) async throws -> [Measurement] {
+        let count = bench.size(100_000)
+        let keys = Tasks.keys(count, seed: 7)
+        let snapshots = keys.enumerated().map { Tasks.snapshot($0, key: $1, priority: 1) }
+        let (store, surroundings, shelf) = try await office(try book(), "\(bench.folder)/due.db")
+        let turn = try await store.open(Tasks.scope, source: Tasks.source, at: SystemClock().now).turn
+        guard case .committed = try await store.commit(Tasks.poll(snapshots, turn: turn, at: SystemClock().now)) else {
+            throw BenchError("the poll was not kept")
+        }
+        let timers = TimerLoop(surroundings, shelf: shelf)
+        // All waits end as soon as they have begun.
+        let began = SystemClock().now - patience
+        try await append(snapshots.map { Tasks.event(.taskCreated, $0, at: began) }, to: store)
+        _ = try await Router(surroundings, shelf: shelf, batch: batch).routePending()
+        Machine.giveBackMemory()
+        try Machine.resetPeak()
+        let memory = Machine.memory("VmRSS") ?? 0
+        let time = try await Stopwatch.seconds {
+            let fired = try await timers.fireDue()
+            guard fired == count else { throw BenchError("\(fired) of \(count) timers fired") }
+        }
+        let peak = (Machine.memory("VmHWM") ?? 0) - memory
+        let made = try await store.status().deliveries.values.reduce(0, +)
+        guard made == count else { throw BenchError("\(made) runs of \(count)") }
+        try await store.close()
+        return [
+            Measurement(
+                "wait.due", .rate(Double(count) / time, of: "runs"), aim: .figure(atLeast: 20_000),
+                remark: "Each judged on the task as it is in the store; \(Quantity.figures(Double(peak) / 1e6)) MB of memory more.")
+        ]
+    }
+
+    private static func start(_ bench: Bench) async throws -> [Measurement] {
+        let count = bench.size(1_000_000)
+        var times: [Double] = []
+        for waits in [0, count] {
+            let path = "\(bench.folder)/start-\(waits).db"
+            do {
+                let (store, _, _) = try await office(try book(), path)
+                let due = SystemClock().now + .seconds(86_400)
+                for start in stride(from: 0, to: waits, by: 10_000) {
+                    var routing = Routing()
+                    for number in start..<min(start + 10_000, waits) {
+                        let id = RuleTimer.ID(rule: "patient", kind: .hold, key: "\(Tasks.source)/\(number)")
+                        routing.timers.append(.set(RuleTimer(id, due: due)))
+                        let value: JSON = [
+                            "at": .int(due.microseconds), "source": .string(Tasks.source), "subject": "s", "due": .int(due.microseconds),
+                        ]
+                        routing.state.append(
+                            StateWrite(StateKey(rule: "patient", kind: .hold, key: id.key), .set(value, expires: nil)))
+                    }
+                    _ = try await store.route(routing)
+                }
+                try await store.close()
+            }
+            bench.say("\(waits) timers wait")
+            var own: [Double] = []
+            for _ in 0..<bench.repetitions {
+                own.append(
+                    try await Stopwatch.seconds {
+                        let (store, surroundings, shelf) = try await office(try book(), path)
+                        _ = try await TimerLoop(surroundings, shelf: shelf).fireDue()
+                        _ = try await store.nextTimer()
+                        try await store.close()
+                    })
+            }
+            times.append(own.median)
+        }
+        return [
+            Measurement(
+                "wait.start", .time(times[1] - times[0]), beside: .init(name: "without timers", quantity: .time(times[0])),
+                aim: .figure(atMost: 0.2), remark: "The store is opened, the rules are installed, and what is due fires.")
+        ]
+    }
+
+    // MARK: Tasks
+
+    private static let reader = """
+        rule: reader
+        on: task_changed
+        when: size(tasks) > 10 && task.priority == 1
+        do:
+          - webhook: {url: "http://127.0.0.1:9/hook", json: {number: "${{ task.number }}", open: "${{ size(tasks) }}"}}
+
+        """
+
+    private static func tasks(_ bench: Bench) async throws -> [Measurement] {
+        let count = bench.size(100_000)
+        var snapshots = Tasks.keys(count, seed: 9).enumerated().map { Tasks.snapshot($0, key: $1) }
+        let book = try RuleBook.load(
+            [RuleFile(path: "rules/reader.yaml", bytes: Array(reader.utf8))], surroundings: RuleSet.surroundings)
+        let (store, surroundings, shelf) = try await office(book, "\(bench.folder)/tasks.db")
+        let router = Router(surroundings, shelf: shelf, batch: batch)
+        let clock = SystemClock()
+        var turn = try await store.open(Tasks.scope, source: Tasks.source, at: clock.now).turn
+        func poll(_ snapshots: [Snapshot], _ events: [Event]) async throws {
+            guard case .committed(let next, events.count) = try await store.commit(
+                Tasks.poll(snapshots, events: events, turn: turn, at: clock.now))
+            else { throw BenchError("the poll was not kept") }
+            turn = next
+        }
+        try await poll(snapshots, [])
+        var (times, polls): ([Double], [Double]) = ([], [])
+        for round in 0..<bench.size(400) {
+            let place = round * 37 % count
+            snapshots[place].fields["priority"] = 1
+            snapshots[place].title += "."
+            let changed = snapshots[place]
+            var event = Tasks.event(.taskChanged, changed, at: clock.now)
+            event.id = Event.ID(type: .taskChanged, facts: Tasks.source, "\(round)")
+            polls.append(try await Stopwatch.seconds { try await poll([changed], [event]) })
+            times.append(try await Stopwatch.seconds { _ = try await router.routePending() })
+        }
+        let made = try await store.status().deliveries.values.reduce(0, +)
+        guard made == times.count else { throw BenchError("\(made) runs of \(times.count)") }
+        try await store.close()
+        return [
+            Measurement(
+                "wait.tasks", .time(times.median), beside: .init(name: "storing the change", quantity: .time(polls.median)),
+                aim: .figure(atMost: 0.001), remark: "Each event comes with a poll in which one task changed; routing it, on disk.")
+        ]
+    }
+}
