@@ -47,6 +47,9 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         }
     }
 
+    /// The keys of waits of `for`.
+    public var waits: Set<StateKey> { Set(values.keys.lazy.filter { $0.kind == .hold }) }
+
     /// The pieces of a window by their elements.
     public func window(_ key: StateKey) -> [String: JSON] { windows[key] ?? [:] }
 

@@ -113,9 +113,11 @@ extension Surroundings {
     ) async throws(StoreError) -> Routing {
         var facts = RoutingFacts()
         var needs = matches.needs
+        var waits = book.waits(endedBy: matches)
         let silenced: SilenceBook = matches.isEmpty ? .empty : try await silences.turn(for: book, in: self)
         for _ in 1...Self.mostReads {
-            try await read(needs, earlier: earlier, into: &facts)
+            try await read(needs, waits, earlier: earlier, into: &facts)
+            waits = []
             switch book.decide(matches, facts, silences: silenced, at: clock.now) {
             case .routing(let routing): return routing
             case .needs(let more): needs = more
@@ -125,10 +127,11 @@ extension Surroundings {
     }
 
     private func read(
-        _ needs: RoutingNeeds, earlier: [Scope.ID: [TaskKey: Snapshot]], into facts: inout RoutingFacts
+        _ needs: RoutingNeeds, _ waits: [StateKey], earlier: [Scope.ID: [TaskKey: Snapshot]], into facts: inout RoutingFacts
     ) async throws(StoreError) {
-        if needs.isEmpty { return }
-        let state = needs.state.isEmpty ? [:] : try await store.state(for: Array(needs.state))
+        let keys = waits + needs.state
+        if keys.isEmpty, needs.isEmpty { return }
+        let state = keys.isEmpty ? [:] : try await store.state(for: keys)
         let tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
         let events = needs.events.isEmpty ? [] : try await store.events(at: needs.events.sorted())
         var (present, departed): ([Scope.ID: [TaskKey: Snapshot]], [Scope.ID: [TaskKey: Snapshot]]) = ([:], [:])

@@ -79,9 +79,12 @@ final class RunFrame: Resolver {
         taskFields = nil
     }
 
+    /// The id of the run's task.
+    var taskID: String? { task?["id"]?.asString?.nonEmpty }
+
     /// The run's task, as deliveries name it.
     var reference: TaskReference? {
-        guard let task, let key = task["id"]?.asString?.nonEmpty else { return nil }
+        guard let key = taskID, let task else { return nil }
         func text(_ name: String) -> String? { task[name]?.asString }
         return TaskReference(
             source: text("source") ?? source, key: TaskKey(key), number: text("number") ?? "", title: text("title") ?? "",

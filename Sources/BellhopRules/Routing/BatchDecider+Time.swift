@@ -135,6 +135,7 @@ extension BatchDecider {
                 return record(.failed(.keyFailed, hold.span.neverEnds), of: candidate.rule)
             }
             memory.set(key, to: Wait(began: began, due: due).json)
+            waits.insert(key)
             timers.append(.set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .hold, key: id), due: due)))
             add(bytes: Self.gatheredBytes)
             record(Stop(verdict: .waiting, detail: ["key": .string(id), "until": .string(due.rfc3339)]), of: candidate.rule)
@@ -144,6 +145,15 @@ extension BatchDecider {
         case .doesNotHold:
             if wait != nil { end(key, id, candidate.rule) }
         }
+    }
+
+    /// Ends a wait, if there is one, because the condition does not hold on an event of the batch.
+    mutating func end(_ ending: Matches.Ending) {
+        if waits.isEmpty { return }
+        let key = book.compiled[ending.rule].stateKey(.hold, ending.wait)
+        guard waits.contains(key), memory.value(key) != nil else { return }
+        frame.move(to: ending.place)
+        end(key, ending.wait, ending.rule)
     }
 
     /// Begins waits for the tasks that are known already.

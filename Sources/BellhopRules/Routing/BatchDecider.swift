@@ -15,6 +15,8 @@ struct BatchDecider {
     private var (runNumber, isShadow) = (0, false)
     /// The elements of the lists of rules whose waits this batch ends, by the place of the rule.
     var listed: [Int: Set<String>] = [:]
+    /// The keys of the waits that events of the batch may end.
+    var waits: Set<StateKey>
     /// What turned out to be needed, apart from state.
     var needs = RoutingNeeds()
     var timers: [TimerChange] = []
@@ -45,6 +47,7 @@ struct BatchDecider {
         self.matches = matches
         self.facts = facts
         memory = RuleMemory(facts, at: now)
+        waits = facts.state.waits
         self.now = now
         frame = RunFrame(book.facts, events: matches.events, now: now, snapshots: facts.tasks)
         activation = Activation(book.slots)
@@ -53,13 +56,17 @@ struct BatchDecider {
     /// Decides the batch, one event or timer after the other, until one transaction is full.
     mutating func decided() -> Decided {
         var end = matches.count
-        var next = 0
+        var (next, ended) = (0, 0)
         for place in 0..<matches.count {
             if place > 0, isFull || isOvertaken(at: place) {
                 end = place
                 break
             }
             if !matches.timers.isEmpty { fire(matches.timers[place]) }
+            while ended < matches.endings.count, matches.endings[ended].place == place {
+                self.end(matches.endings[ended])
+                ended += 1
+            }
             let first = next
             while next < matches.runs.count, matches.runs[next].place == place {
                 if next == first || !book.compiled[matches.runs[next - 1].rule].time.isEmpty {

@@ -11,9 +11,11 @@ public struct Matches: Sendable {
     /// What deciding surely needs from the store.
     public internal(set) var needs = RoutingNeeds()
     var runs: [Run] = []
+    /// The waits that events of the batch end, in the order of the events.
+    var endings: [Ending] = []
 
     /// Whether no rule matches any of the events: deciding then only marks them as routed.
-    public var isEmpty: Bool { runs.isEmpty && timers.isEmpty }
+    public var isEmpty: Bool { runs.isEmpty && endings.isEmpty && timers.isEmpty }
 
     /// A rule and an event of the batch that may make it run.
     struct Run: Sendable {
@@ -27,6 +29,16 @@ public struct Matches: Sendable {
         var condition: Condition?
         /// Of a rule without parts that wait, count or gather; others ask for their keys afterwards.
         var keys = RunKeys()
+    }
+
+    /// An event on which the condition of a rule that waits does not hold. It ends the rule's wait, if there is one.
+    struct Ending: Sendable {
+        /// The event's place in the batch.
+        var place: Int
+        /// The rule's place in the book.
+        var rule: Int
+        /// The key for which the rule may wait, with its source.
+        var wait: String
     }
 
     /// What the condition of a rule says about a run.

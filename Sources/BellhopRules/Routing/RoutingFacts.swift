@@ -54,7 +54,7 @@ public struct RoutingFacts: Sendable {
         known?.formUnion(needs)
     }
 
-    func isKnown(_ key: StateKey) -> Bool { known?.state.contains(key.at("")) ?? true }
+    func isKnown(_ key: StateKey) -> Bool { known?.state.contains(key.at("")) ?? true || state[key] != nil }
     func isKnown(_ scope: Scope.ID) -> Bool { known?.scopes.contains(scope) ?? true }
 
     func event(at place: Int64) -> Known<StoredEvent> {

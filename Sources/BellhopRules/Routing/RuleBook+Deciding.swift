@@ -12,6 +12,11 @@ extension RuleBook {
     /// Whether a batch ends behind the current event, because the agent stops and the batch is no small one.
     static func isCancelled(after work: Int64) -> Bool { work >= workBeforeCancelling && Task.isCancelled }
 
+    /// The keys of the waits that the batch may end: deciding needs their state, too.
+    public func waits(endedBy matches: Matches) -> [StateKey] {
+        matches.endings.map { compiled[$0.rule].stateKey(.hold, $0.wait) }
+    }
+
     /// Decides what a batch of events or due timers causes: deliveries, the rules' new state and timers, the mark that the batch
     /// is done. Or says what must be known for that, and is then called again. Pure, except that it looks whether its task is
     /// cancelled.

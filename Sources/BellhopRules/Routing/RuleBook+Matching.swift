@@ -29,6 +29,8 @@ private struct Matcher {
     private(set) var matches: Matches
     /// The places after which rules see events, looked up on first use.
     private var starts: [Int64?]
+    /// The key of waits for the event's task.
+    private var waitID: String?
     /// Where the previous event had the indexed values.
     private var members: [Int] = []
 
@@ -73,9 +75,11 @@ private struct Matcher {
                 candidates += found
                 if let slot = rules.paths[number].slot { known.append((slot, value)) }
             }
-            if candidates.isEmpty { continue }
+            let mayEnd = !rules.waiting.isEmpty && type != .scheduleDue
+            if candidates.isEmpty, !mayEnd { continue }
             if candidates.count > 1 { candidates.sort() }
             activation.begin(frame)
+            if mayEnd { endWaits(of: rules.waiting, except: candidates, at: place) }
             for (slot, value) in known { activation.set(slot, to: value) }
             for rule in candidates {
                 activation.workLeft = RuleBook.workPerRun
@@ -100,9 +104,57 @@ private struct Matcher {
         }
         switch run.condition {
         case .doesNotHold where rule.time.hold == nil: return
+        case .doesNotHold where rule.looksAtAll: end(run, rule)
         case .failed where rule.time.hold == nil: matches.runs.append(run)
         default: note(run, of: rule)
         }
+    }
+
+    /// Notes that the event may end waits of these rules, unless they are among the candidates, whose conditions are asked.
+    private mutating func endWaits(of rules: [Int], except candidates: [Int], at place: Int) {
+        waitID = nil
+        let source = events[place].event.source
+        let isConfigured = frame.facts.isConfigured(source)
+        var next = 0
+        for number in rules {
+            while next < candidates.count, candidates[next] < number { next += 1 }
+            if next < candidates.count, candidates[next] == number { continue }
+            let rule = book.compiled[number]
+            guard rule.sources.isEmpty || rule.sources.contains(source) else { continue }
+            if !isConfigured, isFor(number, at: place) != true { continue }
+            guard events[place].sequence > start(of: number) else { continue }
+            end(Matches.Run(place: place, rule: number, fits: false, condition: .doesNotHold), rule)
+        }
+    }
+
+    /// Notes that the event may end a wait of the rule.
+    private mutating func end(_ run: Matches.Run, _ rule: Rule) {
+        guard let hold = rule.time.hold else { return }
+        // The removal of a task ends only a wait that began with it.
+        if events[run.place].event.type == .taskRemoved { return note(run, of: rule) }
+        var id: String?
+        if hold.by == nil {
+            id = waitID ?? rule.holdID(hold, frame, activation)
+            waitID = id
+        } else {
+            id = rule.holdID(hold, frame, activation)
+        }
+        if let id {
+            matches.endings.append(Matches.Ending(place: run.place, rule: run.rule, wait: id))
+        } else {
+            // If `on` names the event, deciding reports that the key has no value.
+            var run = run
+            run.fits = isFor(run.rule, at: run.place) == true
+            note(run, of: rule)
+        }
+    }
+
+    /// The place after which a rule sees events.
+    private mutating func start(of number: Int) -> Int64 {
+        if let start = starts[number] { return start }
+        let start = since[book.compiled[number].name] ?? .min
+        starts[number] = start
+        return start
     }
 
     /// Whether the event, judged by `on` and `from` alone, makes the rule run (true), or may only end a wait of it (false); nil if
@@ -112,9 +164,7 @@ private struct Matcher {
         let event = events[place].event
         let fits = rule.isFor(event)
         guard fits || (rule.watches(event) && frame.facts.isConfigured(event.source)) else { return nil }
-        let start = starts[number] ?? since[rule.name] ?? .min
-        starts[number] = start
-        return events[place].sequence > start ? fits : nil
+        return events[place].sequence > start(of: number) ? fits : nil
     }
 
     /// Whether the values that a condition requires of the event alone rule it out, before anything is loaded.
@@ -168,7 +218,7 @@ extension Rule {
     /// The source and the key under which the rule waits for the run that the frame shows; nil if the key is null or fails.
     func holdID(_ hold: TimeParts.Hold, _ frame: RunFrame, _ activation: Activation) -> String? {
         var stop: Stop?
-        let key = hold.by.map { RunKeys.key($0, "`by`", activation, &stop) } ?? frame.reference?.key.text
+        let key = hold.by.map { RunKeys.key($0, "`by`", activation, &stop) } ?? frame.taskID
         return key.map { "\(frame.source)/\($0)" }
     }
 

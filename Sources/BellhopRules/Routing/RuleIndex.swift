@@ -9,6 +9,8 @@ struct RuleIndex: Sendable {
     struct ByType: Sendable {
         /// Rules that no path can exclude.
         var always: [Int] = []
+        /// Rules of which the event may end a wait, also if their condition does not hold.
+        var waiting: [Int] = []
         var paths: [ByValue] = []
     }
 
@@ -51,7 +53,11 @@ struct RuleIndex: Sendable {
         for (number, rule) in rules.enumerated() where !rule.isOff {
             for type in rule.looksAtAll ? all : rule.summary.types { byType[type, default: []].append(number) }
         }
-        types = byType.mapValues { numbers in Self.index(numbers, rules, readers) }
+        types = byType.mapValues { numbers in
+            var index = Self.index(numbers, rules, readers)
+            index.waiting = numbers.filter { rules[$0].looksAtAll }
+            return index
+        }
         for type in types.keys where type == .scheduleDue {
             types[type] = Self.schedules(byType[type] ?? [], rules)
         }
@@ -102,7 +108,7 @@ struct RuleIndex: Sendable {
     }
 
     private static func choices(_ rule: Rule, _ readers: [SlotReader]) -> [Choice] {
-        var choices = (rule.looksAtAll ? [] : rule.condition?.equalities ?? []).compactMap { equality -> Choice? in
+        var choices = (rule.condition?.equalities ?? []).compactMap { equality -> Choice? in
             guard equality.slot.scope.isEmpty, readers[equality.slot.id].isOfEvent else { return nil }
             return Choice(slot: equality.slot, reader: readers[equality.slot.id], values: equality.values)
         }
