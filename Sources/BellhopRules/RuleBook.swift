@@ -10,6 +10,8 @@ public struct RuleBook: Sendable {
     let surroundings: RuleSurroundings
     /// The places of the rules by their names.
     let byName: [String: Int]
+    /// The places of the rules whose waits any event may end, by the names of their state.
+    let byWait: [String: Int]
 
     /// Tells this load of the rules from others.
     public final class Identity: Sendable, Equatable {
@@ -47,6 +49,8 @@ public struct RuleBook: Sendable {
         index = RuleIndex(rules, readers: facts.readers, types: surroundings.events.types)
         hasWaits = rules.contains { !$0.isOff && !$0.time.isEmpty }
         byName = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.name, $0) })
+        byWait = Dictionary(
+            uniqueKeysWithValues: rules.enumerated().filter { $1.looksAtAll }.map { ($1.stateKey(.hold, "").rule, $0) })
         self.rules = rules.map(\.summary)
         self.warnings = warnings
     }

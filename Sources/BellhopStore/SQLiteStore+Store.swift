@@ -14,7 +14,13 @@ extension SQLiteStore: Store {
     }
 
     func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
-        try await read { try $0.tasks(in: scopes) }
+        try await read { [self] session in
+            try session.tasks(in: scopes) { scope, turn in
+                cache.withLock { $0.tasks(of: scope, at: turn) }
+            } keep: { tasks, scope, turn in
+                cache.withLock { $0.keep(tasks, of: scope, at: turn) }
+            }
+        }
     }
 
     func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: Int] {
@@ -30,7 +36,9 @@ extension SQLiteStore: Store {
     }
 
     func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult {
-        try await write { try $0.commit(poll) }
+        let result = try await write { try $0.commit(poll) }
+        if case .committed(let turn, _) = result { cache.withLock { $0.note(poll, turn: turn) } }
+        return result
     }
 
     func setHealth(

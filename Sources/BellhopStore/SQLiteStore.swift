@@ -17,6 +17,7 @@ final class SQLiteStore: Sendable {
     private let file: StoreFile.Identity?
     /// The scopes that this process polls; they are not pruned, however far its clock jumps.
     let opened = Mutex<Set<Scope.ID>>([])
+    let cache = Mutex(TaskCache())
 
     private init(
         path: String, connections: Connections, log: WriteAheadLog? = nil, lock: StoreLock?, isReadOnly: Bool,

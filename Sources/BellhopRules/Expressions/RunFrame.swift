@@ -20,6 +20,7 @@ final class RunFrame: Resolver {
 
     private var isTaskRead = false
     private var taskMembers: JSON.Object?
+    private var idMember = 0
     private var taskFields: JSON.Object?
     /// Where these were in the previous run: the task in its event, the fields in its task, and the value of each slot.
     private var taskMember = 0
@@ -80,7 +81,11 @@ final class RunFrame: Resolver {
     }
 
     /// The id of the run's task.
-    var taskID: String? { task?["id"]?.asString?.nonEmpty }
+    var taskID: String? {
+        readTask()
+        guard case .string(let id)? = taskMembers?.value(of: "id", near: &idMember) else { return nil }
+        return id.nonEmpty
+    }
 
     /// The run's task, as deliveries name it.
     var reference: TaskReference? {
@@ -208,12 +213,12 @@ final class RunFrame: Resolver {
 
     /// Nil when a source of the group was never read.
     private func taskList(_ group: TaskGroup) -> TaskList? {
-        var tasks: [(String, Snapshot)] = []
+        var parts: [(String, [Snapshot])] = []
         for source in group.sources {
             guard let known = snapshots[source.scope] else { return nil }
-            for task in known { tasks.append((source.name, task)) }
+            parts.append((source.name, known))
         }
-        return TaskList(tasks, types: facts.types, type: group.type)
+        return TaskList(parts, types: facts.types, type: group.type)
     }
 }
 

@@ -79,21 +79,26 @@ final class LabelsObject: HostObject {
     func hash(into hasher: inout Hasher) { hasher.combine(members) }
 }
 
-/// The tasks of a rule's sources, each converted on access.
+/// The tasks of a rule's sources, one source after the other, each converted on access.
 final class TaskList: HostList {
-    private let tasks: [(source: String, snapshot: Snapshot)]
+    private let parts: [(source: String, tasks: [Snapshot])]
     private let types: FieldTypes
     private let type: ObjectType
+    let count: Int
 
-    init(_ tasks: [(source: String, snapshot: Snapshot)], types: FieldTypes, type: ObjectType) {
-        self.tasks = tasks
+    init(_ parts: [(source: String, tasks: [Snapshot])], types: FieldTypes, type: ObjectType) {
+        self.parts = parts
         self.types = types
         self.type = type
+        count = parts.reduce(0) { $0 + $1.tasks.count }
     }
 
-    var count: Int { tasks.count }
-
     func element(at index: Int) -> Value {
-        .object(TaskObject(tasks[index].snapshot, source: tasks[index].source, types: types, type: type))
+        var (part, place) = (0, index)
+        while place >= parts[part].tasks.count {
+            place -= parts[part].tasks.count
+            part += 1
+        }
+        return .object(TaskObject(parts[part].tasks[place], source: parts[part].source, types: types, type: type))
     }
 }

@@ -59,11 +59,12 @@ extension BatchDecider {
     }
 
     private func event(at place: Int64) -> RoutingFacts.Known<StoredEvent> {
-        if let first = matches.events.first?.sequence, let last = matches.events.last?.sequence, first <= place, place <= last,
-            let event = matches.events.first(where: { $0.sequence == place })
-        {
-            return .found(event)
+        var (low, high) = (0, matches.events.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if matches.events[middle].sequence < place { low = middle + 1 } else { high = middle }
         }
+        if low < matches.events.count, matches.events[low].sequence == place { return .found(matches.events[low]) }
         return facts.event(at: place)
     }
 
@@ -135,7 +136,7 @@ extension BatchDecider {
                 return record(.failed(.keyFailed, hold.span.neverEnds), of: candidate.rule)
             }
             memory.set(key, to: Wait(began: began, due: due).json)
-            waits.insert(key)
+            noteWait(candidate.rule, for: id)
             timers.append(.set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .hold, key: id), due: due)))
             add(bytes: Self.gatheredBytes)
             record(Stop(verdict: .waiting, detail: ["key": .string(id), "until": .string(due.rfc3339)]), of: candidate.rule)
@@ -149,9 +150,9 @@ extension BatchDecider {
 
     /// Ends a wait, if there is one, because the condition does not hold on an event of the batch.
     mutating func end(_ ending: Matches.Ending) {
-        if waits.isEmpty { return }
+        guard mayWait(ending.rule, for: ending.wait) else { return }
         let key = book.compiled[ending.rule].stateKey(.hold, ending.wait)
-        guard waits.contains(key), memory.value(key) != nil else { return }
+        guard memory.value(key) != nil else { return }
         frame.move(to: ending.place)
         end(key, ending.wait, ending.rule)
     }
@@ -198,17 +199,18 @@ extension BatchDecider {
         candidate.gathered[0].name = candidate.occasion.id.text
         candidate.key = String(timer.id.key.drop { $0 != "/" }.dropFirst())
         candidate.since = wait.began.at
-        var isGone = false
+        var (isGone, isUnread) = (false, false)
         if let id = wait.began.task, let scope = book.facts.scope(of: candidate.source) {
             switch facts.task(id, in: scope) {
             case .found(let task): candidate.task = task
             case .departed, .missing: isGone = true
             case .unread:
                 needs.tasks[scope, default: []].insert(id)
-                return
+                isUnread = true
             }
         }
-        guard move(to: candidate) else { return }
+        // The event that began it is read together with the task.
+        guard move(to: candidate), !isUnread else { return }
         var condition = isGone ? .doesNotHold : rule.judge(activation)
         if rule.holdID(hold, frame, activation) != timer.id.key { condition = .doesNotHold }
         if let each = rule.time.each, case .holds = condition, let task = wait.began.task {

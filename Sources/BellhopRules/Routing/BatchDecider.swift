@@ -15,8 +15,8 @@ struct BatchDecider {
     private var (runNumber, isShadow) = (0, false)
     /// The elements of the lists of rules whose waits this batch ends, by the place of the rule.
     var listed: [Int: Set<String>] = [:]
-    /// The keys of the waits that events of the batch may end.
-    var waits: Set<StateKey>
+    /// The keys of the waits that events of the batch may end, by the place of the rule; empty if no event may end one.
+    private var waits: [Set<String>]
     /// What turned out to be needed, apart from state.
     var needs = RoutingNeeds()
     var timers: [TimerChange] = []
@@ -47,7 +47,12 @@ struct BatchDecider {
         self.matches = matches
         self.facts = facts
         memory = RuleMemory(facts, at: now)
-        waits = facts.state.waits
+        waits = Array(repeating: [], count: matches.endings.isEmpty ? 0 : book.compiled.count)
+        if !waits.isEmpty {
+            for key in facts.state.waits {
+                if let place = book.byWait[key.rule] { waits[place].insert(key.key) }
+            }
+        }
         self.now = now
         frame = RunFrame(book.facts, events: matches.events, now: now, snapshots: facts.tasks)
         activation = Activation(book.slots)
@@ -84,6 +89,13 @@ struct BatchDecider {
                 routed: matches.events.prefix(end).map(\.sequence), fired: Array(matches.timers.prefix(end)),
                 deliveries: deliveries, state: memory.changes, timers: timers, events: events,
                 tallies: tallies.sorted { $0.key < $1.key }.map(\.value), decisions: latestDecisions))
+    }
+
+    /// Whether the rule may have a wait for the key.
+    func mayWait(_ rule: Int, for key: String) -> Bool { waits[rule].contains(key) }
+
+    mutating func noteWait(_ rule: Int, for key: String) {
+        if !waits.isEmpty { waits[rule].insert(key) }
     }
 
     /// Whether a timer that this batch has set is due before the next one of the batch.

@@ -64,9 +64,10 @@ public struct RoutingFacts: Sendable {
 
     /// A task as it is now.
     func task(_ key: TaskKey, in scope: Scope.ID) -> Known<Snapshot> {
-        if let task = present[scope]?[key] ?? tasks[scope]?.first(where: { $0.key == key }) { return .found(task) }
+        if let task = present[scope]?[key] { return .found(task) }
         if let task = departed[scope]?[key] { return .departed(task) }
-        return isKnown(scope) || known?.tasks[scope]?.contains(key) == true ? .missing : .unread
+        if let known { return known.tasks[scope]?.contains(key) == true ? .missing : .unread }
+        return tasks[scope]?.first { $0.key == key }.map(Known.found) ?? .missing
     }
 
     enum Known<Value> {

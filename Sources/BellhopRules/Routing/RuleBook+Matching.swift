@@ -15,6 +15,15 @@ extension RuleBook {
     public func match(_ timers: [RuleTimer]) -> Matches {
         var matches = Matches()
         (matches.timers, matches.count) = (timers, timers.count)
+        for timer in timers {
+            guard let rule = rule(named: timer.id.rule) else { continue }
+            switch timer.id.kind {
+            case .hold: matches.needs.state.insert(rule.holdKey(timer.id.key).at(""))
+            case .group:
+                matches.needs.state.formUnion([rule.stateKey(.group, timer.id.key), rule.stateKey(.gathered, timer.id.key)])
+            case .schedule, .existing: break
+            }
+        }
         return matches
     }
 }
@@ -219,7 +228,7 @@ extension Rule {
     func holdID(_ hold: TimeParts.Hold, _ frame: RunFrame, _ activation: Activation) -> String? {
         var stop: Stop?
         let key = hold.by.map { RunKeys.key($0, "`by`", activation, &stop) } ?? frame.taskID
-        return key.map { "\(frame.source)/\($0)" }
+        return key.map { frame.source + "/" + $0 }
     }
 
     /// Whether the frame's run only records its deliveries.

@@ -4,7 +4,8 @@ import BellhopCore
 struct RuleMemory {
     private let facts: RoutingFacts
     private let now: Timestamp
-    private var writes: [StateKey: StateWrite] = [:]
+    private var writes: [StateKey: (number: Int, write: StateWrite)] = [:]
+    private var count = 0
     /// The pieces of windows among the writes, by the key without the element.
     private var written: [StateKey: Set<String>] = [:]
     /// The keys that were asked for and not read yet.
@@ -23,13 +24,8 @@ struct RuleMemory {
         self.now = now
     }
 
-    /// The changes to store, in a stable order.
-    var changes: [StateWrite] {
-        writes.values.sorted {
-            ($0.key.rule, $0.key.kind.rawValue, $0.key.key, $0.key.element)
-                < ($1.key.rule, $1.key.kind.rawValue, $1.key.key, $1.key.element)
-        }
-    }
+    /// The changes to store, in the order in which they were made first.
+    var changes: [StateWrite] { writes.values.sorted { $0.number < $1.number }.map(\.write) }
 
     /// Whether the value, or the window, was read; if not, it is among the missing ones afterwards.
     mutating func isKnown(_ key: StateKey) -> Bool {
@@ -39,7 +35,7 @@ struct RuleMemory {
     }
 
     mutating func value(_ key: StateKey) -> JSON? {
-        switch writes[key]?.change {
+        switch writes[key]?.write.change {
         case .set(let value, _): value
         case .delete: nil
         case nil: isKnown(key) ? facts.state[key] : nil
@@ -71,8 +67,13 @@ struct RuleMemory {
     private mutating func write(_ key: StateKey, _ change: StateWrite.Change) {
         guard isKnown(key) else { return }
         let expected = facts.state[key].map { StateWrite.Expectation.value($0) } ?? .absent
-        writes[key] = StateWrite(key, change, expecting: expected)
+        add(StateWrite(key, change, expecting: expected))
         if !key.element.isEmpty { written[key.at(""), default: []].insert(key.element) }
+    }
+
+    private mutating func add(_ write: StateWrite) {
+        writes[write.key] = (writes[write.key]?.number ?? count, write)
+        count += 1
     }
 
     /// Nil if `throttle` and `once` allow the run, which both then record; otherwise the one that stops it.
@@ -123,7 +124,7 @@ struct RuleMemory {
             if let time = time.asInt, time > start.microseconds, time <= now.microseconds {
                 spent.count += 1
             } else {
-                writes[key.at(element)] = StateWrite(key.at(element), .delete)
+                add(StateWrite(key.at(element), .delete))
             }
         }
         return spent

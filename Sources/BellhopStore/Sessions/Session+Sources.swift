@@ -50,14 +50,24 @@ extension Session {
         return found
     }
 
-    func tasks(in scopes: [Scope.ID]) throws -> [Scope.ID: [Snapshot]] {
+    /// - Parameters:
+    ///   - known: the tasks of a scope at a turn, if they were read before.
+    ///   - keep: called with the tasks that had to be read.
+    func tasks(
+        in scopes: [Scope.ID], known: (Scope.ID, Int64) -> [Snapshot]?, keep: ([Snapshot], Scope.ID, Int64) -> Void
+    ) throws -> [Scope.ID: [Snapshot]] {
         var tasks: [Scope.ID: [Snapshot]] = [:]
         var statement = try prepare(SQL.Sources.snapshots)
         for id in Set(scopes) {
             guard let row = try scope(id), row.turn > 0 else { continue }
+            if let known = known(id, row.turn) {
+                tasks[id] = known
+                continue
+            }
             var snapshots: [Snapshot] = []
             try statement.bind(":scope", row.id)
             while try statement.next() { snapshots.append(try snapshot(statement, 0)) }
+            keep(snapshots, id, row.turn)
             tasks[id] = snapshots
         }
         return tasks

@@ -1,0 +1,85 @@
+import BellhopCore
+
+/// The decoded tasks of the scopes that rules read, so that an event does not decode again what has not changed.
+///
+/// A poll that this process stores notes its changes here; they are decoded when the tasks are next asked for. The turn of the
+/// scope says whether they are complete: a poll by another process leaves a gap, after which all tasks are read again.
+struct TaskCache {
+    private struct Entry {
+        /// The turn of the scope that the tasks show.
+        var turn: Int64
+        var tasks: [Snapshot]
+        /// Where each task is.
+        var places: [TaskKey: Int]
+        /// What polls have changed since, oldest first.
+        var later: [Change] = []
+
+        init(turn: Int64, tasks: [Snapshot]) {
+            (self.turn, self.tasks) = (turn, tasks)
+            places = Self.places(of: tasks)
+        }
+
+        private static func places(of tasks: [Snapshot]) -> [TaskKey: Int] {
+            Dictionary(uniqueKeysWithValues: tasks.enumerated().map { ($1.key, $0) })
+        }
+
+        mutating func apply(_ change: Change) {
+            for text in change.present {
+                if let place = places[text.key] {
+                    tasks[place] = text.snapshot
+                } else {
+                    places[text.key] = tasks.count
+                    tasks.append(text.snapshot)
+                }
+            }
+            let removed = Set(change.removed.filter { places[$0] != nil })
+            if !removed.isEmpty {
+                tasks.removeAll { removed.contains($0.key) }
+                places = Self.places(of: tasks)
+            }
+            turn = change.turn
+        }
+    }
+
+    /// What one poll changed.
+    private struct Change {
+        var turn: Int64
+        var present: [SnapshotText]
+        var removed: [TaskKey]
+    }
+
+    private var entries: [Scope.ID: Entry] = [:]
+
+    /// So many polls may pass before the tasks are asked for again; then they are forgotten, to free the memory.
+    private static let mostUnread = 20
+    /// Of so many changes, reading all tasks again costs no more.
+    private static let mostChanges = 10_000
+
+    /// The tasks of a scope, in the order in which listings first showed them; nil if they must be read from the store.
+    mutating func tasks(of scope: Scope.ID, at turn: Int64) -> [Snapshot]? {
+        // Taken out, so that it is changed in place.
+        guard var entry = entries.removeValue(forKey: scope) else { return nil }
+        for change in entry.later where change.turn == entry.turn + 1 && change.turn <= turn { entry.apply(change) }
+        guard entry.turn == turn else { return nil }
+        entry.later.removeAll { $0.turn <= turn }
+        let tasks = entry.tasks
+        entries[scope] = entry
+        return tasks
+    }
+
+    mutating func keep(_ tasks: [Snapshot], of scope: Scope.ID, at turn: Int64) {
+        entries[scope] = Entry(turn: turn, tasks: tasks)
+    }
+
+    /// Notes what a stored poll has changed.
+    mutating func note(_ poll: PollCommit, turn: Int64) {
+        guard let entry = entries[poll.scope] else { return }
+        let count = poll.present.count + poll.removed.count
+        if entry.later.count >= Self.mostUnread || count > Self.mostChanges {
+            entries[poll.scope] = nil
+        } else {
+            entries[poll.scope]?.later.append(
+                Change(turn: turn, present: poll.present.map(\.text), removed: poll.removed.map(\.key)))
+        }
+    }
+}
