@@ -63,7 +63,7 @@ public struct TimerLoop: Sendable {
     }
 
     /// The most timers in one transaction.
-    static let batch = 500
+    static let batch = 1000
 
     /// Decides everything that is due; returns the number of timers.
     @discardableResult

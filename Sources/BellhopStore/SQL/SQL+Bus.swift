@@ -105,11 +105,35 @@ extension SQL {
 
         private static let isNotPaused = "timer.rule NOT IN (SELECT rule FROM pause)"
 
-        static let due = """
-            SELECT timer.rule, timer.kind, timer.key, timer.due, timer.payload
+        private static let columns = """
+            timer.rule, timer.kind, timer.key, timer.due, timer.payload, rule.place, timer.id
             FROM timer JOIN rule ON rule.name = timer.rule
+            """
+
+        /// In the order of the index.
+        static let due = """
+            SELECT \(columns)
             WHERE timer.due <= :now AND \(isNotPaused)
-            ORDER BY timer.due, rule.place, timer.id
+            ORDER BY timer.due, timer.rule, timer.id
+            LIMIT :limit
+            """
+
+        /// The rules that have timers at one moment, in their order. Finds each with one step in the index.
+        static let rulesDue = """
+            WITH RECURSIVE found (rule) AS (
+                SELECT min(rule) FROM timer WHERE due = :due
+                UNION ALL
+                SELECT (SELECT min(rule) FROM timer WHERE due = :due AND rule > found.rule) FROM found WHERE rule IS NOT NULL
+            )
+            SELECT rule.name FROM found JOIN rule ON rule.name = found.rule
+            WHERE found.rule NOT IN (SELECT rule FROM pause)
+            ORDER BY rule.place
+            """
+
+        static let dueOfRule = """
+            SELECT \(columns)
+            WHERE timer.due = :due AND timer.rule = :rule
+            ORDER BY timer.id
             LIMIT :limit
             """
 

@@ -190,7 +190,7 @@ enum Schema {
             payload TEXT NOT NULL,
             UNIQUE (rule, kind, key)
         ) STRICT;
-        CREATE INDEX timer_due ON timer (due);
+        CREATE INDEX timer_due ON timer (due, rule);
 
         -- Why rules stopped, apart from a false `when`: the latest records of each rule and verdict.
         CREATE TABLE decision (

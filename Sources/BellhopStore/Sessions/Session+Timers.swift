@@ -6,15 +6,53 @@ extension Session {
         return try statement.next() ? statement.optionalTime(0) : nil
     }
 
+    /// The timers that are due: by their times, then by the places of their rules, then by when they were set.
     func dueTimers(at now: Timestamp, limit: Int) throws -> [RuleTimer] {
         var statement = try prepare(SQL.Timers.due)
         try statement.bind(":now", now)
         try statement.bind(":limit", limit)
-        var timers: [RuleTimer] = []
+        var due: [DueTimer] = []
+        var read = 0
         while try statement.next() {
-            if let timer = try Self.timer(statement) { timers.append(timer) }
+            read += 1
+            if let timer = try Self.dueTimer(statement) { due.append(timer) }
+        }
+        // The last moment may have more timers than were read: those of its first rules must come first.
+        if read == limit, let last = due.last?.timer.due {
+            due.removeAll { $0.timer.due == last }
+            due += try dueTimers(of: last, limit: limit - due.count)
+        }
+        return due.sorted { ($0.timer.due, $0.place, $0.id) < ($1.timer.due, $1.place, $1.id) }.map(\.timer)
+    }
+
+    private struct DueTimer {
+        var timer: RuleTimer
+        /// The place of its rule.
+        var place: Int64
+        var id: Int64
+    }
+
+    /// The first timers of one moment. Looks at no more than these: a moment may have a great many.
+    private func dueTimers(of due: Timestamp, limit: Int) throws -> [DueTimer] {
+        var rules = try prepare(SQL.Timers.rulesDue)
+        try rules.bind(":due", due)
+        var names: [String] = []
+        while try rules.next() { names.append(rules.text(0)) }
+        var statement = try prepare(SQL.Timers.dueOfRule)
+        var timers: [DueTimer] = []
+        for name in names where timers.count < limit {
+            try statement.bind(":due", due)
+            try statement.bind(":rule", name)
+            try statement.bind(":limit", limit - timers.count)
+            while try statement.next() {
+                if let timer = try Self.dueTimer(statement) { timers.append(timer) }
+            }
         }
         return timers
+    }
+
+    private static func dueTimer(_ row: borrowing Prepared) throws -> DueTimer? {
+        try timer(row).map { DueTimer(timer: $0, place: row.int(5), id: row.int(6)) }
     }
 
     func timers(_ ids: [RuleTimer.ID]) throws -> [RuleTimer] {

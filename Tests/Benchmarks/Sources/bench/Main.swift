@@ -5,7 +5,8 @@ import Glibc
 @main
 enum Main {
     static let benchmarks: [Benchmark] =
-        PollBenchmarks.all + TableBenchmarks.all + StoreBenchmarks.all + StoreTrials.all + RoutingBenchmarks.all + WaitingBenchmarks.all
+        PollBenchmarks.all + TableBenchmarks.all + StoreBenchmarks.all + StoreTrials.all + RoutingBenchmarks.all
+        + WaitingBenchmarks.all
         + ExpressionBenchmarks.all + WebhookBenchmarks.all + InboundBenchmarks.all + ProgramBenchmarks.all
 
     static func main() async {
