@@ -67,6 +67,8 @@ struct TaskCache {
         return tasks
     }
 
+    func keeps(_ scope: Scope.ID) -> Bool { entries[scope] != nil }
+
     mutating func keep(_ tasks: [Snapshot], of scope: Scope.ID, at turn: Int64) {
         entries[scope] = Entry(turn: turn, tasks: tasks)
     }

@@ -65,7 +65,7 @@ import Testing
         #expect(routing.deliveries.map(\.lane) == ["task/snow/a1"])
         #expect(
             routing.state.map(\.key) == [
-                StateKey(rule: "", kind: .budget, key: "snow/a1", element: "1"), StateKey(rule: "ack", kind: .once, key: "a1"),
+                StateKey(rule: "ack", kind: .once, key: "a1"), StateKey(rule: "", kind: .budget, key: "snow/a1", element: "1"),
             ])
         #expect(routing.tallies == [RuleTally(rule: "ack", runs: 1, errors: 0, at: Fixture.start)])
         #expect(book.route([Fixture.event(.taskCreated, Fixture.task(class: "problem"))]).deliveries == [])
@@ -162,9 +162,9 @@ import Testing
             ])
         #expect(
             routing.state.map(\.key) == [
+                StateKey(rule: "a", kind: .budget, key: "snow/t", element: "1"),
                 StateKey(rule: "", kind: .budget, key: "snow/t", element: "1"),
                 StateKey(rule: "", kind: .budget, key: "snow/t", element: "2"),
-                StateKey(rule: "a", kind: .budget, key: "snow/t", element: "1"),
             ])
     }
 

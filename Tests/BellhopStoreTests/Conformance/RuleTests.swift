@@ -103,8 +103,8 @@ import Testing
         func order(_ limit: Int) async throws -> [String] {
             try await bench.store.dueTimers(at: bench.after(1), limit: limit).map { $0.id.rule + $0.id.key }
         }
-        #expect(try await order(9) == ["a0", "b2", "b3", "b1", "a2", "a1"])
-        #expect(try await order(2) == ["a0", "b2"])
+        let all = ["a0", "b2", "b3", "b1", "a2", "a1"]
+        for limit in 1...7 { #expect(try await order(limit) == Array(all.prefix(limit))) }
         _ = try await bench.store.register([rule("a"), rule("b")], at: bench.now)
         #expect(try await order(9) == ["a0", "a2", "a1", "b2", "b3", "b1"])
     }

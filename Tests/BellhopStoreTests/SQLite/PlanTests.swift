@@ -77,6 +77,25 @@ import Testing
         #expect(many.scanned <= few.scanned, "\(few) \(many)")
         #expect(few.steps > 100)
     }
+
+    @Test func `reading due timers does not take more work if 20,000 are due at the same moment`() async throws {
+        func work(_ count: Int) async throws -> Int {
+            let bench = try SQLiteUnderTest()
+            let rules = ["b", "a"].map { RuleRegistration(name: $0, revision: "1") }
+            _ = try await bench.store.register(rules, at: Sample.now)
+            let timers = (0..<count).map { number in
+                let id = RuleTimer.ID(rule: number % 2 == 0 ? "a" : "b", kind: .hold, key: "\(number)")
+                return TimerChange.set(RuleTimer(id, due: Sample.now))
+            }
+            try await bench.store.route(Routing(timers: timers))
+            _ = try await bench.sqlite.write { $0.takeWork() }
+            let due = try await bench.store.dueTimers(at: Sample.now, limit: 100)
+            #expect(due.map(\.id.key) == (0..<100).map { "\($0 * 2 + 1)" })
+            return try await bench.sqlite.write { $0.takeWork() }.steps
+        }
+        let (few, many) = (try await work(1000), try await work(20_000))
+        #expect(many < few * 3 / 2 && few > 100, "\(few) \(many)")
+    }
 }
 
 extension Session {
