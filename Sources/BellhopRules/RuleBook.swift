@@ -66,7 +66,8 @@ public struct RuleBook: Sendable {
                 }
             return RuleRegistration(
                 name: rule.name, revision: rule.summary.revision, schedule: schedule, waits: rule.isOff ? nil : rule.waits,
-                startsWithExisting: rule.time.hold?.existing == true && !rule.isOff, isOff: rule.isOff)
+                beginsByItself: (rule.time.hold?.existing == true || rule.time.pattern?.beginsByItself == true) && !rule.isOff,
+                isOff: rule.isOff, calendars: rule.isOff ? nil : rule.time.calendars, mostKeys: surroundings.mostKeys)
         }
     }
 
@@ -79,6 +80,9 @@ public struct RuleBook: Sendable {
 
     /// The scope of a source.
     public func scope(of source: String) -> Scope.ID? { facts.scope(of: source) }
+
+    /// The sources and connections whose silence a rule waits for.
+    public func watched(by rule: String) -> [String] { self.rule(named: rule)?.time.pattern?.watched ?? [] }
 
     /// The scopes whose tasks a rule reads.
     public func scopesRead(by rule: String) -> [Scope.ID] {

@@ -83,6 +83,7 @@ public enum RuleLoading {
             permissions: configuration.allowsExec ? ["allow_exec"] : [],
             largestDelivery: configuration.largestDelivery)
         surroundings.silences = configuration.silences
+        surroundings.mostKeys = configuration.mostKeys
         return surroundings
     }
 

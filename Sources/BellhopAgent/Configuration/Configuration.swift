@@ -28,6 +28,8 @@ public struct Configuration: Sendable {
     public var silences: [SilenceEntry] = []
     /// The largest size of a delivery, in bytes.
     public var largestDelivery: Int
+    /// The most keys that each rule remembers.
+    public var mostKeys = RuleRegistration.mostKeys
     /// The places of connections and sources in the file.
     var places = SettingPlaces()
     /// The keychain as the file's project sees it.

@@ -84,6 +84,7 @@ struct ConfigurationReading {
                 forgotten: retention?.duration("forgotten") ?? .days(400)),
             largestDelivery: settings.integer("max_delivery") ?? RuleSurroundings.largestDelivery, places: places,
             keychain: keychain)
+        if let most = retention?.integer("keys") { configuration.mostKeys = most }
         configuration.allowsExec = settings.boolean("allow_exec") ?? false
         configuration.inbound = inbound.configuration
         configuration.calendars = CalendarReading(file: file, folder: folder, zone: configuration.timeZone).entries(

@@ -130,6 +130,7 @@ extension StoreStatus.RuleStatus {
         [
             "rule": .string(rule), "runs": .int(Int64(runs)), "errors": .int(Int64(errors)),
             "error": lastError.map(JSON.string) ?? .null, "last_run": lastRun.json, "next": nextDue.json, "off": .bool(isOff),
+            "dropped_keys": .int(Int64(droppedKeys)),
         ]
     }
 }

@@ -17,6 +17,18 @@ public struct WorkCalendar: Sendable, Hashable {
     /// How many days ahead of a moment an opening is looked for: ten years.
     public static let reach = 3653
 
+    /// The same for equal calendars, in every run of the program.
+    public var fingerprint: Fingerprint {
+        var text = "\(zone.name) \(zone.transitions.map(String.init).joined(separator: " ")) \(zone.typeAfter) "
+        text += zone.types.map { String($0.offset) }.joined(separator: " ") + " \(zone.rule.map { String(describing: $0) } ?? "")"
+        for window in hours {
+            text += " \(window.start)-\(window.end) \(window.days.map(\.rawValue).sorted())"
+        }
+        text += " \(holidays.days.map(\.daysSinceEpoch).sorted())"
+        text += " \(holidays.times.map { "\($0.lowerBound.microseconds)-\($0.upperBound.microseconds)" })"
+        return Fingerprint.of("calendar", text)
+    }
+
     /// Whether work goes on at a moment.
     public func isOpen(at moment: Timestamp) -> Bool {
         var openings = Openings(self, from: moment, days: 1)

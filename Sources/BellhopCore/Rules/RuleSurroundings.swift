@@ -92,6 +92,9 @@ public struct RuleSurroundings: Sendable {
     public typealias QueryHint =
         @Sendable (_ text: String, _ type: (String) -> FieldType?) -> (message: String, help: String)?
 
+    /// The most keys that each rule remembers.
+    public var mostKeys = RuleRegistration.mostKeys
+
     /// The default.
     public static let largestDelivery = 256_000
 

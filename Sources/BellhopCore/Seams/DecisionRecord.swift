@@ -9,7 +9,9 @@ public struct DecisionRecord: Sendable, Hashable {
         /// Too many writes by rules led to the event.
         case loop
         case throttled, once
-        /// `for`: the wait has begun; its condition did not hold until the end; it did not hold when the wait was over.
+        /// `all`, `sequence` and `none`: `when` did not hold when it was asked.
+        case conditionFalse = "condition_false"
+        /// `for` and `on: {all, sequence, none}`: the wait has begun; it ended before its time was over; `when` did not hold then.
         case waiting, cancelled
         case notTrueWhenDue = "not_true_when_due"
         /// `count` has not enough yet; `group` has gathered it.
@@ -20,7 +22,7 @@ public struct DecisionRecord: Sendable, Hashable {
         /// Whether rules often stop for this reason in normal operation. Such records are kept for a shorter time.
         public var isCommon: Bool {
             switch self {
-            case .throttled, .once, .waiting, .cancelled, .notTrueWhenDue, .counting, .gathering: true
+            case .throttled, .once, .conditionFalse, .waiting, .cancelled, .notTrueWhenDue, .counting, .gathering: true
             case .conditionFailed, .keyFailed, .stepFailed, .loop, .budget: false
             }
         }

@@ -12,12 +12,15 @@ public struct Routing: Sendable {
     public var tallies: [RuleTally]
     /// Why rules stopped: the latest records of each rule and verdict.
     public var decisions: [DecisionRecord]
+    /// When it was decided: the last use of the state that it writes.
+    public var at: Timestamp
 
     public init(
         routed: [Int64] = [], fired: [RuleTimer] = [], deliveries: [Delivery] = [], state: [StateWrite] = [],
         timers: [TimerChange] = [], events: [Event] = [], tallies: [RuleTally] = [],
-        decisions: [DecisionRecord] = []
+        decisions: [DecisionRecord] = [], at: Timestamp = .distantPast
     ) {
+        self.at = at
         self.routed = routed
         self.fired = fired
         self.deliveries = deliveries
@@ -32,10 +35,30 @@ public struct Routing: Sendable {
 /// The result of storing a routing.
 public enum RouteResult: Sendable, Hashable {
     case stored
+    /// Stored, and rules had more keys than they may remember.
+    case storedLosing([KeyLoss])
     /// Its events were routed before; nothing was stored.
     case alreadyRouted
     /// Something has changed since it was read; nothing was stored, and the batch must be decided again.
     case conflict(RouteConflict)
+}
+
+/// What a rule lost because it had more keys than it may remember.
+public struct KeyLoss: Sendable, Hashable {
+    public var rule: String
+    /// The keys that were dropped, those that were not used for the longest time.
+    public var dropped: Int
+    /// The most keys that the rule may remember.
+    public var most: Int
+    /// Whether the rule was paused, because keys of `once` are never dropped.
+    public var isStopped: Bool
+
+    public init(rule: String, dropped: Int, most: Int, isStopped: Bool) {
+        self.rule = rule
+        self.dropped = dropped
+        self.most = most
+        self.isStopped = isStopped
+    }
 }
 
 /// What has changed since a routing was decided.
@@ -73,10 +96,17 @@ public struct RuleRegistration: Sendable, Hashable {
     /// What its waits, counts and groups were made from: if it differs from the stored one, they end and begin anew. Nil if it has
     /// none.
     public var waits: String?
-    /// Whether it also waits for tasks that are known when it is first loaded, or when a source makes its baseline.
-    public var startsWithExisting: Bool
+    /// The calendars of its waits: if they differ from the stored ones, due times are computed again. Nil if it has none.
+    public var calendars: String?
+    /// The most keys that it may remember.
+    public var mostKeys: Int
+    /// Whether waits of it begin when it is first loaded, and when a source makes its baseline: `existing`, and `none` without `after`.
+    public var beginsByItself: Bool
     /// True for a rule that is turned off (`enabled: false`).
     public var isOff: Bool
+
+    /// The default.
+    public static let mostKeys = 100_000
 
     public struct Schedule: Sendable, Hashable {
         /// The timer's definition: if it differs from the stored one, the timer is reset.
@@ -90,14 +120,16 @@ public struct RuleRegistration: Sendable, Hashable {
     }
 
     public init(
-        name: String, revision: String, schedule: Schedule? = nil, waits: String? = nil, startsWithExisting: Bool = false,
-        isOff: Bool = false
+        name: String, revision: String, schedule: Schedule? = nil, waits: String? = nil, beginsByItself: Bool = false,
+        isOff: Bool = false, calendars: String? = nil, mostKeys: Int = RuleRegistration.mostKeys
     ) {
+        self.calendars = calendars
+        self.mostKeys = mostKeys
         self.name = name
         self.revision = revision
         self.schedule = schedule
         self.waits = waits
-        self.startsWithExisting = startsWithExisting
+        self.beginsByItself = beginsByItself
         self.isOff = isOff
     }
 }

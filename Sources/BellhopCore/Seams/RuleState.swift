@@ -4,6 +4,9 @@ public struct StateKey: Sendable, Hashable {
         case once, throttle, budget
         /// A wait of `for`; the runs that `count` has; when `group` last flushed; what it has gathered.
         case hold, count, group, gathered
+        /// The events that `all` and `sequence` have so far; an absence that `none` waits for; the waits and absences that a task
+        /// began under another key than its id.
+        case match, absence, begun
     }
 
     /// The rule; empty for state shared by all rules.

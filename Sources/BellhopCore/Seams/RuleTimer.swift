@@ -22,13 +22,21 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         case hold
         /// The next flush of a `group`.
         case group
-        /// Waits of `for` begin for the tasks that are known: those of the source that is the key, or of all.
+        /// The end of an absence that `none` waits for. The payload names the source that it is about.
+        case absence
+        /// What begins with the rule begins: waits of `for` for the tasks that are known, absences without `after`. Those of the source
+        /// that is the key, or of all.
         case existing
 
         /// Whether it only makes an event, for which its rule is asked afterwards.
         public var isOfSchedule: Bool { self == .schedule }
         /// Whether the rule's condition is judged once more when it is due, so that it matters what the sources show then.
-        public var isJudged: Bool { self == .hold }
+        public var isJudged: Bool { self == .hold || self == .absence }
+    }
+
+    /// The source from which its occasion came, if it is judged; nil if that is none.
+    public var source: String? {
+        id.kind == .absence ? payload["source"]?.asString : String(id.key.prefix { $0 != "/" })
     }
 
     public var id: ID
@@ -48,4 +56,11 @@ public enum TimerChange: Sendable, Hashable {
     /// Sets the timer, or moves the one that has its id.
     case set(RuleTimer)
     case cancel(RuleTimer.ID)
+
+    public var id: RuleTimer.ID {
+        switch self {
+        case .set(let timer): timer.id
+        case .cancel(let id): id
+        }
+    }
 }

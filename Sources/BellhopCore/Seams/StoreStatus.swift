@@ -29,10 +29,14 @@ public struct StoreStatus: Sendable, Hashable {
         public var nextDue: Timestamp?
         /// True for a rule that is turned off (`enabled: false`).
         public var isOff: Bool
+        /// How many keys were dropped because it had more than it may remember.
+        public var droppedKeys: Int
 
         public init(
-            rule: String, runs: Int, errors: Int, lastError: String?, lastRun: Timestamp?, nextDue: Timestamp?, isOff: Bool
+            rule: String, runs: Int, errors: Int, lastError: String?, lastRun: Timestamp?, nextDue: Timestamp?, isOff: Bool,
+            droppedKeys: Int = 0
         ) {
+            self.droppedKeys = droppedKeys
             self.rule = rule
             self.runs = runs
             self.errors = errors
@@ -60,15 +64,18 @@ public struct StoreStatus: Sendable, Hashable {
         public enum Part: String, Sendable, Hashable, CaseIterable {
             case hold = "for"
             case count, group
+            /// `on: {all}` or `{sequence}`; `on: {none}`.
+            case match = "on"
+            case absence = "none"
         }
 
         public var rule: String
         public var part: Part
-        /// The waits of `for`, the runs that `count` has, the open groups.
+        /// The waits of `for`, the runs that `count` has, the open groups, the events that wait for others, the absences.
         public var count: Int
         /// The runs that open groups have gathered.
         public var gathered: Int
-        /// When the next wait or group is over.
+        /// When the next wait, group or absence is over.
         public var next: Timestamp?
 
         public init(rule: String, part: Part, count: Int, gathered: Int = 0, next: Timestamp? = nil) {

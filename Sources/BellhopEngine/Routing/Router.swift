@@ -56,8 +56,8 @@ public struct Router: Sendable {
     func route(_ events: [StoredEvent], by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
         let started = ContinuousClock.now
         let matches = shelved.book.match(events, since: shelved.since)
-        let (routing, result) = try await surroundings.route(matches, by: shelved.book)
-        if result == .stored {
+        let (routing, isStored) = try await surroundings.route(matches, by: shelved.book, on: shelf)
+        if isStored {
             if !routing.timers.isEmpty { surroundings.bells.timers.ring() }
             surroundings.signals.emit(
                 .routed(
@@ -74,13 +74,13 @@ extension Surroundings {
     private static let mostReads = 20
 
     /// Loads what a batch needs, decides it, and stores the result (T2); decides it again if the state of its rules has changed
-    /// meanwhile. Returns the last result: stored, already routed, or refused because a timer has moved.
+    /// meanwhile. Not stored is what was routed already, or refused because a timer has moved.
     ///
     /// One batch at a time, of events or of timers: each sees the windows that the one before left.
     /// - Parameter earlier: tasks that are to be seen as they were earlier.
     func route(
-        _ matches: Matches, by book: RuleBook, earlier: [Scope.ID: [TaskKey: Snapshot]] = [:]
-    ) async throws(StoreError) -> (routing: Routing, result: RouteResult) {
+        _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: [Scope.ID: [TaskKey: Snapshot]] = [:]
+    ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
         await routing.enterUncancelled()
         defer { routing.leave() }
         for _ in 1...Self.mostDecisions {
@@ -94,12 +94,17 @@ extension Surroundings {
                 silences.forget()
                 continue
             case .conflict(.timer), .alreadyRouted: break
-            case .stored:
+            case .stored, .storedLosing:
                 if !routing.deliveries.isEmpty { bells.dispatcher.ring() }
                 if !routing.events.isEmpty { bells.router.ring() }
                 signal(routing)
+                if case .storedLosing(let losses) = result {
+                    for loss in losses { signals.emit(.keysLost(loss)) }
+                    shelf.stop(losses.filter(\.isStopped).map(\.rule))
+                }
+                return (routing, true)
             }
-            return (routing, result)
+            return (routing, false)
         }
         throw StoreError(
             .other,

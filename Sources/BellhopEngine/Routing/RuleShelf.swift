@@ -18,6 +18,11 @@ public final class RuleShelf: Sendable {
 
     var current: Shelved? { shelved.withLock { $0 } }
 
+    /// Lets rules see no more events, because they were paused.
+    func stop(_ rules: [String]) {
+        shelved.withLock { shelved in for rule in rules { shelved?.since[rule] = .max } }
+    }
+
     /// The book in force; nil before the first is installed.
     public var book: RuleBook? { current?.book }
 

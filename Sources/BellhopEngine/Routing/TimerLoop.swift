@@ -105,8 +105,8 @@ public struct TimerLoop: Sendable {
             if limit == nil, ready.contains(where: \.id.kind.isJudged), try await routeEvents(before: ready) { continue }
             let batch = Array(ready.prefix(Self.batch))
             let earlier = try await tasks(before: batch, by: book)
-            let (routing, result) = try await surroundings.route(book.match(batch), by: book, earlier: earlier)
-            guard result == .stored else { continue }
+            let (routing, isStored) = try await surroundings.route(book.match(batch), by: book, on: shelf, earlier: earlier)
+            guard isStored else { continue }
             for event in routing.events where event.type == .scheduleDue { surroundings.signals.emit(.event(event)) }
             if !routing.timers.isEmpty { surroundings.bells.timers.ring() }
             fired += routing.fired.count
@@ -119,11 +119,13 @@ public struct TimerLoop: Sendable {
     private func isKeptBack(_ timer: RuleTimer, by book: RuleBook, at now: Timestamp) -> Bool {
         if now < started + InitialPolls.patience, initialPolls.isMissing(book.scopesRead(by: timer.id.rule)) { return true }
         guard timer.id.kind.isJudged, now < started + InitialPolls.patienceForGoodPolls,
-            let scope = book.scope(of: String(timer.id.key.prefix { $0 != "/" }))
+            let source = timer.source
         else {
             return false
         }
-        return initialPolls.isGoodPollMissing(scope)
+        // An absence of a whole rule is about all of the rule's sources.
+        let scopes = source.isEmpty ? book.watched(by: timer.id.rule) : [source]
+        return scopes.compactMap(book.scope).contains(where: initialPolls.isGoodPollMissing)
     }
 
     /// The tasks as they were before the events that come after these timers and are on the bus already: the timers are judged on

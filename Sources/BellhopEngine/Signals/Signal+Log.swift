@@ -17,6 +17,7 @@ extension Signal {
         case .eventDropped: "event.dropped"
         case .routed: "router.routed"
         case .ruleFailed: "rule.failed"
+        case .keysLost: "rule.keys_lost"
         case .shadowed: "delivery.shadow"
         case .silenced: "delivery.silenced"
         case .silenceRefused: "silence.refused"
@@ -56,7 +57,7 @@ extension Signal {
             .breakerClosed, .receiverResumed, .coalesced:
             .info
         case .rebound(_, let problem): problem == nil ? .info : .error
-        case .notice, .pollHeld, .retrying, .paused, .breakerOpened, .ruleFailed, .leaseLost, .pollSuperseded, .rulesUnwatched,
+        case .notice, .pollHeld, .retrying, .paused, .breakerOpened, .ruleFailed, .keysLost, .leaseLost, .pollSuperseded, .rulesUnwatched,
             .configurationChanged, .clockJumped:
             .warning
         case .receiverPaused(let stop): stop.cause == .person ? .info : .error
@@ -79,6 +80,8 @@ extension Signal {
         case .eventDropped: "The store did not accept this event, and it is lost."
         case .routed: "Events were routed."
         case .ruleFailed: "A part of a rule failed for some events: the rule or this step did not run for them."
+        case .keysLost:
+            "A rule had more keys than it may remember: those not used for the longest time were dropped, or the rule was paused."
         case .shadowed: "A rule in shadow mode would have done this; it was only recorded."
         case .silenced: "A silence keeps this back; it was only recorded."
         case .silenceRefused: "The condition of a silence has a mistake, so it keeps nothing back: end it, and add it anew."
@@ -135,6 +138,8 @@ extension Signal {
         case .routed(let events, let deliveries, let took):
             ["events": "\(events)", "deliveries": "\(deliveries)", "ms": "\(took.milliseconds)"]
         case .ruleFailed(let rule, let error, let times): ["rule": "\(rule)", "error": "\(error)", "times": "\(times)"]
+        case .keysLost(let loss):
+            ["rule": "\(loss.rule)", "dropped": "\(loss.dropped)", "most": "\(loss.most)", "paused": "\(loss.isStopped)"]
         case .shadowed(let delivery): delivery.metadata
         case .silenced(let delivery, let silence): delivery.metadata.with(["silence": "\(silence)"])
         case .silenceRefused(let id, let problem): ["silence": "\(id)", "error": "\(problem)"]

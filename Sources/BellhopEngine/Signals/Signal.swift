@@ -16,6 +16,8 @@ public enum Signal: Sendable {
     case eventDropped(Event)
     case routed(events: Int, deliveries: Int, took: Duration)
     case ruleFailed(rule: String, error: String, times: Int)
+    /// A rule had more keys than it may remember: those that were not used for the longest time were dropped, or it was paused.
+    case keysLost(KeyLoss)
     case shadowed(Delivery)
     case silenced(Delivery, silence: String)
     /// The condition of a silence has a mistake with the present sources, so it keeps nothing back.

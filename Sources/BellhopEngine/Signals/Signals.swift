@@ -49,6 +49,8 @@ extension Signal {
             Timer(label: "bellhop_route_seconds").record(duration: took)
         case .ruleFailed(let rule, _, let times):
             Counter(label: "bellhop_rule_errors_total", dimensions: [("rule", rule)]).increment(by: times)
+        case .keysLost(let loss):
+            Counter(label: "bellhop_rule_keys_dropped_total", dimensions: [("rule", loss.rule)]).increment(by: loss.dropped)
         case .delivered(let delivery, _, _, let took):
             delivery.counter("done").increment()
             Timer(label: "bellhop_delivery_seconds", dimensions: [("action", delivery.action)]).record(duration: took)

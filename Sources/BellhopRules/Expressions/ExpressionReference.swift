@@ -4,10 +4,10 @@ enum ExpressionReference {
         ("event", "the whole event: `event.type`, `event.source`, `event.subject`, `event.time`, `event.data`"),
         (
             "events",
-            "with `count` or `group`: the events that led to the run, oldest first, each with `task`, `before`, `changes` and `comment`"
+            "with `count` or `group`: the events that led to the run, oldest first; with `all` or `sequence`: in the order of the list; each with `task`, `before`, `changes` and `comment`"
         ),
-        ("key", "with `for`, `count` or `group`: the value of its `by`, as text; null without `by` and for an unnamed group"),
-        ("since", "with `for`, `count` or `group`: when the waiting, counting or gathering began"),
+        ("key", "with `for`, `count`, `group` or several events: the value of `by`, as text; null without `by` and for an unnamed group"),
+        ("since", "with `for`, `count`, `group` or several events: when the waiting, counting or gathering began"),
         ("task", "the task of the event"),
         ("before", "the task as it was; null unless something changed"),
         ("changes", "the changed fields, each with `from` and `to`"),

@@ -49,14 +49,17 @@ struct RuleNames {
         }
     }
 
+    /// Declares that a run has no event.
+    mutating func declareNoEvent() { environment.declare("event", .nullable(.object(EventObject.type))) }
+
     /// Declares what a rule with these parts has waited for, counted or gathered.
     mutating func declare(_ parts: Set<String>) {
         func declare(_ name: String, _ type: CELType) {
             environment.declare(name, type)
             needs[name] = .gathered
         }
-        if !parts.isDisjoint(with: ["count", "group"]) { declare("events", .list(.object(GatheredEvent.type(types)))) }
-        if !parts.isDisjoint(with: ["for", "count", "group"]) {
+        if !parts.isDisjoint(with: ["count", "group", "all", "sequence"]) { declare("events", .list(.object(GatheredEvent.type(types)))) }
+        if !parts.isDisjoint(with: ["for", "count", "group", "all", "sequence", "none"]) {
             declare("key", .nullable(.string))
             declare("since", .timestamp)
         }

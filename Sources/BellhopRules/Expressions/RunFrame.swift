@@ -206,7 +206,7 @@ final class RunFrame: Resolver {
 
     /// The events that led to the run.
     private func gathered() -> [Value] {
-        events.enumerated().map { number, stored in
+        events.dropLast(context?.isEventApart == true ? 1 : 0).enumerated().map { number, stored in
             .object(GatheredEvent(stored.event, context?.elements[number], facts))
         }
     }

@@ -75,9 +75,16 @@ final class Rule: Sendable {
 
     /// Whether the rule handles this event, judged by `on` and `from` alone.
     func isFor(_ event: Event) -> Bool {
+        if let pattern = time.pattern { return !isOff && pattern.accepts(event) }
         guard !isOff, triggers.contains(where: { $0.type == event.type && $0.accepts(event) }) else { return false }
         if event.type == .scheduleDue { return event.source == name }
         return sources.isEmpty || sources.contains(event.source)
+    }
+
+    /// The types of events that may concern it, unless it looks at all.
+    var watchedTypes: [EventType] {
+        let types = summary.types
+        return time.pattern?.endsWithTask == true && !types.contains(.taskRemoved) ? types + [.taskRemoved] : types
     }
 
     /// Whether events of any type may end its waits, also those for which the condition is false.
@@ -85,7 +92,9 @@ final class Rule: Sendable {
 
     /// Whether an event that `on` does not name may end a wait of the rule.
     func watches(_ event: Event) -> Bool {
+        if !isOff, event.type == .taskRemoved, time.pattern?.endsWithTask == true { return true }
         guard !isOff, looksAtAll, event.type != .scheduleDue else { return false }
+        let sources = time.pattern?.sources ?? sources
         return sources.isEmpty || sources.contains(event.source)
     }
 }

@@ -8,7 +8,7 @@ enum RuleKeys {
         Setting("description", .text, "What the rule is for, in a sentence."),
         Setting(
             "on", .json, required: true,
-            "What the rule waits for: a type of event, a list of types, a change of fields, or a schedule."),
+            "What the rule waits for: a type of event, a list of types, a change of fields, a schedule, or several events together."),
         Setting("from", .list(.name), "The sources (for logins, the connections) whose events count; by default all."),
         Setting("when", .expression, "A condition: the rule runs if it is true."),
         Setting(
@@ -109,6 +109,25 @@ enum RuleKeys {
         "missed", .oneOf(RuleSchedule.Missed.allCases.map(\.rawValue)), default: "once",
         "What to do about missed runs.")
 
+    /// The settings of several events under `on`, besides their entries.
+    static let pattern: [Setting] = [
+        Setting("all", .json, "Events that must all come, in any order."),
+        Setting("sequence", .json, "Events that must come one after the other."),
+        Setting("none", .json, "The event, or one of the events, that did not come."),
+        Setting("after", .json, "The event, or one of the events, after which `none` must come; without it, it must keep coming."),
+        Setting(
+            "within", .either([.duration, .record(span)]), required: true, least: "1ms",
+            "The time in which they must come, or `{time, calendar}`."),
+        Setting("by", .expression, "A key that the events share, such as `task.id`; by default all belong together."),
+    ]
+
+    /// One of several events with more than its type.
+    static let patternEntry: [Setting] = [
+        Setting("type", .json, required: true, "A type of event, a list of types, or a change of fields."),
+        Setting("when", .expression, "A condition for this event alone."),
+        Setting("from", .list(.name), "The sources whose events count, in place of the rule's."),
+    ]
+
     static let change: [Setting] = [
         Setting("from", .list(.text), "The value, or one of the values, that it changed from; raw or label."),
         Setting("to", .list(.text), "The value, or one of the values, that it changed to; raw or label."),
@@ -135,15 +154,13 @@ enum RuleKeys {
 
     /// Planned keys, refused by name until they are built.
     static let laterInRules = ["quiet", "escalate", "until"]
-    static let laterInTriggers = ["all", "none", "within", "by"]
 
     /// What to write today in place of keys that are not built yet.
     static let today: [String: String] = {
-        let events = "name the events in a list, `on: [task_created, task_changed]`, and write the rest in `when`"
         return [
             "quiet": "write the hours in `when`: `now.getHours(zone) >= 8 && now.getHours(zone) < 18`",
             "escalate": "a second rule with `on: {every: 15m}` can ask for the `age(…)` of its `tasks`",
-            "until": "write in `when` what must still be true", "all": events, "none": events, "within": events, "by": events,
+            "until": "write in `when` what must still be true",
             "emit": "let each rule wait for the event itself", "exec": "`webhook` can ask a service to do it",
         ]
     }()

@@ -41,6 +41,9 @@ extension RuleReader {
         if expression.type == .bool || isConstant {
             problems.report(constantKey(node, what, isSwitch: expression.type == .bool, compiler.names.events))
         }
+        if let help = Self.part(of: expression.type) {
+            report("wrong-type", "\(what) is one value, not \(help.what)", at: node, help: help.help)
+        }
         let needs = expression.needs.subtracting(isLate ? .gathered : [])
         if !needs.isEmpty {
             let (name, help) =
@@ -52,6 +55,15 @@ extension RuleReader {
             report("not-known-yet", "\(what) cannot use \(name)", at: node, help: help)
         }
         return expression
+    }
+
+    /// What a type of whole objects is called, and what to write in its place; nil for another type.
+    private static func part(of type: CELType) -> (what: String, help: String)? {
+        switch type {
+        case .nullable(let inner), .list(let inner): part(of: inner)
+        case .object(let type): ("\(type.name) as a whole", "name a part of it that stays the same, such as `task.id`")
+        default: nil
+        }
     }
 
     /// Reports a key that is the same for every event.

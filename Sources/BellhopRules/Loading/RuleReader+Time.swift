@@ -12,7 +12,7 @@ extension RuleReader {
         var parts = TimeParts()
         if let pair = mapping["each"] { parts.each = each(pair.value, trigger, &compiler) }
         if let pair = mapping["for"] {
-            parts.hold = hold(pair.value, &compiler)
+            parts.hold = hold(pair.value, isForEach: mapping["each"] != nil, &compiler)
             let isScheduled = trigger.schedule != nil && events.allSatisfy { $0.origin == .rule }
             if isScheduled, mapping["each"] == nil {
                 report(
@@ -25,12 +25,17 @@ extension RuleReader {
                     "not-together", "`for` needs a key, and these events have no task", at: pair.key,
                     help: "write `for: {time: …, by: event.subject}`")
             }
+            if trigger.pattern?.kind == Pattern.Kind.none {
+                report(
+                    "not-together", "`for` cannot stand with `none`, which waits already", at: pair.key,
+                    help: "leave `for` out, and write the whole time in `within`")
+            }
             if trigger.triggers.allSatisfy({ $0.type == .taskRemoved }), !trigger.triggers.isEmpty {
                 report("not-together", "`task_removed` ends each wait, so this rule can never run", at: pair.key)
             }
         }
-        if let pair = mapping["count"], !passed.contains("count") { parts.count = count(pair.value, &compiler) }
-        if let pair = mapping["group"], !passed.contains("group") { parts.group = group(pair.value, pair.key, &compiler) }
+        if let pair = mapping["count"], !passed.contains("count") { parts.count = count(pair.value, isLate: trigger.pattern != nil, &compiler) }
+        if let pair = mapping["group"], !passed.contains("group") { parts.group = group(pair.value, pair.key, isLate: trigger.pattern != nil, &compiler) }
         return parts
     }
 
@@ -56,6 +61,7 @@ extension RuleReader {
         // The values of `let` that these use, and those that they use in turn.
         let values = mapping["let"]?.value.mapping?.map { ($0.name, Self.plain($0.value)) } ?? []
         let expressions = [condition, time.each, time.hold?.by, time.count?.by, time.count?.distinct, time.group?.by]
+            + (time.pattern.map { pattern in [pattern.by] + (pattern.entries + pattern.after).map(\.condition) } ?? [])
         var used = Set(expressions.compactMap { $0?.variables }.joined())
         for (name, text) in values.reversed() where used.contains(name) {
             members.append("let \(name): \(text)")
@@ -84,19 +90,24 @@ extension RuleReader {
         return compiler.compile(node, "`each`", expecting: .list(.object(compiler.names.types.task)))
     }
 
-    private mutating func hold(_ node: YAML.Node, _ compiler: inout ExpressionCompiler) -> TimeParts.Hold? {
+    private mutating func hold(_ node: YAML.Node, isForEach: Bool, _ compiler: inout ExpressionCompiler) -> TimeParts.Hold? {
         if node.mapping == nil {
-            return span(node, "`for`").map { TimeParts.Hold(span: $0, by: nil, existing: false) }
+            return span(node, "`for`").map { TimeParts.Hold(span: $0, existing: false) }
         }
         let tree = settings(node, RuleKeys.hold, of: "`for`")
         let by = tree.deferred("by").flatMap { key($0, "`by`", &compiler) }
-        return span(tree, node).map { TimeParts.Hold(span: $0, by: by, existing: tree["existing"]?.json == true) }
+        let needsBegun = by != nil && !isForEach && !Self.isTaskID(tree.deferred("by"))
+        return span(tree, node).map {
+            TimeParts.Hold(span: $0, by: by, needsBegun: needsBegun, existing: tree["existing"]?.json == true)
+        }
     }
 
-    private mutating func count(_ node: YAML.Node, _ compiler: inout ExpressionCompiler) -> TimeParts.Count? {
+    private mutating func count(
+        _ node: YAML.Node, isLate: Bool, _ compiler: inout ExpressionCompiler
+    ) -> TimeParts.Count? {
         let tree = settings(node, RuleKeys.count, of: "`count`")
-        let by = tree.deferred("by").flatMap { key($0, "`by`", &compiler) }
-        let distinct = tree.deferred("distinct").flatMap { key($0, "`distinct`", &compiler) }
+        let by = tree.deferred("by").flatMap { key($0, "`by`", &compiler, isLate: isLate) }
+        let distinct = tree.deferred("distinct").flatMap { key($0, "`distinct`", &compiler, isLate: isLate) }
         guard let atLeast = tree["at_least"]?.json?.asInt, tree["within"] != nil, let place = node["within"],
             let within = span(place, "`within`")
         else {
@@ -106,10 +117,10 @@ extension RuleReader {
     }
 
     private mutating func group(
-        _ node: YAML.Node, _ key: YAML.Node, _ compiler: inout ExpressionCompiler
+        _ node: YAML.Node, _ key: YAML.Node, isLate: Bool, _ compiler: inout ExpressionCompiler
     ) -> TimeParts.Group? {
         let tree = settings(node, RuleKeys.group, of: "`group`")
-        let by = tree.deferred("by").flatMap { self.key($0, "`by`", &compiler) }
+        let by = tree.deferred("by").flatMap { self.key($0, "`by`", &compiler, isLate: isLate) }
         func time(_ name: String) -> Duration { .microseconds(tree[name]?.json?.asInt ?? 0) }
         if time("wait") == .zero, time("every") == .zero, node.mapping != nil, tree["wait"] == nil || tree["wait"]?.json == 0 {
             report("missing-key", "`group` needs `wait`, `every` or both", at: key, help: "write `group: {wait: 30s}`")
@@ -118,10 +129,13 @@ extension RuleReader {
         return TimeParts.Group(by: by, wait: time("wait"), every: time("every"), max: max)
     }
 
+    /// Whether a key is the task's id as written.
+    static func isTaskID(_ node: YAML.Node?) -> Bool { node?.scalarText?.trimmedBlanks == "task.id" }
+
     // MARK: Spans
 
     /// A duration, or a mapping of a time and a calendar.
-    private mutating func span(_ node: YAML.Node, _ what: String) -> Span? {
+    mutating func span(_ node: YAML.Node, _ what: String) -> Span? {
         if node.mapping != nil { return span(settings(node, RuleKeys.span, of: what), node) }
         var reader = SettingsReader<Never>(file: file)
         let value = reader.read(node, as: Setting(String(what.dropFirst().dropLast()), .duration, least: "1ms", ""))

@@ -63,34 +63,45 @@ struct RuleReader {
         }
         problems.report(trigger.problems)
         let types = trigger.triggers.map(\.type)
-        let events = types.compactMap { surroundings.events[$0] }
-        let from = self.from(mapping["from"]?.value, events)
+        let draft = trigger.pattern
+        // What runs of the rule may be for; an absence that begins by itself is about no event.
+        let isForNoEvent = draft?.kind == Pattern.Kind.none && draft?.after.isEmpty == true
+        let own = draft?.kind == Pattern.Kind.none ? draft?.after.flatMap(\.trigger.triggers).map(\.type) ?? [] : types
+        let events = own.compactMap { surroundings.events[$0] }
+        let from = self.from(mapping["from"]?.value, types.compactMap { surroundings.events[$0] })
+        let fromOfEntries = draft.flatMap { self.fromOfEntries($0, from) }
         // If the rule's events or sources are unknown, its expressions are checked with every field allowed, so that the other
         // errors are still reported.
         let isVague = types.isEmpty || from == nil
-        let sources = self.sources(from ?? [])
+        let sources = self.sources(fromOfEntries ?? from ?? [])
         if let from { problems.all += EventReach(surroundings, from: from).warnings(trigger.places, file: file) }
         let shared =
             isVague
             ? SharedNames(
                 sources, isOpen: true, queryHint: surroundings.queryHint, on: cache.base,
                 snapshots: cache.snapshots) : cache.names(for: sources)
-        let names = RuleNames(
-            shared, rule: name, events: events.isEmpty ? [Self.anyEvent] : events,
+        var names = RuleNames(
+            shared, rule: name, events: events.isEmpty && !isForNoEvent ? [Self.anyEvent] : events,
             zone: trigger.schedule?.zoneName ?? surroundings.timeZoneName, isForElement: mapping["each"] != nil)
+        if isForNoEvent { names.declareNoEvent() }
         check(trigger.fields, names.types)
         if !isVague { check(trigger.ends, LabelFacts(sources, isOpen: surroundings.isOpen)) }
 
         var compiler = ExpressionCompiler(file: file, names: names, keepsSources: keepsSources)
-        compiler.names.declare(Set(mapping.names))
+        compiler.names.declare(Set(mapping.names + (draft.map { [$0.kind.rawValue] } ?? [])))
         readLet(mapping["let"]?.value, rule: name, &compiler)
         let condition = mapping["when"].flatMap { compiler.compile($0.value, "`when`", expecting: .bool) }
-        if condition?.needs.contains(.gathered) == true, let place = mapping["when"]?.value {
+        if let condition, let place = mapping["when"]?.value, condition.needs.contains(.gathered),
+            draft == nil || draft?.kind == Pattern.Kind.none && condition.variables.contains("events")
+        {
             report(
                 "not-known-yet", "`when` cannot use `events`, `key` or `since`", at: place,
                 help: "it is asked before the rule waits, counts or gathers; use them in `do`")
         }
-        let time = timeParts(mapping, besides: passed, trigger, events, &compiler)
+        var time = timeParts(mapping, besides: passed, trigger, events, &compiler)
+        if let draft {
+            time.pattern = pattern(draft, mapping, rule: name, from: isVague ? nil : from, sharing: cache, &compiler)
+        }
         if time.hold != nil, let condition, let place = mapping["when"]?.value {
             warnOfNextEvent(condition, compiler.names, place)
         }
@@ -152,6 +163,8 @@ struct RuleReader {
                 help = "actions belong in a list under `do`"
             } else if ["schedule", "every", "timezone", "missed"].contains(pair.name) {
                 help = "it belongs under `on`: `on: {schedule: …}`"
+            } else if RuleKeys.pattern.contains(where: { $0.name == pair.name }) {
+                help = "it belongs under `on`: `on: {none: task_commented, after: task_created, within: 4h, by: task.id}`, say"
             } else {
                 help = Suggestion.didYouMean(pair.name, among: known + RuleKeys.laterInRules)
             }
@@ -163,7 +176,7 @@ struct RuleReader {
     /// Empty keys whose contents are not indented under them.
     private mutating func outdented(in mapping: Mapping) -> [Outdented] {
         let inner = [
-            "on": RuleKeys.schedule + RuleKeys.every, "throttle": RuleKeys.throttle, "count": RuleKeys.count,
+            "on": RuleKeys.schedule + RuleKeys.every + RuleKeys.pattern, "throttle": RuleKeys.throttle, "count": RuleKeys.count,
             "group": RuleKeys.group,
         ].mapValues { $0.map(\.name) }
         return mapping.compactMap { pair in
@@ -174,7 +187,7 @@ struct RuleReader {
         }
     }
 
-    private mutating func from(_ node: YAML.Node?, _ events: [EventDefinition]) -> [String]? {
+    mutating func from(_ node: YAML.Node?, _ events: [EventDefinition]) -> [String]? {
         guard let node else { return [] }
         if node.items?.isEmpty == true {
             report("wrong-type", "`from` names no source", at: node, help: "name some, or leave `from` out for all")
@@ -201,7 +214,7 @@ struct RuleReader {
     }
 
     /// The sources whose tasks the rule is about. Without a configuration: the named ones, or one unnamed source.
-    private func sources(_ from: [String]) -> [RuleSurroundings.SourceFacts] {
+    func sources(_ from: [String]) -> [RuleSurroundings.SourceFacts] {
         guard surroundings.isOpen else {
             return from.isEmpty ? surroundings.taskSources : surroundings.taskSources.filter { from.contains($0.name) }
         }

@@ -135,7 +135,8 @@ extension StepReader {
 
     /// Refuses events that bellhop.yaml does not declare, and data whose members cannot be checked.
     mutating func checkEmitted(_ node: YAML.Node) {
-        if let data = node["data"], data.scalar != nil, !data.isNull {
+        // Anything else that is no mapping is refused when it is read.
+        if let data = node["data"], let text = data.scalarText, (try? TemplateText(text))?.whole != nil {
             compiler.report(
                 code: "wrong-type", "`data` is a mapping of the event's members, not \(data.kind)", at: data,
                 help: "such as `{name: \"${{ task.number }}\"}`")
@@ -161,7 +162,7 @@ extension StepReader {
     /// Refuses a command line in one text, and a program that a value determines.
     mutating func checkProgram(_ node: YAML.Node, _ argument: String) {
         if let text = node.scalarText, text.contains(" ") {
-            let words = text.split(separator: " ").joined(separator: ", ")
+            let words = Self.words(of: text).joined(separator: ", ")
             return compiler.report(
                 code: "wrong-type", "`\(argument)` is a list of words: there is no shell that would split a text", at: node,
                 help: "write `\(argument): [\(words)]`")
@@ -180,6 +181,28 @@ extension StepReader {
         } else if program.isEmpty {
             compiler.report(code: "wrong-type", "`\(argument)` names no program", at: first)
         }
+    }
+
+    /// The words of a command line, as items of a YAML list; a template is no several words.
+    private static func words(of text: String) -> [String] {
+        var words: [String] = []
+        var rest = Substring(text)
+        var word = ""
+        while let first = rest.first {
+            if rest.hasPrefix("${{") {
+                let end = rest.firstRange(of: "}}")?.upperBound ?? rest.endIndex
+                word += rest[..<end]
+                rest = rest[end...]
+            } else {
+                if first != " " { word.append(first) }
+                rest = rest.dropFirst()
+            }
+            if rest.first ?? " " == " ", !word.isEmpty {
+                words.append(word.contains("${{") ? "\"\(word.replacing("\"", with: "'"))\"" : word)
+                word = ""
+            }
+        }
+        return words
     }
 
     /// Refuses an action that bellhop.yaml must allow and does not.

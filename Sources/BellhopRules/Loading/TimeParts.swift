@@ -20,6 +20,8 @@ struct Span: Sendable {
 
 /// The parts of a rule that wait, count or gather, in the order in which they are asked.
 struct TimeParts: Sendable {
+    /// `on: {all}`, `{sequence}` or `{none}`.
+    var pattern: Pattern?
     /// `each`: the list that a due schedule runs through.
     var each: RuleExpression?
     var hold: Hold?
@@ -31,6 +33,8 @@ struct TimeParts: Sendable {
         var span: Span
         /// Nil for the task's id.
         var by: RuleExpression?
+        /// Whether a task that leaves may have begun a wait under another key than its id.
+        var needsBegun = false
         /// Whether it also begins for tasks that are known already when the rule is loaded.
         var existing: Bool
     }
@@ -59,6 +63,12 @@ struct TimeParts: Sendable {
         static let most = 1000
     }
 
+    /// The calendars of its spans, as one text; nil without any.
+    var calendars: String? {
+        let all = [hold?.span, count?.within, pattern?.within].compactMap { $0?.calendar?.fingerprint.hex }
+        return all.isEmpty ? nil : all.joined(separator: " ")
+    }
+
     /// Whether a run may be put off, so that its other keys are asked later.
-    var isEmpty: Bool { each == nil && hold == nil && count == nil && group == nil }
+    var isEmpty: Bool { pattern == nil && each == nil && hold == nil && count == nil && group == nil }
 }

@@ -1,7 +1,7 @@
 import BellhopCore
 import YAML
 
-/// Reads `on`: types of events, changes of fields, a schedule.
+/// Reads `on`: types of events, changes of fields, a schedule, or several events.
 struct TriggerReader {
     let file: String
     let surroundings: RuleSurroundings
@@ -9,6 +9,8 @@ struct TriggerReader {
     /// The types of events as written, with their places.
     private(set) var places: [EventReach.Place] = []
     private(set) var schedule: RuleSchedule?
+    /// `all`, `sequence` or `none`.
+    private(set) var pattern: PatternDraft?
     /// Fields that triggers name, with their places; checked once the rule's sources are known.
     private(set) var fields: [(name: String, node: Node)] = []
     /// The `from` and `to` values of changes, with their places.
@@ -23,7 +25,14 @@ struct TriggerReader {
     mutating func read(_ node: Node) {
         if let items = node.items {
             if items.isEmpty { report("wrong-type", "`on` names no event", at: node) }
-            for item in items { read(one: item) }
+            for item in items {
+                if items.count > 1, let pair = item.mapping.flatMap(PatternReader.key) {
+                    report(
+                        "not-together", "`\(pair.name)` stands alone under `on`", at: pair.key, help: "write a second rule for the others")
+                } else {
+                    read(one: item)
+                }
+            }
         } else {
             read(one: node)
         }
@@ -73,11 +82,9 @@ struct TriggerReader {
     }
 
     private mutating func read(_ mapping: Mapping, _ node: Node) {
-        for pair in mapping where RuleKeys.laterInTriggers.contains(pair.name) {
-            report("not-built-yet", "`\(pair.name)` is not built yet", at: pair.key, help: RuleKeys.today[pair.name])
-            return
-        }
-        if mapping["schedule"] != nil {
+        if PatternReader.key(in: mapping) != nil {
+            readPattern(mapping, node)
+        } else if mapping["schedule"] != nil {
             readSchedule(node)
         } else if mapping["every"] != nil {
             readEvery(node)
@@ -86,7 +93,18 @@ struct TriggerReader {
         } else {
             report(
                 "wrong-type", "this is not an event", at: node,
-                help: "write a type, `{task_changed: {field: {to: …}}}`, `{schedule: …}` or `{every: …}`")
+                help: "write a type, `{task_changed: {field: {to: …}}}`, `{schedule: …}`, `{every: …}`, or `all`, `sequence` or `none`")
+        }
+    }
+
+    private mutating func readPattern(_ mapping: Mapping, _ node: Node) {
+        var reader = PatternReader(file: file, surroundings: surroundings)
+        pattern = reader.read(mapping, node)
+        problems.report(reader.problems)
+        for entry in (pattern?.entries ?? []) + (pattern?.after ?? []) {
+            triggers += entry.trigger.triggers
+            fields += entry.trigger.fields
+            ends += entry.trigger.ends
         }
     }
 
@@ -99,7 +117,7 @@ struct TriggerReader {
                     "wrong-type", "only `task_changed` takes conditions here", at: pair.key,
                     help: "write `on: \(pair.name)` and `when: …`")
             } else {
-                let names = ["task_changed", "schedule", "every"] + RuleKeys.laterInTriggers
+                let names = ["task_changed", "schedule", "every"] + RuleKeys.pattern.map(\.name)
                 report(
                     "unknown-key", "`on` has no setting `\(pair.name)`", at: pair.key,
                     help: Suggestion.didYouMean(pair.name, among: names))

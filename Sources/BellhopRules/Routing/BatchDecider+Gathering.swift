@@ -11,7 +11,7 @@ extension BatchDecider {
         guard move(to: candidate), let key = key(count.by, "`by` of `count`", candidate.rule) else { return }
         let stateKey = rule.stateKey(.count, key)
         guard memory.isKnown(stateKey) else { return }
-        guard var own = candidate.gathered.last else { return }
+        guard var own = candidate.latest else { return }
         if let distinct = count.distinct {
             guard let value = self.key(distinct, "`distinct`", candidate.rule) else { return }
             own.distinct = value
@@ -21,9 +21,16 @@ extension BatchDecider {
         }
         own.at = candidate.time
         var counted: [Gathered] = []
+        /// The other events of the runs that several events led to.
+        var parts: [Gathered] = []
         for (element, json) in memory.window(stateKey) {
-            if let other = Gathered(name: element, json: json), let over = count.within.end(from: other.at),
-                candidate.time < over,
+            guard let other = Gathered(name: element, json: json) else {
+                memory.delete(stateKey.at(element))
+                continue
+            }
+            if other.part != nil {
+                parts.append(other)
+            } else if let over = count.within.end(from: other.at), candidate.time < over,
                 own.distinct == nil || other.distinct != own.distinct
             {
                 counted.append(other)
@@ -31,18 +38,26 @@ extension BatchDecider {
                 memory.delete(stateKey.at(element))
             }
         }
+        let runs = Set(counted.map(\.name))
+        for part in parts where !runs.contains(part.part ?? "") { memory.delete(stateKey.at(part.name)) }
+        parts.removeAll { !runs.contains($0.part ?? "") }
+        var others = candidate.gathered.filter { $0.name != own.name }
         guard counted.count + 1 >= count.atLeast else {
-            memory.set(stateKey.at(own.name), to: own.json, expires: end)
-            add(bytes: Self.gatheredBytes)
+            for place in others.indices { others[place].part = own.name }
+            for one in others + [own] {
+                memory.set(stateKey.at(one.name), to: one.json, expires: end)
+                add(bytes: Self.gatheredBytes)
+            }
             return record(
                 Stop(
                     verdict: .counting,
                     detail: ["key": .string(key), "counted": .int(Int64(counted.count + 1)), "of": .int(Int64(count.atLeast))]),
                 of: candidate.rule)
         }
-        for other in counted { memory.delete(stateKey.at(other.name)) }
+        for other in counted + parts { memory.delete(stateKey.at(other.name)) }
         var next = candidate
-        next.gathered = (counted + [own]).sorted(by: Gathered.isBefore)
+        next.gathered = (counted + parts + others + [own]).sorted(by: Gathered.isBefore)
+        next.own = nil
         next.key = count.by == nil ? nil : key
         next.since = next.gathered.first?.at
         gather(next, rule)
@@ -60,10 +75,10 @@ extension BatchDecider {
         let before = memory.window(waiting).count
         if before == 0 {
             let due = max(candidate.time + group.wait, last.map { $0 + group.every } ?? .distantPast)
-            timers.append(.set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .group, key: key), due: due)))
+            set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .group, key: key), due: due), at: candidate.time)
         }
         for var one in candidate.gathered {
-            one.joined = candidate.time
+            (one.joined, one.part, one.entry) = (candidate.time, nil, nil)
             memory.set(waiting.at(one.name), to: one.json)
             add(bytes: Self.gatheredBytes)
         }
@@ -72,7 +87,7 @@ extension BatchDecider {
             return record(
                 Stop(verdict: .gathering, detail: ["key": .string(key), "gathered": .int(Int64(count))]), of: candidate.rule)
         }
-        timers.append(.cancel(RuleTimer.ID(rule: rule.name, kind: .group, key: key)))
+        cancel(RuleTimer.ID(rule: rule.name, kind: .group, key: key))
         flush(of: group, key, candidate.occasion, at: candidate.time, candidate.rule)
     }
 
@@ -120,7 +135,7 @@ extension BatchDecider {
     }
 
     /// The text of a key; empty without an expression. Nil, with the reason recorded, if it is null or fails.
-    private mutating func key(_ expression: RuleExpression?, _ what: String, _ number: Int) -> String? {
+    mutating func key(_ expression: RuleExpression?, _ what: String, _ number: Int) -> String? {
         guard let expression else { return "" }
         var stop: Stop?
         let key = RunKeys.key(expression, what, activation, &stop)

@@ -1,16 +1,17 @@
 import BellhopCore
 import CEL
 
-/// The parts of a rule that wait, count or gather, in their order: `each`, `for`, `count`, `group`.
+/// The parts of a rule that wait, in their order: `all`, `sequence` or `none`, `each`, `for`.
 extension BatchDecider {
     /// Begins with an event of the batch, at which the frame stands.
     mutating func begin(_ run: Matches.Run, _ rule: Rule) {
-        guard isReady(rule) else { return }
+        guard isReady(rule, rule.time.pattern?.needs) else { return }
         let event = matches.events[run.place]
         var candidate = Candidate(
             rule: run.rule, occasion: .event(event.event.id), time: event.event.time, source: event.event.source,
             subject: event.event.subject)
         candidate.gathered = [Gathered(candidate, event: event.sequence, task: frame.reference?.key)]
+        if let pattern = rule.time.pattern { return take(candidate, into: pattern, rule) }
         if let each = rule.time.each { return begin(each, of: candidate, rule) }
         let condition = run.condition ?? rule.judge(activation)
         if let hold = rule.time.hold { return wait(hold, candidate, rule, condition, fits: run.fits) }
@@ -18,14 +19,15 @@ extension BatchDecider {
     }
 
     /// Whether the tasks that the rule reads are known.
-    private mutating func isReady(_ rule: Rule) -> Bool {
-        let unknown = rule.scopesRead.filter { !facts.isKnown($0) }
+    /// - Parameter some: those that are needed now; nil for all.
+    mutating func isReady(_ rule: Rule, _ some: RuleExpression.Needs? = nil) -> Bool {
+        let unknown = (some.map(rule.scopes) ?? rule.scopesRead).filter { !facts.isKnown($0) }
         needs.scopes.formUnion(unknown)
         return unknown.isEmpty
     }
 
     /// Takes the run on, as the condition says, to the parts after `for`.
-    private mutating func go(_ candidate: Candidate, _ rule: Rule, _ condition: Matches.Condition) {
+    mutating func go(_ candidate: Candidate, _ rule: Rule, _ condition: Matches.Condition) {
         switch condition {
         case .holds: count(candidate, rule)
         case .doesNotHold: break
@@ -39,11 +41,14 @@ extension BatchDecider {
             occasion: candidate.occasion, source: candidate.source, subject: candidate.subject, key: candidate.key,
             since: candidate.since, task: candidate.task)
         var isComplete = true
-        for gathered in candidate.gathered {
+        context.isEventApart = candidate.isEventApart
+        for (number, gathered) in candidate.gathered.enumerated() {
             guard let place = gathered.event else { continue }
             if let element = gathered.element { context.elements[context.events.count] = (gathered.source, element) }
             switch event(at: place) {
-            case .found(let event), .departed(let event): context.events.append(event)
+            case .found(let event), .departed(let event):
+                if number == candidate.own { context.event = context.events.count }
+                context.events.append(event)
             // Events that rules still need are not pruned; another program may have deleted it.
             case .missing: context.elements[context.events.count] = nil
             case .unread:
@@ -52,7 +57,7 @@ extension BatchDecider {
             }
         }
         guard isComplete else { return false }
-        context.event = context.events.indices.last
+        context.event = context.event ?? context.events.indices.last
         frame.move(to: context)
         activation.begin(frame)
         return true
@@ -115,9 +120,10 @@ extension BatchDecider {
     // MARK: for
 
     /// Begins a wait, lets it continue, or ends it, as the condition says.
-    private mutating func wait(
+    mutating func wait(
         _ hold: TimeParts.Hold, _ candidate: Candidate, _ rule: Rule, _ condition: Matches.Condition, fits: Bool
     ) {
+        if frame.event?.type == .taskRemoved { return endWaits(of: hold, candidate, rule) }
         guard let id = rule.holdID(hold, frame, activation) else {
             if fits { record(.failed(.keyFailed, "`by` of `for` has no value"), of: candidate.rule) }
             return
@@ -125,20 +131,18 @@ extension BatchDecider {
         let key = rule.holdKey(id)
         guard memory.isKnown(key) else { return }
         let wait = memory.value(key).flatMap(Wait.init)
-        if frame.event?.type == .taskRemoved {
-            if let wait, wait.began.task == candidate.gathered.first?.task { end(key, id, candidate.rule) }
-            return
-        }
         switch condition {
         case .holds:
-            guard wait == nil, fits, let began = candidate.gathered.first else { return }
+            guard wait == nil, fits, let began = candidate.latest else { return }
             guard let due = hold.span.end(from: candidate.time) else {
                 return record(.failed(.keyFailed, hold.span.neverEnds), of: candidate.rule)
             }
             memory.set(key, to: Wait(began: began, due: due).json)
             noteWait(candidate.rule, for: id)
-            timers.append(.set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .hold, key: id), due: due)))
-            add(bytes: Self.gatheredBytes)
+            for part in candidate.gathered where part.name != began.name { memory.set(key.at(part.name), to: part.json) }
+            if hold.needsBegun { remember(began, as: id, rule) }
+            set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .hold, key: id), due: due), at: candidate.time)
+            add(bytes: Self.gatheredBytes * candidate.gathered.count)
             record(Stop(verdict: .waiting, detail: ["key": .string(id), "until": .string(due.rfc3339)]), of: candidate.rule)
         case .failed(let stop):
             if fits || wait != nil { record(stop, of: candidate.rule) }
@@ -157,9 +161,15 @@ extension BatchDecider {
         end(key, ending.wait, ending.rule)
     }
 
-    /// Begins waits for the tasks that are known already.
-    mutating func beginExisting(_ timer: RuleTimer, _ number: Int) {
+    /// Begins what begins with the rule.
+    mutating func beginByItself(_ timer: RuleTimer, _ number: Int) {
         let rule = book.compiled[number]
+        if let pattern = rule.time.pattern, pattern.beginsByItself { return begin(pattern, timer, rule, number) }
+        beginExisting(timer, rule, number)
+    }
+
+    /// Begins waits for the tasks that are known already.
+    private mutating func beginExisting(_ timer: RuleTimer, _ rule: Rule, _ number: Int) {
         guard let hold = rule.time.hold, hold.existing, rule.time.each == nil else { return }
         let unknown = rule.scopes.filter { !facts.isKnown($0) }
         needs.scopes.formUnion(unknown)
@@ -176,14 +186,96 @@ extension BatchDecider {
         }
     }
 
+    /// Ends the waits that a task has begun which leaves, whatever their key.
+    private mutating func endWaits(of hold: TimeParts.Hold, _ candidate: Candidate, _ rule: Rule) {
+        guard let task = candidate.latest?.task else { return }
+        var ids = ["\(candidate.source)/\(task.text)"]
+        if hold.needsBegun {
+            let begun = rule.begunKey(source: candidate.source, task)
+            guard memory.isKnown(begun) else { return }
+            ids = memory.window(begun).keys.sorted()
+        }
+        for id in ids {
+            let key = rule.holdKey(id)
+            guard memory.isKnown(key), let wait = memory.value(key).flatMap(Wait.init), wait.began.task == task else { continue }
+            end(key, id, candidate.rule)
+        }
+    }
+
+    /// Remembers which wait or absence a task began, so that it is found when the task leaves.
+    mutating func remember(_ began: Gathered, as id: String, _ rule: Rule) {
+        guard let task = began.task else { return }
+        memory.set(rule.begunKey(source: began.source, task).at(id), to: true)
+    }
+
+    mutating func forget(_ began: Gathered, as id: String, _ rule: Rule) {
+        guard let task = began.task else { return }
+        let key = rule.begunKey(source: began.source, task)
+        if memory.isKnown(key) { memory.delete(key.at(id)) }
+    }
+
     /// Ends a wait whose condition no longer holds, and forgets that the rule ran for it.
     private mutating func end(_ key: StateKey, _ id: String, _ number: Int) {
         let rule = book.compiled[number]
         if let json = memory.value(key), Wait(json)?.hasRun == false {
-            timers.append(.cancel(RuleTimer.ID(rule: rule.name, kind: .hold, key: id)))
+            cancel(RuleTimer.ID(rule: rule.name, kind: .hold, key: id))
             record(Stop(verdict: .cancelled, detail: ["key": .string(id)]), of: number)
         }
+        forgetWait(key, id, rule)
+    }
+
+    private mutating func forgetWait(_ key: StateKey, _ id: String, _ rule: Rule) {
+        if rule.time.hold?.needsBegun == true, let wait = memory.value(key).flatMap(Wait.init) {
+            forget(wait.began, as: id, rule)
+        }
+        if rule.time.pattern != nil { for name in memory.window(key).keys { memory.delete(key.at(name)) } }
         memory.delete(key)
+    }
+
+    /// The events that led to a wait, in the order of `on`, and the place of the one that began it.
+    private mutating func events(of wait: Wait, _ key: StateKey, _ rule: Rule) -> (events: [Gathered], own: Int) {
+        guard rule.time.pattern != nil else { return ([wait.began], 0) }
+        let parts = memory.window(key).compactMap { Gathered(name: $0, json: $1) }.sorted { ($0.entry ?? 0) < ($1.entry ?? 0) }
+        let own = parts.firstIndex { ($0.entry ?? 0) > (wait.began.entry ?? 0) } ?? parts.endIndex
+        var events = parts
+        events.insert(wait.began, at: own)
+        return (events, own)
+    }
+
+    /// Judges the wait of a rule with `all` or `sequence` by an event that completes none: it ends if the condition no longer holds.
+    mutating func judgeWait(_ hold: TimeParts.Hold, _ candidate: Candidate, _ rule: Rule) {
+        if frame.event?.type == .taskRemoved { return endWaits(of: hold, candidate, rule) }
+        guard let id = rule.holdID(hold, frame, activation) else { return }
+        let key = rule.holdKey(id)
+        guard memory.isKnown(key), let wait = memory.value(key).flatMap(Wait.init), isReady(rule) else { return }
+        var judged = candidate
+        judged.gathered = events(of: wait, key, rule).events + candidate.gathered
+        (judged.isEventApart, judged.key, judged.since) = (true, Self.key(of: id), wait.began.at)
+        guard move(to: judged) else { return }
+        self.wait(hold, candidate, rule, rule.judge(activation), fits: false)
+    }
+
+    /// The key of a wait without its source.
+    private static func key(of id: String) -> String { String(id.drop { $0 != "/" }.dropFirst()) }
+
+    /// When a wait was over whose timer came due; nil if it is not over. A calendar that has changed since makes its timer come due
+    /// early, to compute this again.
+    mutating func due(
+        _ timer: RuleTimer, _ wait: inout Wait, _ span: Span, _ key: StateKey, _ number: Int
+    ) -> BellhopCore.Timestamp? {
+        guard timer.payload["again"] == true else { return wait.due == timer.due ? timer.due : nil }
+        guard let end = span.end(from: wait.began.at) else {
+            record(.failed(.keyFailed, span.neverEnds), of: number)
+            memory.delete(key)
+            return nil
+        }
+        wait.due = end
+        if end <= timer.due { return end }
+        memory.set(key, to: wait.json)
+        var payload = timer.payload
+        payload["again"] = nil
+        set(RuleTimer(timer.id, due: end, payload: payload), at: timer.due)
+        return nil
     }
 
     /// The condition has held for long enough, if it holds for the task as it is now.
@@ -191,13 +283,15 @@ extension BatchDecider {
         let rule = book.compiled[number]
         let key = rule.holdKey(timer.id.key)
         guard let hold = rule.time.hold, isReady(rule), memory.isKnown(key),
-            var wait = memory.value(key).flatMap(Wait.init), !wait.hasRun, wait.due == timer.due
+            var wait = memory.value(key).flatMap(Wait.init), !wait.hasRun,
+            let due = due(timer, &wait, hold.span, key, number)
         else { return }
+        let (events, own) = events(of: wait, key, rule)
         var candidate = Candidate(
-            rule: number, occasion: .timer(timer.id, due: timer.due), time: timer.due, source: wait.began.source,
-            subject: wait.began.subject, gathered: [wait.began])
-        candidate.gathered[0].name = candidate.occasion.id.text
-        candidate.key = String(timer.id.key.drop { $0 != "/" }.dropFirst())
+            rule: number, occasion: .timer(timer.id, due: due), time: due, source: wait.began.source,
+            subject: wait.began.subject, gathered: events, own: own)
+        candidate.gathered[own].name = candidate.occasion.id.text
+        candidate.key = Self.key(of: timer.id.key)
         candidate.since = wait.began.at
         var (isGone, isUnread) = (false, false)
         if let id = wait.began.task, let scope = book.facts.scope(of: candidate.source) {
@@ -225,10 +319,10 @@ extension BatchDecider {
             memory.set(key, to: wait.json)
             count(candidate, rule)
         case .doesNotHold:
-            memory.delete(key)
+            forgetWait(key, timer.id.key, rule)
             record(Stop(verdict: .notTrueWhenDue, detail: ["key": .string(timer.id.key)]), of: number)
         case .failed(let stop):
-            memory.delete(key)
+            forgetWait(key, timer.id.key, rule)
             record(stop, of: number)
         }
     }

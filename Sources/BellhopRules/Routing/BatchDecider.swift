@@ -19,7 +19,9 @@ struct BatchDecider {
     private var waits: [Set<String>]
     /// What turned out to be needed, apart from state.
     var needs = RoutingNeeds()
-    var timers: [TimerChange] = []
+    private(set) var timers: [TimerChange] = []
+    /// When the first timer that this batch has set is due, of those that are due later than what set them.
+    private var firstDue = Timestamp.distantFuture
     /// The bytes that this batch stores.
     private var bytes = 0
     /// The work of this batch's expressions, and what the current run may do.
@@ -63,7 +65,7 @@ struct BatchDecider {
         var end = matches.count
         var (next, ended) = (0, 0)
         for place in 0..<matches.count {
-            if place > 0, isFull || isOvertaken(at: place) {
+            if place > 0, isFull || isOvertaken(at: place) || comesTooLate(place) {
                 end = place
                 break
             }
@@ -87,8 +89,8 @@ struct BatchDecider {
         return .routing(
             Routing(
                 routed: matches.events.prefix(end).map(\.sequence), fired: Array(matches.timers.prefix(end)),
-                deliveries: deliveries, state: memory.changes, timers: timers, events: events,
-                tallies: tallies.sorted { $0.key < $1.key }.map(\.value), decisions: latestDecisions))
+                deliveries: deliveries, state: memory.changes, timers: lastTimers, events: events,
+                tallies: tallies.sorted { $0.key < $1.key }.map(\.value), decisions: latestDecisions, at: now))
     }
 
     /// Whether the rule may have a wait for the key.
@@ -102,6 +104,26 @@ struct BatchDecider {
     private func isOvertaken(at place: Int) -> Bool {
         guard !matches.timers.isEmpty else { return false }
         return timers.contains { if case .set(let timer) = $0 { timer.due < matches.timers[place].due } else { false } }
+    }
+
+    /// Whether a timer that this batch has set is due before this event, or at its moment.
+    private func comesTooLate(_ place: Int) -> Bool {
+        matches.timers.isEmpty && firstDue <= matches.events[place].event.time
+    }
+
+    /// - Parameter time: the moment that the run is at.
+    mutating func set(_ timer: RuleTimer, at time: BellhopCore.Timestamp) {
+        timers.append(.set(timer))
+        if timer.due > time { firstDue = min(firstDue, timer.due) }
+    }
+
+    mutating func cancel(_ timer: RuleTimer.ID) { timers.append(.cancel(timer)) }
+
+    /// The last change of each timer, in the order of these.
+    private var lastTimers: [TimerChange] {
+        guard timers.count > 1 else { return timers }
+        var seen: Set<RuleTimer.ID> = []
+        return timers.reversed().filter { seen.insert($0.id).inserted }.reversed()
     }
 
     /// Whether one transaction is full; the rest of the batch comes with the next.
@@ -127,9 +149,10 @@ struct BatchDecider {
             let (occurrences, next) = schedule.fire(due: timer.due, at: now)
             for occurrence in occurrences { events.append(.scheduleDue(rule: rule.name, occurrence, at: now)) }
             bytes += occurrences.count * Self.eventBytes
-            if let next { timers.append(.set(RuleTimer(timer.id, due: next))) }
+            if let next { set(RuleTimer(timer.id, due: next), at: timer.due) }
         case .hold: metered { $0.endHold(timer, place) }
-        case .existing: metered { $0.beginExisting(timer, place) }
+        case .absence: metered { $0.endAbsence(timer, place) }
+        case .existing: metered { $0.beginByItself(timer, place) }
         case .group: metered { $0.flush(timer, place) }
         }
     }

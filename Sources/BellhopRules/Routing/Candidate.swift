@@ -11,14 +11,21 @@ struct Candidate {
     var source: String
     /// What it is about, as an event's subject.
     var subject: String
-    /// What led to it, oldest first; the last is its own event, if it has one.
+    /// What led to it: oldest first, or in the order of `on`.
     var gathered: [Gathered] = []
+    /// The place among them of its own event, if it is not the last.
+    var own: Int?
+    /// Whether its own event is none of those that it is for: an event that may end a wait.
+    var isEventApart = false
     /// The key under which the rule waited, counted or gathered.
     var key: String?
     /// When the rule began to wait, count or gather.
     var since: Timestamp?
     /// The task as it is now, or the element; nil for the task of the event.
     var task: Snapshot?
+
+    /// Its own event among what led to it.
+    var latest: Gathered? { own.map { gathered[$0] } ?? gathered.last }
 }
 
 /// One of the runs that a rule waits for, counts or gathers, as it is stored.
@@ -38,6 +45,10 @@ struct Gathered: Sendable, Hashable {
     var distinct: String?
     /// When it joined a group.
     var joined: Timestamp?
+    /// The place in `on` of the entry that it fits.
+    var entry: Int?
+    /// The name of what it is a part of: the sequence's first event, or the run that several events led to.
+    var part: String?
 
     init(_ run: Candidate, event: Int64?, task: TaskKey?, element: Snapshot? = nil) {
         name = run.occasion.id.text
@@ -54,6 +65,8 @@ struct Gathered: Sendable, Hashable {
         if let element { members["element"] = element.json(source: source) }
         if let distinct { members["distinct"] = .string(distinct) }
         if let joined { members["joined"] = .int(joined.microseconds) }
+        if let entry { members["entry"] = .int(Int64(entry)) }
+        if let part { members["part"] = .string(part) }
         return .object(members)
     }
 
@@ -70,6 +83,8 @@ struct Gathered: Sendable, Hashable {
         element = json["element"].flatMap(Snapshot.init(json:))
         distinct = json["distinct"]?.asString
         joined = json["joined"]?.asInt.map { Timestamp(microseconds: $0) }
+        entry = json["entry"]?.asInt.map { Int($0) }
+        part = json["part"]?.asString
     }
 
     /// By time, then by the place on the bus.

@@ -74,6 +74,8 @@ struct RunContext: Sendable {
     var elements: [Int: (source: String, task: Snapshot)] = [:]
     /// The place among them of the run's event; nil for a run without one.
     var event: Int?
+    /// Whether the last event is the run's own and none of those that led to it.
+    var isEventApart = false
     /// The key under which the rule waited, counted or gathered.
     var key: String?
     /// When the rule began to do so.

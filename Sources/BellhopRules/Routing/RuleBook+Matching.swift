@@ -21,6 +21,7 @@ extension RuleBook {
             case .hold: matches.needs.state.insert(rule.holdKey(timer.id.key).at(""))
             case .group:
                 matches.needs.state.formUnion([rule.stateKey(.group, timer.id.key), rule.stateKey(.gathered, timer.id.key)])
+            case .absence: matches.needs.state.insert(rule.stateKey(.absence, timer.id.key))
             case .schedule, .existing: break
             }
         }
@@ -101,6 +102,7 @@ private struct Matcher {
     /// Evaluates the condition, and records the run unless the condition says no. For a rule that waits, this no may end a wait.
     private mutating func judge(_ run: Matches.Run) {
         let rule = book.compiled[run.rule]
+        if let pattern = rule.time.pattern { return judge(run, pattern, rule) }
         var run = run
         if let condition = rule.condition, rule.time.each == nil {
             if condition.needs.isEmpty {
@@ -166,6 +168,31 @@ private struct Matcher {
         return start
     }
 
+    /// Records the run unless the conditions of the entries say no.
+    private mutating func judge(_ run: Matches.Run, _ pattern: Pattern, _ rule: Rule) {
+        let event = events[run.place].event
+        let isEnd = event.type == .taskRemoved && (pattern.endsWithTask || rule.time.hold != nil)
+        let mayFit = (pattern.entries + pattern.after).contains { entry in
+            guard entry.accepts(event) else { return false }
+            guard let condition = entry.condition, condition.needs.isEmpty else { return true }
+            switch condition.program.verdict(activation) {
+            case .yes, .failed: return true
+            case .no, .unknown: return false
+            }
+        }
+        guard mayFit || isEnd || rule.time.hold != nil else { return }
+        if mayFit, let by = pattern.by {
+            var stop: Stop?
+            if let key = RunKeys.key(by, "`by`", activation, &stop) {
+                matches.needs.state.insert(rule.stateKey(pattern.state, key))
+            }
+        } else if mayFit {
+            matches.needs.state.insert(rule.stateKey(pattern.state, ""))
+        }
+        if !pattern.needs.isEmpty { matches.needs.scopes.formUnion(rule.scopes(for: pattern.needs)) }
+        matches.runs.append(run)
+    }
+
     /// Whether the event, judged by `on` and `from` alone, makes the rule run (true), or may only end a wait of it (false); nil if
     /// it does not concern the rule.
     private mutating func isFor(_ number: Int, at place: Int) -> Bool? {
@@ -192,6 +219,11 @@ private struct Matcher {
             run.keys = RunKeys(rule, frame, activation)
             matches.needs.state.formUnion(run.keys.stateKeys(of: rule))
         } else if let hold = rule.time.hold, rule.time.each == nil {
+            if hold.needsBegun, let task = frame.reference, events[run.place].event.type == .taskRemoved {
+                matches.needs.state.insert(rule.begunKey(source: frame.source, task.key))
+                matches.runs.append(run)
+                return
+            }
             // An event without the key concerns nobody, unless `on` names it: then deciding reports the error.
             if let id = rule.holdID(hold, frame, activation) {
                 matches.needs.state.insert(rule.stateKey(.hold, id))
@@ -231,6 +263,9 @@ extension Rule {
         return key.map { frame.source + "/" + $0 }
     }
 
+    /// The key of what a task began: waits and absences under other keys than its id.
+    func begunKey(source: String, _ task: TaskKey) -> StateKey { stateKey(.begun, "\(source)/\(task.text)") }
+
     /// Whether the frame's run only records its deliveries.
     func isShadow(for frame: RunFrame) -> Bool {
         if case .canary = summary.mode { isShadow(for: frame.reference?.key.text) } else { isShadow(for: String?.none) }
@@ -253,7 +288,9 @@ extension Rule {
 
     /// The scopes whose tasks anything in it reads.
     var scopesRead: [Scope.ID] {
-        scopes(for: stepNeeds.union(condition?.needs ?? []).union(time.each.map { $0.needs.union(.tasks) } ?? []))
+        let ofEntries = time.pattern?.needs ?? []
+        return scopes(
+            for: stepNeeds.union(condition?.needs ?? []).union(ofEntries).union(time.each.map { $0.needs.union(.tasks) } ?? []))
     }
 
     /// Where the writes to a task are counted: over all rules, or separately for a rule with its own limit.

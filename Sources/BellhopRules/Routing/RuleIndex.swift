@@ -51,11 +51,11 @@ struct RuleIndex: Sendable {
     init(_ rules: [Rule], readers: [SlotReader], types all: [EventType]) {
         var byType: [EventType: [Int]] = [:]
         for (number, rule) in rules.enumerated() where !rule.isOff {
-            for type in rule.looksAtAll ? all : rule.summary.types { byType[type, default: []].append(number) }
+            for type in rule.looksAtAll ? all : rule.watchedTypes { byType[type, default: []].append(number) }
         }
         types = byType.mapValues { numbers in
             var index = Self.index(numbers, rules, readers)
-            index.waiting = numbers.filter { rules[$0].looksAtAll }
+            index.waiting = numbers.filter { rules[$0].looksAtAll && rules[$0].time.pattern == nil }
             return index
         }
         for type in types.keys where type == .scheduleDue {
@@ -108,12 +108,15 @@ struct RuleIndex: Sendable {
     }
 
     private static func choices(_ rule: Rule, _ readers: [SlotReader]) -> [Choice] {
-        var choices = (rule.condition?.equalities ?? []).compactMap { equality -> Choice? in
+        // Of several events, each has an own condition; the rule's is asked at the end.
+        let equalities = rule.time.pattern == nil ? rule.condition?.equalities ?? [] : []
+        var choices = equalities.compactMap { equality -> Choice? in
             guard equality.slot.scope.isEmpty, readers[equality.slot.id].isOfEvent else { return nil }
             return Choice(slot: equality.slot, reader: readers[equality.slot.id], values: equality.values)
         }
-        if !rule.sources.isEmpty {
-            choices.append(Choice(slot: nil, reader: .source, values: rule.sources.map(Value.string)))
+        let sources = rule.time.pattern?.sources ?? rule.sources
+        if !sources.isEmpty {
+            choices.append(Choice(slot: nil, reader: .source, values: sources.map(Value.string)))
         }
         return choices
     }

@@ -60,7 +60,40 @@ public enum RuleSchema {
                 ["$ref": "#/$defs/event"], changes, SettingSchema.record(RuleKeys.schedule), SettingSchema.record(RuleKeys.every),
             ]
         ]
-        return ["oneOf": [one, ["type": "array", "minItems": 1, "items": one]], "description": .string(summary("on"))]
+        return [
+            "oneOf": [one, ["type": "array", "minItems": 1, "items": one], pattern(changes)],
+            "description": .string(summary("on")),
+        ]
+    }
+
+    /// Several events together.
+    private static func pattern(_ changes: JSON) -> JSON {
+        let type: JSON = [
+            "oneOf": [["$ref": "#/$defs/event"], changes, ["type": "array", "minItems": 1, "items": ["$ref": "#/$defs/event"]]]
+        ]
+        var whole = SettingSchema.record(RuleKeys.patternEntry)
+        whole["properties"]?["type"] = type
+        let entry: JSON = ["oneOf": [["$ref": "#/$defs/event"], changes, whole]]
+        let list: JSON = ["oneOf": [entry, ["type": "array", "minItems": 1, "items": entry]]]
+        let together: JSON = [
+            "type": "array", "minItems": 2,
+            "items": ["oneOf": [["$ref": "#/$defs/event"], changes, whole, ["type": "array", "minItems": 1, "items": ["$ref": "#/$defs/event"]]]],
+        ]
+        let kinds = Pattern.Kind.allCases.map { kind in
+            var schema = SettingSchema.record(
+                RuleKeys.pattern.filter { setting in
+                    setting.name == kind.rawValue || setting.name == "within" || setting.name == "by"
+                        || kind == .none && setting.name == "after"
+                })
+            for setting in RuleKeys.pattern where [kind.rawValue, "after"].contains(setting.name) {
+                guard kind == .none || setting.name != "after" else { continue }
+                schema["properties"]?[setting.name] = kind == .none ? list : together
+                schema["properties"]?[setting.name]?["description"] = .string(setting.summary)
+            }
+            schema["required"] = [.string(kind.rawValue), "within"]
+            return schema
+        }
+        return ["oneOf": .array(kinds)]
     }
 
     // MARK: Steps

@@ -58,18 +58,31 @@ struct RuleRefusal {
         let detail = record.detail
         switch record.verdict {
         case .waiting:
-            let until = detail["until"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) }
-            return "`for` waits until \(until?.formatted(in: rule.zone) ?? "")"
-        case .cancelled: return "it ended the wait of `for`: `when` does not hold any more"
-        case .notTrueWhenDue: return "`when` did not hold when the time of `for` was over"
+            let moment = detail["until"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) }
+            let until = moment?.formatted(in: rule.zone) ?? ""
+            guard let come = detail["come"]?.asInt, let all = detail["of"]?.asInt else { return "`\(waiting)` waits until \(until)" }
+            return "`\(waiting)` has \(come) of \(all) events and waits for the others until \(until)"
+        case .conditionFalse: return "`when` does not hold"
+        case .cancelled:
+            return rule.time.hold == nil ? "it ended the wait of `none`" : "it ended the wait of `for`: `when` does not hold any more"
+        case .notTrueWhenDue: return "`when` did not hold when the time of `\(waiting)` was over"
         case .counting: return "`count` has \(detail["counted"]?.asInt ?? 0) of \(detail["of"]?.asInt ?? 0)"
         case .gathering: return "`group` has gathered \(detail["gathered"]?.asInt ?? 0) and waits for more"
         default: return nil
         }
     }
 
+    /// The part that waits.
+    private var waiting: String {
+        if let pattern = rule.time.pattern, rule.time.hold == nil || reasonIsOfPattern { return pattern.kind.rawValue }
+        return "for"
+    }
+
+    private var reasonIsOfPattern: Bool { if case .stopped(let record) = reason { record.detail["come"] != nil } else { false } }
+
     private var triggerWords: String {
         if rule.isOff { return "it is turned off (`enabled: false`) and ignores" }
+        if rule.time.pattern != nil { return "`on` does not fit" }
         guard let event = event?.event, rule.triggers.contains(where: { $0.type == event.type }) else {
             return "`on` does not name"
         }

@@ -38,7 +38,7 @@ struct TestRun {
         for case .tasks(let group) in book.facts.readers { for source in group.sources { tasks[source.scope] = [] } }
         for rule in book.registrations(at: start) {
             if let next = rule.schedule?.next { timers.append(RuleTimer(.init(rule: rule.name, kind: .schedule), due: next)) }
-            if rule.startsWithExisting { timers.append(RuleTimer(.init(rule: rule.name, kind: .existing), due: start)) }
+            if rule.beginsByItself { timers.append(RuleTimer(.init(rule: rule.name, kind: .existing), due: start)) }
         }
     }
 
@@ -167,6 +167,10 @@ struct TestRun {
                 }
             }
             if own.contains(where: \.verdict.isOfRun) { continue }
+            if let pattern = rule.time.pattern {
+                if !pattern.fits(event.event, activation) { refuse(.trigger) }
+                continue
+            }
             if rule.condition.map({ $0.isRefused(activation) }) ?? false {
                 refuse(.condition)
                 continue

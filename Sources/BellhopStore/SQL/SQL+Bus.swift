@@ -33,13 +33,14 @@ extension SQL {
 
         /// Changes an existing row only if `:any` is true.
         static let set = """
-            INSERT INTO rule_state (rule, kind, key, element, value, expires)
-            VALUES (:rule, :kind, :key, :element, :value, :expires)
-            ON CONFLICT (rule, kind, key, element) DO UPDATE SET value = excluded.value, expires = excluded.expires WHERE :any
+            INSERT INTO rule_state (rule, kind, key, element, value, expires, used)
+            VALUES (:rule, :kind, :key, :element, :value, :expires, :at)
+            ON CONFLICT (rule, kind, key, element)
+            DO UPDATE SET value = excluded.value, expires = excluded.expires, used = excluded.used WHERE :any
             """
 
         static let replace = """
-            UPDATE rule_state SET value = :value, expires = :expires
+            UPDATE rule_state SET value = :value, expires = :expires, used = :at
             WHERE rule = :rule AND kind = :kind AND key = :key AND element = :element AND value = :expected
             """
 
@@ -53,29 +54,73 @@ extension SQL {
         /// Forgets what a rule has waited for, counted and gathered, in both modes.
         static let forgetWaits = """
             DELETE FROM rule_state
-            WHERE rule IN (:rule, 'shadow/' || :rule) AND kind IN ('hold', 'count', 'group', 'gathered')
+            WHERE rule IN (:rule, 'shadow/' || :rule) AND kind IN ('hold', 'count', 'group', 'gathered', 'match', 'absence', 'begun')
             """
 
         /// Each rule with the timer of its schedule.
         static let all = """
-            SELECT rule.name, rule.since, rule.schedule, timer.due, rule.waits
+            SELECT rule.name, rule.since, rule.schedule, timer.due, rule.waits, rule.calendars
             FROM rule LEFT JOIN timer ON timer.rule = rule.name AND timer.kind = 'schedule' AND timer.key = ''
             """
 
         static let lastPlace = "SELECT coalesce(max(sequence), 0) FROM event"
 
         static let insert = """
-            INSERT INTO rule (name, revision, place, since, schedule, waits, starts_with_existing, is_off)
-            VALUES (:name, :revision, :place, :since, :schedule, :waits, :existing, :off)
+            INSERT INTO rule (
+                name, revision, place, since, schedule, waits, begins_by_itself, is_off, calendars, most_keys, keys, once_keys)
+            SELECT :name, :revision, :place, :since, :schedule, :waits, :existing, :off, :calendars, :most,
+                count(*) FILTER (WHERE kind <> 'once'), count(*) FILTER (WHERE kind = 'once')
+            FROM (
+                SELECT DISTINCT rule, kind, key FROM rule_state
+                WHERE rule IN (:name, 'shadow/' || :name) AND kind NOT IN ('budget', 'begun'))
             """
 
         /// Turning a rule off removes the error of its last run.
         static let update = """
             UPDATE rule SET
-                revision = :revision, place = :place, schedule = :schedule, waits = :waits, starts_with_existing = :existing,
-                is_off = :off, last_error = iif(:off, NULL, last_error)
+                revision = :revision, place = :place, schedule = :schedule, waits = :waits, begins_by_itself = :existing,
+                is_off = :off, calendars = :calendars, most_keys = :most, last_error = iif(:off, NULL, last_error)
             WHERE name = :name
             """
+
+        /// The due times of its waits are computed again, once each comes due now. What they counted is not pruned before.
+        static let recompute = [
+            """
+            UPDATE timer SET due = min(due, :now), payload = json_set(payload, '$.again', json('true'))
+            WHERE rule = :rule AND kind IN ('hold', 'absence')
+            """,
+            """
+            UPDATE rule_state SET expires = NULL
+            WHERE rule IN (:rule, 'shadow/' || :rule) AND kind IN ('count', 'match')
+            """,
+        ]
+
+        /// Whether a rule has more keys than it may remember.
+        static let overflow = """
+            SELECT keys, once_keys, most_keys FROM rule WHERE name = :name AND (keys > most_keys OR once_keys > most_keys)
+            """
+
+        /// The keys that were not used for the longest time. It looks at all keys of the rule, so each time it is asked for many.
+        static let oldestKeys = """
+            SELECT rule, kind, key FROM rule_state
+            WHERE rule IN (:name, 'shadow/' || :name) AND kind NOT IN ('once', 'budget', 'begun')
+            GROUP BY rule, kind, key
+            ORDER BY max(used), rule, kind, key
+            LIMIT :count
+            """
+
+        /// What the task that began a wait or an absence is remembered for goes with it.
+        static let dropKey = [
+            """
+            DELETE FROM rule_state
+            WHERE rule = :rule AND kind = 'begun' AND element = :key AND key IN (
+                SELECT (value ->> '$.source') || '/' || (value ->> '$.task') FROM rule_state
+                WHERE rule = :rule AND kind = :kind AND key = :key AND element = '')
+            """,
+            "DELETE FROM rule_state WHERE rule = :rule AND kind = :kind AND key = :key",
+        ]
+
+        static let countDropped = "UPDATE rule SET dropped = dropped + :count WHERE name = :name"
 
         static let remove = "DELETE FROM rule WHERE name = :name"
 
@@ -159,7 +204,7 @@ extension SQL {
         /// Begins waits for the tasks of a source that has made its baseline.
         static let beginExisting = """
             INSERT OR REPLACE INTO timer (rule, kind, key, due, payload)
-            SELECT name, 'existing', :source, :now, '{}' FROM rule WHERE starts_with_existing = 1
+            SELECT name, 'existing', :source, :now, '{}' FROM rule WHERE begins_by_itself = 1
             """
     }
 

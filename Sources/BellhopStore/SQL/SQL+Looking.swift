@@ -10,7 +10,8 @@ extension SQL {
             """
 
         static let rules = """
-            SELECT name, runs, errors, last_error, last_run, (SELECT min(due) FROM timer WHERE timer.rule = rule.name), is_off
+            SELECT name, runs, errors, last_error, last_run, (SELECT min(due) FROM timer WHERE timer.rule = rule.name), is_off,
+                dropped
             FROM rule
             ORDER BY name
             """
@@ -23,7 +24,10 @@ extension SQL {
                 (SELECT count(*) FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = 'count'),
                 (SELECT count(*) FROM timer WHERE timer.rule = name AND kind = 'group'),
                 (SELECT min(due) FROM timer WHERE timer.rule = name AND kind = 'group'),
-                (SELECT count(*) FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = 'gathered')
+                (SELECT count(*) FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = 'gathered'),
+                (SELECT count(*) FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = 'match'),
+                (SELECT count(*) FROM timer WHERE timer.rule = name AND kind = 'absence'),
+                (SELECT min(due) FROM timer WHERE timer.rule = name AND kind = 'absence')
             FROM rule
             WHERE waits IS NOT NULL
             ORDER BY name

@@ -160,7 +160,12 @@ enum Schema {
             since INTEGER NOT NULL,                   -- the last place on the bus that it does not see
             schedule TEXT,                            -- what the timer of its schedule was made from
             waits TEXT,                               -- what its waits, counts and groups were made from
-            starts_with_existing INTEGER NOT NULL,    -- 1 if it also waits for the tasks that a baseline finds
+            calendars TEXT,                           -- those of its waits
+            most_keys INTEGER NOT NULL,               -- how many keys it may remember
+            keys INTEGER NOT NULL DEFAULT 0,          -- how many it has, besides those of `once`
+            once_keys INTEGER NOT NULL DEFAULT 0,
+            dropped INTEGER NOT NULL DEFAULT 0,       -- how many were dropped because there were more
+            begins_by_itself INTEGER NOT NULL,        -- 1 if waits of it begin with it, and with the baseline of a source
             runs INTEGER NOT NULL DEFAULT 0,
             errors INTEGER NOT NULL DEFAULT 0,
             last_error TEXT,
@@ -174,11 +179,31 @@ enum Schema {
             element TEXT NOT NULL,                    -- tells the pieces of a window apart; '' where there is only one
             value TEXT NOT NULL,
             expires INTEGER,
+            used INTEGER NOT NULL,                    -- when it was written
             event INTEGER AS (value ->> '$.event'),   -- the event that a wait or a window is about, which is not pruned
             PRIMARY KEY (rule, kind, key, element)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX rule_state_event ON rule_state (event) WHERE event IS NOT NULL;
         CREATE INDEX rule_state_expires ON rule_state (expires) WHERE expires IS NOT NULL;
+
+        -- Keep the numbers of keys. A window is one key, whatever it holds. A budget is no key of a rule, and what a task has begun
+        -- is no key by itself.
+        CREATE TRIGGER rule_state_added AFTER INSERT ON rule_state
+        WHEN new.kind NOT IN ('budget', 'begun') AND NOT EXISTS (
+            SELECT 1 FROM rule_state
+            WHERE rule = new.rule AND kind = new.kind AND key = new.key AND element <> new.element)
+        BEGIN
+            UPDATE rule SET keys = keys + (new.kind <> 'once'), once_keys = once_keys + (new.kind = 'once')
+            WHERE name = iif(new.rule LIKE 'shadow/%', substr(new.rule, 8), new.rule);
+        END;
+        CREATE TRIGGER rule_state_removed AFTER DELETE ON rule_state
+        WHEN old.kind NOT IN ('budget', 'begun') AND NOT EXISTS (
+            SELECT 1 FROM rule_state
+            WHERE rule = old.rule AND kind = old.kind AND key = old.key)
+        BEGIN
+            UPDATE rule SET keys = keys - (old.kind <> 'once'), once_keys = once_keys - (old.kind = 'once')
+            WHERE name = iif(old.rule LIKE 'shadow/%', substr(old.rule, 8), old.rule);
+        END;
 
         -- The timers of rules; id is the order in which they were set.
         CREATE TABLE timer (

@@ -73,13 +73,14 @@ extension Session {
     func route(_ routing: Routing) throws -> RouteResult {
         if !routing.routed.isEmpty, try markRouted(routing.routed) == 0 { return .alreadyRouted }
         try end(routing.fired)
-        try write(routing.state)
+        try write(routing.state, at: routing.at)
         try change(routing.timers)
         try count(keptBy: insert(routing.deliveries))
         try append(routing.events)
         try add(routing.tallies)
         try add(routing.decisions)
-        return .stored
+        let losses = try bound(routing.state, at: routing.at)
+        return losses.isEmpty ? .stored : .storedLosing(losses)
     }
 
     /// Removes the marks in runs of consecutive numbers; returns how many there were.

@@ -139,7 +139,7 @@ extension Session {
                 StoreStatus.RuleStatus(
                     rule: statement.text(0), runs: Int(statement.int(1)), errors: Int(statement.int(2)),
                     lastError: statement.optionalText(3), lastRun: statement.optionalTime(4), nextDue: statement.optionalTime(5),
-                    isOff: statement.int(6) == 1))
+                    isOff: statement.int(6) == 1, droppedKeys: Int(statement.int(7))))
         }
         return rules
     }
@@ -150,6 +150,9 @@ extension Session {
         while try statement.next() {
             let rule = statement.text(0)
             let all = [
+                StoreStatus.WaitStatus(rule: rule, part: .match, count: Int(statement.int(7))),
+                StoreStatus.WaitStatus(
+                    rule: rule, part: .absence, count: Int(statement.int(8)), next: statement.optionalTime(9)),
                 StoreStatus.WaitStatus(rule: rule, part: .hold, count: Int(statement.int(1)), next: statement.optionalTime(2)),
                 StoreStatus.WaitStatus(rule: rule, part: .count, count: Int(statement.int(3))),
                 StoreStatus.WaitStatus(

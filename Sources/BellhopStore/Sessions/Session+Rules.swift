@@ -6,6 +6,7 @@ extension Session {
         var schedule: String?
         var due: Timestamp?
         var waits: String?
+        var calendars: String?
     }
 
     func register(_ rules: [RuleRegistration], at now: Timestamp) throws -> [String: Int64] {
@@ -17,7 +18,11 @@ extension Session {
             since[rule.name] = row?.since ?? last
             try set(rule, row, place: place, since: last)
             try schedule(rule, row)
-            if row == nil || row?.waits != rule.waits { try beginWaits(rule, at: now) }
+            if row == nil || row?.waits != rule.waits {
+                try beginWaits(rule, at: now)
+            } else if row?.calendars != rule.calendars {
+                try recompute(rule.name, at: now)
+            }
         }
         var remove = try prepare(SQL.Rules.remove)
         var removeTimers = try prepare(SQL.Timers.removeAll)
@@ -37,7 +42,7 @@ extension Session {
         while try statement.next() {
             rows[statement.text(0)] = RuleRow(
                 since: statement.int(1), schedule: statement.optionalText(2), due: statement.optionalTime(3),
-                waits: statement.optionalText(4))
+                waits: statement.optionalText(4), calendars: statement.optionalText(5))
         }
         return rows
     }
@@ -50,8 +55,10 @@ extension Session {
         try statement.bind(":place", place)
         try statement.bind(":schedule", rule.schedule?.text)
         try statement.bind(":waits", rule.waits)
-        try statement.bind(":existing", rule.startsWithExisting)
+        try statement.bind(":existing", rule.beginsByItself)
         try statement.bind(":off", rule.isOff)
+        try statement.bind(":calendars", rule.calendars)
+        try statement.bind(":most", rule.mostKeys)
         try statement.run()
     }
 
@@ -61,7 +68,18 @@ extension Session {
         try remove.bind(":rule", rule.name)
         try remove.run()
         try forgetWaits(of: rule.name)
-        if rule.startsWithExisting { try change([.set(RuleTimer(.init(rule: rule.name, kind: .existing), due: now))]) }
+        if rule.beginsByItself { try change([.set(RuleTimer(.init(rule: rule.name, kind: .existing), due: now))]) }
+    }
+
+    /// Computes the due times of a rule's waits again, because its calendars have changed.
+    private func recompute(_ rule: String, at now: Timestamp) throws {
+        var timers = try prepare(SQL.Rules.recompute[0])
+        try timers.bind(":rule", rule)
+        try timers.bind(":now", now)
+        try timers.run()
+        var state = try prepare(SQL.Rules.recompute[1])
+        try state.bind(":rule", rule)
+        try state.run()
     }
 
     private func forgetWaits(of rule: String) throws {

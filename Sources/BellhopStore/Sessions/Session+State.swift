@@ -14,7 +14,7 @@ extension Session {
     }
 
     /// Throws ``RouteConflict`` if a value is not the expected one.
-    func write(_ writes: [StateWrite]) throws {
+    func write(_ writes: [StateWrite], at now: Timestamp) throws {
         guard !writes.isEmpty else { return }
         var set = try prepare(SQL.State.set)
         var replace = try prepare(SQL.State.replace)
@@ -27,11 +27,13 @@ extension Session {
                 try replace.bind(":expected", text: expected.encoded())
                 try replace.bind(":value", text: value.encoded())
                 try replace.bind(":expires", expires)
+                try replace.bind(":at", now)
                 isDone = try replace.run() == 1
             case (.set(let value, let expires), .any), (.set(let value, let expires), .absent):
                 try Self.bind(write.key, to: &set)
                 try set.bind(":value", text: value.encoded())
                 try set.bind(":expires", expires)
+                try set.bind(":at", now)
                 try set.bind(":any", write.expected == .any)
                 isDone = try set.run() == 1
             case (.delete, let expected):

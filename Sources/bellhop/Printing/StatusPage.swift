@@ -170,6 +170,9 @@ struct StatusPage {
             let next = wait["next"].words(in: zone)
             switch wait["part"]?.asString {
             case "for": return "Rule \(rule) waits for \(count) key\(count == 1 ? "" : "s"), the first until \(next)."
+            case "on": return "Rule \(rule) has \(count) event\(count == 1 ? " that waits" : "s that wait") for others."
+            case "none":
+                return "Rule \(rule) runs if nothing comes for \(count) key\(count == 1 ? "" : "s"), for the first at \(next)."
             case "count": return "Rule \(rule) has counted \(count) so far."
             default:
                 let gathered = wait["gathered"]?.asInt ?? 0
@@ -177,8 +180,12 @@ struct StatusPage {
                     "Rule \(rule) has gathered \(gathered) in \(count) group\(count == 1 ? "" : "s"); the first flushes at \(next)."
             }
         }
-        if limit == .max { return wrapped(lines) }
-        return lines.map { $0.cutBetweenWords(to: width ?? .max) }
+        let lost = allRules.filter { $0["dropped_keys"]?.asInt ?? 0 > 0 }.map { rule in
+            "Rule \(rule["rule"]?.asString ?? "") has dropped \(rule["dropped_keys"]?.asInt ?? 0) keys, because it had more than it may "
+                + "remember (`retention: {keys: …}` in bellhop.yaml)."
+        }
+        if limit == .max { return wrapped(lines + lost) }
+        return (lines + lost.prefix(limit)).map { $0.cutBetweenWords(to: width ?? .max) }
             + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : [])
     }
 

@@ -97,6 +97,9 @@ final class Story: Sendable {
         case .notice(let source, let text): say("notice", .yellow, "\(source): \(text)")
         case .storeFailed(let doing, let error): say("retrying", .red, "\(doing): \(error.message)")
         case .ruleFailed(let rule, let error, _): say("failed", .red, "\(rule): \(error)")
+        case .keysLost(let loss):
+            let what = loss.isStopped ? "was paused" : "dropped \(loss.dropped) keys"
+            say("full", .red, "\(loss.rule) \(what): it may remember \(loss.most) (`retention: {keys: …}`)")
         case .rulesLoaded(let count, let warnings):
             let note = warnings > 0 ? ", \(warnings) warning\(warnings == 1 ? "" : "s")" : ""
             say("rules", .blue, "\(count) rule\(count == 1 ? " is" : "s are") in force\(note)")

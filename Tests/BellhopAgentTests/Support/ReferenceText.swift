@@ -21,6 +21,8 @@ enum ReferenceText {
         case "actions": Catalogue.actions.map(action).joined(separator: "\n")
         case "rule keys": table(RuleKeys.rule)
         case "step keys": table(RuleKeys.step)
+        case "pattern keys": table(RuleKeys.pattern)
+        case "pattern entry keys": table(RuleKeys.patternEntry)
         case "schedule keys": table(RuleKeys.schedule + RuleKeys.every.filter { $0.name == "every" })
         case "delivery states":
             "| state | meaning |\n|---|---|\n" + DeliveryState.allCases.map { "| `\($0.rawValue)` | \($0.summary) |\n" }.joined()
@@ -112,7 +114,6 @@ enum ReferenceText {
         }
         return list("in bellhop.yaml", ["store: postgres://…"])
             + list("keys of a rule", RuleKeys.laterInRules)
-            + list("under `on`", RuleKeys.laterInTriggers)
     }
 
     // MARK: Tables

@@ -1,0 +1,122 @@
+import BellhopCore
+import YAML
+
+/// `on: {all}`, `{sequence}` or `{none}` as written; its expressions are read once the names of the rule are known.
+struct PatternDraft {
+    struct Entry {
+        var node: Node
+        /// Its types and changes.
+        var trigger: TriggerReader
+        var condition: Node?
+        var from: Node?
+    }
+
+    var kind: Pattern.Kind
+    var entries: [Entry]
+    var after: [Entry]
+    var within: Node?
+    var by: Node?
+}
+
+/// Reads the shape of `on: {all}`, `{sequence}` or `{none}`.
+struct PatternReader {
+    let file: String
+    let surroundings: RuleSurroundings
+    private(set) var problems = Diagnostics()
+
+    init(file: String, surroundings: RuleSurroundings) {
+        self.file = file
+        self.surroundings = surroundings
+    }
+
+    /// The first of the keys that make a mapping a pattern.
+    static func key(in mapping: Mapping) -> Mapping.Pair? {
+        mapping.first { Pattern.Kind(rawValue: $0.name) != nil } ?? mapping.first { RuleKeys.pattern.map(\.name).contains($0.name) }
+    }
+
+    mutating func read(_ mapping: Mapping, _ node: Node) -> PatternDraft? {
+        let kinds = mapping.filter { Pattern.Kind(rawValue: $0.name) != nil }
+        guard let first = kinds.first, let kind = Pattern.Kind(rawValue: first.name) else {
+            report(
+                "missing-key", "`\(mapping.pairs[0].name)` stands beside `all`, `sequence` or `none`", at: node,
+                help: "write `on: {none: task_commented, after: task_created, within: 4h, by: task.id}`, say")
+            return nil
+        }
+        for other in kinds.dropFirst() {
+            report(
+                "not-together", "a rule has only one of `all`, `sequence` and `none`", at: other.key,
+                help: "write two rules")
+        }
+        let known = ["within", "by"] + (kind == .none ? ["after"] : [])
+        for pair in mapping where Pattern.Kind(rawValue: pair.name) == nil && !known.contains(pair.name) {
+            report(
+                "unknown-key", "`\(kind.rawValue)` has no setting `\(pair.name)`", at: pair.key,
+                help: pair.name == "after" ? "`after` belongs to `none`" : pair.name == "from" || pair.name == "when"
+                    ? "it belongs to the rule, or to one event: `{type: task_created, \(pair.name): …}`"
+                    : Suggestion.didYouMean(pair.name, among: known) ?? "there is `" + known.joined(separator: "`, `") + "`")
+        }
+        let within = mapping["within"]?.value
+        if within == nil || within?.isNull == true {
+            report(
+                "missing-key", "`\(kind.rawValue)` needs `within`", at: first.key,
+                help: "add `within: \(kind == .none ? "4h" : "1h")`: in what time \(kind == .none ? "one of them must come" : "all must come")")
+        }
+        var entries: [PatternDraft.Entry]
+        if kind == .none {
+            entries = any(first.value, "`none`")
+        } else if let items = first.value.items {
+            if items.count < 2 {
+                report("wrong-value", "`\(kind.rawValue)` is a list of at least two events", at: first.value)
+            }
+            entries = items.compactMap { entry($0) }
+        } else {
+            report(
+                "wrong-type", "`\(kind.rawValue)` is a list of events, not \(first.value.kind)", at: first.value,
+                help: "write `\(kind.rawValue): [task_created, task_commented]`, say")
+            entries = []
+        }
+        let after = kind == .none ? mapping["after"].map { any($0.value, "`after`") } ?? [] : []
+        return PatternDraft(
+            kind: kind, entries: entries, after: after, within: within?.isNull == true ? nil : within, by: mapping["by"]?.value)
+    }
+
+    /// An event, or a list of them of which each may come.
+    private mutating func any(_ node: Node, _ what: String) -> [PatternDraft.Entry] {
+        guard let items = node.items else { return entry(node).map { [$0] } ?? [] }
+        if items.isEmpty { report("wrong-type", "\(what) names no event", at: node) }
+        return items.compactMap { entry($0) }
+    }
+
+    private mutating func entry(_ node: Node) -> PatternDraft.Entry? {
+        var entry = PatternDraft.Entry(node: node, trigger: TriggerReader(file: file, surroundings: surroundings))
+        if let mapping = node.mapping, mapping["type"] != nil {
+            let known = RuleKeys.patternEntry.map(\.name)
+            for pair in mapping where !known.contains(pair.name) {
+                report(
+                    "unknown-key", "an event here has no setting `\(pair.name)`", at: pair.key,
+                    help: Suggestion.didYouMean(pair.name, among: known) ?? "there is `" + known.joined(separator: "`, `") + "`")
+            }
+            (entry.condition, entry.from) = (mapping["when"]?.value, mapping["from"]?.value)
+            mapping["type"].map { entry.trigger.read($0.value) }
+        } else if let mapping = node.mapping, let key = ["when", "from"].lazy.compactMap({ mapping[$0] }).first {
+            report(
+                "missing-key", "an event with `\(key.name)` needs `type`", at: node,
+                help: "write `{type: task_commented, when: \"!comment.own\"}`, say")
+            return nil
+        } else {
+            entry.trigger.read(node)
+        }
+        problems.report(entry.trigger.problems)
+        if entry.trigger.schedule != nil || entry.trigger.pattern != nil {
+            report(
+                "wrong-value", "this is no event that can come with others", at: node,
+                help: "name a type, or write `{type: …, when: …}`")
+            return nil
+        }
+        return entry.trigger.triggers.isEmpty ? nil : entry
+    }
+
+    private mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
+        problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
+    }
+}

@@ -1,0 +1,280 @@
+import BellhopCore
+import CEL
+
+/// `on: {all}`, `{sequence}` and `{none}`: what comes before the rule's own condition.
+extension BatchDecider {
+    /// Takes an event of the batch, at which the frame stands, into the pattern.
+    mutating func take(_ candidate: Candidate, into pattern: Pattern, _ rule: Rule) {
+        guard let event = frame.event else { return }
+        let fitting = fits(pattern.entries, event, candidate.rule)
+        if pattern.kind == .none { return takeIntoAbsence(candidate, pattern, isEnd: !fitting.isEmpty, event, rule) }
+        if !fitting.isEmpty, let key = key(pattern.by, "`by`", candidate.rule) {
+            let stateKey = rule.stateKey(.match, key)
+            guard memory.isKnown(stateKey) else { return }
+            if let events = complete(pattern, candidate, fitting, stateKey, key) {
+                return run(candidate, for: events, key: pattern.by == nil ? nil : key, rule)
+            }
+        }
+        if let hold = rule.time.hold { judgeWait(hold, candidate, rule) }
+    }
+
+    /// The places of the entries that an event fits.
+    private mutating func fits(_ entries: [Pattern.Entry], _ event: Event, _ number: Int) -> [Int] {
+        var places: [Int] = []
+        for (place, entry) in entries.enumerated() where entry.accepts(event) {
+            switch entry.condition?.program.verdict(activation) {
+            case .yes, nil: places.append(place)
+            case .no, .unknown: break
+            case .failed(let error):
+                record(.failed(.conditionFailed, "`when` of an event under `on` failed: \(error.message)"), of: number)
+            }
+        }
+        return places
+    }
+
+    /// The events that an event completes, in the order of the list, used up; nil if others are missing, and it waits for them.
+    private mutating func complete(
+        _ pattern: Pattern, _ candidate: Candidate, _ fitting: [Int], _ stateKey: StateKey, _ key: String
+    ) -> [Gathered]? {
+        guard var own = candidate.latest else { return nil }
+        guard let end = pattern.within.end(from: own.at) else {
+            record(.failed(.keyFailed, pattern.within.neverEnds), of: candidate.rule)
+            return nil
+        }
+        var waiting = memory.window(stateKey).compactMap { Gathered(name: $0, json: $1) }.sorted(by: Gathered.isBefore)
+        var (events, expires): ([Gathered], BellhopCore.Timestamp)
+        switch pattern.kind {
+        case .all:
+            dropLate(&waiting, pattern, stateKey, at: own.at)
+            let byEntry = Dictionary(grouping: waiting) { $0.entry ?? 0 }
+            own.entry = fitting.min { (byEntry[$0]?.count ?? 0, $0) < (byEntry[$1]?.count ?? 0, $1) }
+            events = pattern.entries.indices.compactMap { byEntry[$0]?.first ?? ($0 == own.entry ? own : nil) }
+            expires = end
+        case .sequence:
+            let sequences = dropLateSequences(&waiting, pattern, stateKey, at: own.at)
+            if let wanting = sequences.first(where: { fitting.contains($0.count) }) {
+                (own.entry, own.part) = (wanting.count, wanting[0].name)
+                events = wanting + [own]
+                expires = pattern.within.end(from: wanting[0].at) ?? end
+            } else if fitting.contains(0) {
+                own.entry = 0
+                events = [own]
+                expires = end
+            } else {
+                return nil
+            }
+        case .none: return nil
+        }
+        let isComplete = events.count == pattern.entries.count
+        if isComplete {
+            for one in events where one.name != own.name { memory.delete(stateKey.at(one.name)) }
+            return events.map { one in
+                var one = one
+                one.part = nil
+                return one
+            }
+        }
+        memory.set(stateKey.at(own.name), to: own.json, expires: expires)
+        add(bytes: Self.gatheredBytes)
+        bound(waiting, stateKey, candidate.rule)
+        let come = pattern.kind == .all ? Set((waiting + [own]).compactMap(\.entry)).count : events.count
+        record(
+            Stop(
+                verdict: .waiting,
+                detail: [
+                    "key": .string(key), "until": .string(expires.rfc3339), "come": .int(Int64(come)),
+                    "of": .int(Int64(pattern.entries.count)),
+                ]), of: candidate.rule)
+        return nil
+    }
+
+    /// Drops the events that are too old to be in time with others.
+    private mutating func dropLate(
+        _ waiting: inout [Gathered], _ pattern: Pattern, _ stateKey: StateKey, at time: BellhopCore.Timestamp
+    ) {
+        var late: Set<String> = []
+        for one in waiting where !(pattern.within.end(from: one.at).map { time < $0 } ?? false) { late.insert(one.name) }
+        for name in late { memory.delete(stateKey.at(name)) }
+        waiting.removeAll { late.contains($0.name) }
+    }
+
+    /// The sequences under way, the oldest first; drops those whose time is over.
+    private mutating func dropLateSequences(
+        _ waiting: inout [Gathered], _ pattern: Pattern, _ stateKey: StateKey, at time: BellhopCore.Timestamp
+    ) -> [[Gathered]] {
+        let byFirst = Dictionary(grouping: waiting) { $0.part ?? $0.name }
+        var sequences: [[Gathered]] = []
+        var kept: Set<String> = []
+        for (name, members) in byFirst {
+            let events = members.sorted { ($0.entry ?? 0) < ($1.entry ?? 0) }
+            let isWhole = events[0].name == name && events.enumerated().allSatisfy { $0 == $1.entry }
+            if isWhole, let end = pattern.within.end(from: events[0].at), time < end {
+                sequences.append(events)
+                kept.formUnion(events.map(\.name))
+            } else {
+                for event in events { memory.delete(stateKey.at(event.name)) }
+            }
+        }
+        waiting.removeAll { !kept.contains($0.name) }
+        return sequences.sorted { Gathered.isBefore($0[0], $1[0]) }
+    }
+
+    /// Drops the oldest of too many events that wait under one key.
+    private mutating func bound(_ waiting: [Gathered], _ stateKey: StateKey, _ number: Int) {
+        guard waiting.count >= Pattern.mostWaiting, let oldest = waiting.first else { return }
+        let name = oldest.part ?? oldest.name
+        for one in waiting where one.name == name || one.part == name { memory.delete(stateKey.at(one.name)) }
+        count(error: "more than \(Pattern.mostWaiting) events wait for others under one key; the oldest is dropped", of: number)
+    }
+
+    /// The rule's own part begins, with all events that came.
+    private mutating func run(_ candidate: Candidate, for events: [Gathered], key: String?, _ rule: Rule) {
+        var own = candidate
+        own.gathered = events
+        own.own = events.firstIndex { $0.name == candidate.latest?.name }
+        own.key = key
+        own.since = events.map(\.at).min()
+        guard isReady(rule), move(to: own) else { return }
+        let condition = rule.judge(activation)
+        if case .doesNotHold = condition {
+            record(Stop(verdict: .conditionFalse, detail: ["key": .string(key ?? "")]), of: own.rule)
+        }
+        if let hold = rule.time.hold { return wait(hold, own, rule, condition, fits: true) }
+        go(own, rule, condition)
+    }
+
+    // MARK: none
+
+    /// Ends an absence by an event that came, or by the task that left; then begins one, if the event is one of `after`.
+    private mutating func takeIntoAbsence(_ candidate: Candidate, _ pattern: Pattern, isEnd: Bool, _ event: Event, _ rule: Rule) {
+        if pattern.endsWithTask, event.type == .taskRemoved { endAbsences(candidate, pattern, rule) }
+        let isBegin = !fits(pattern.after, event, candidate.rule).isEmpty
+        guard isEnd || isBegin, let key = key(pattern.by, "`by`", candidate.rule) else { return }
+        let stateKey = rule.stateKey(.absence, key)
+        guard memory.isKnown(stateKey) else { return }
+        if isEnd { endAbsence(stateKey, key, isRecorded: !pattern.beginsByItself, pattern, candidate.rule) }
+        if pattern.beginsByItself {
+            begin(pattern, watching: event.source, key, at: candidate.time, candidate.occasion, rule, candidate.rule)
+        } else if isBegin, memory.value(stateKey) == nil, let began = candidate.latest {
+            var own = candidate
+            (own.key, own.since) = (pattern.by == nil ? nil : key, candidate.time)
+            guard isReady(rule), move(to: own) else { return }
+            switch rule.judge(activation) {
+            case .holds: begin(pattern, Absence(key: key, began: began), at: candidate.time, rule, candidate.rule)
+            case .doesNotHold: record(Stop(verdict: .conditionFalse, detail: ["key": .string(key)]), of: candidate.rule)
+            case .failed(let stop): record(stop, of: candidate.rule)
+            }
+        }
+    }
+
+    private struct Absence {
+        var key: String
+        var began: Gathered
+    }
+
+    private mutating func begin(
+        _ pattern: Pattern, _ absence: Absence, at time: BellhopCore.Timestamp, isRecorded: Bool = true, _ rule: Rule,
+        _ number: Int
+    ) {
+        guard let due = pattern.within.end(from: time) else {
+            return record(.failed(.keyFailed, pattern.within.neverEnds), of: number)
+        }
+        memory.set(rule.stateKey(.absence, absence.key), to: Wait(began: absence.began, due: due).json)
+        if pattern.endsWithTask, !pattern.isByTask { remember(absence.began, as: absence.key, rule) }
+        set(
+            RuleTimer(
+                RuleTimer.ID(rule: rule.name, kind: .absence, key: absence.key), due: due,
+                payload: ["source": .string(absence.began.source)]), at: time)
+        add(bytes: Self.gatheredBytes)
+        guard isRecorded else { return }
+        record(Stop(verdict: .waiting, detail: ["key": .string(absence.key), "until": .string(due.rfc3339)]), of: number)
+    }
+
+    /// Begins the silence of a source, or of all of them, anew. It is about no event.
+    private mutating func begin(
+        _ pattern: Pattern, watching source: String, _ key: String, at time: BellhopCore.Timestamp, _ occasion: Occasion,
+        _ rule: Rule, _ number: Int
+    ) {
+        let source = pattern.isBySource ? source : ""
+        let candidate = Candidate(
+            rule: number, occasion: occasion, time: time, source: source, subject: source.isEmpty ? rule.name : source)
+        let began = Gathered(candidate, event: nil, task: nil)
+        begin(pattern, Absence(key: key, began: began), at: time, isRecorded: false, rule, number)
+    }
+
+    /// Begins the silences of a rule that was loaded, or of a source that has its baseline, unless they wait already.
+    mutating func begin(_ pattern: Pattern, _ timer: RuleTimer, _ rule: Rule, _ number: Int) {
+        let sources = pattern.watched.filter { timer.id.key.isEmpty || $0 == timer.id.key }
+        let keys = pattern.isBySource ? sources : timer.id.key.isEmpty ? [""] : []
+        for key in keys {
+            let stateKey = rule.stateKey(.absence, key)
+            guard memory.isKnown(stateKey) else { continue }
+            guard memory.value(stateKey) == nil else { continue }
+            begin(pattern, watching: key, key, at: timer.due, .timer(timer.id, due: timer.due), rule, number)
+        }
+    }
+
+    /// Ends the absences that a task has begun which leaves, whatever their key.
+    private mutating func endAbsences(_ candidate: Candidate, _ pattern: Pattern, _ rule: Rule) {
+        guard let task = candidate.latest?.task else { return }
+        var keys = [task.text]
+        if !pattern.isByTask {
+            let begun = rule.begunKey(source: candidate.source, task)
+            guard memory.isKnown(begun) else { return }
+            keys = memory.window(begun).keys.sorted()
+        }
+        for key in keys {
+            let stateKey = rule.stateKey(.absence, key)
+            guard memory.isKnown(stateKey), let wait = memory.value(stateKey).flatMap(Wait.init), wait.began.task == task,
+                wait.began.source == candidate.source
+            else { continue }
+            endAbsence(stateKey, key, isRecorded: true, pattern, candidate.rule)
+        }
+    }
+
+    private mutating func endAbsence(
+        _ stateKey: StateKey, _ key: String, isRecorded: Bool, _ pattern: Pattern, _ number: Int
+    ) {
+        guard let wait = memory.value(stateKey).flatMap(Wait.init) else { return }
+        let rule = book.compiled[number]
+        if pattern.endsWithTask, !pattern.isByTask { forget(wait.began, as: key, rule) }
+        memory.delete(stateKey)
+        cancel(RuleTimer.ID(rule: rule.name, kind: .absence, key: key))
+        if isRecorded { record(Stop(verdict: .cancelled, detail: ["key": .string(key)]), of: number) }
+    }
+
+    /// Nothing that `none` names has come for long enough.
+    mutating func endAbsence(_ timer: RuleTimer, _ number: Int) {
+        let rule = book.compiled[number]
+        let (key, stateKey) = (timer.id.key, rule.stateKey(.absence, timer.id.key))
+        guard let pattern = rule.time.pattern, pattern.kind == .none, isReady(rule), memory.isKnown(stateKey),
+            var wait = memory.value(stateKey).flatMap(Wait.init), let due = due(timer, &wait, pattern.within, stateKey, number)
+        else { return }
+        if pattern.endsWithTask, !pattern.isByTask { forget(wait.began, as: key, rule) }
+        memory.delete(stateKey)
+        // A source that was removed from bellhop.yaml is not missed.
+        if pattern.isBySource, pattern.beginsByItself, !pattern.watched.isEmpty, !pattern.watched.contains(key) { return }
+        var candidate = Candidate(
+            rule: number, occasion: .timer(timer.id, due: due), time: due, source: wait.began.source,
+            subject: wait.began.subject, gathered: [wait.began])
+        candidate.gathered[0].name = candidate.occasion.id.text
+        (candidate.key, candidate.since) = (pattern.by == nil ? nil : key, wait.began.at)
+        if let id = wait.began.task, let scope = book.facts.scope(of: candidate.source) {
+            switch facts.task(id, in: scope) {
+            case .found(let task): candidate.task = task
+            // An event of a task that left may begin an absence; otherwise the departure has ended it.
+            case .departed(let task): candidate.task = task
+            case .missing: break
+            case .unread:
+                needs.tasks[scope, default: []].insert(id)
+                return
+            }
+        }
+        guard move(to: candidate) else { return }
+        switch rule.judge(activation) {
+        case .holds: count(candidate, rule)
+        case .doesNotHold: record(Stop(verdict: .notTrueWhenDue, detail: ["key": .string(key)]), of: number)
+        case .failed(let stop): record(stop, of: number)
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import BellhopCore
+
+/// The bound of what each rule remembers.
+extension Session {
+    /// Drops the keys of rules that remember more than they may: those that were not used for the longest time. A rule with too many
+    /// keys of `once` is paused, because these are never dropped.
+    func bound(_ writes: [StateWrite], at now: Timestamp) throws -> [KeyLoss] {
+        var rules: Set<String> = []
+        for write in writes where write.key.kind != .budget {
+            if case .set = write.change { rules.insert(write.key.rule.withoutShadow) }
+        }
+        var losses: [KeyLoss] = []
+        for rule in rules.sorted() {
+            var statement = try prepare(SQL.Rules.overflow)
+            try statement.bind(":name", rule)
+            guard try statement.next() else { continue }
+            let (keys, once, most) = (Int(statement.int(0)), Int(statement.int(1)), Int(statement.int(2)))
+            statement.stop()
+            var loss = KeyLoss(rule: rule, dropped: 0, most: most, isStopped: false)
+            // Some more than needed, so that the keys are not looked through for each new one.
+            if keys > most { loss.dropped = try drop(keys - most + most / 100, of: rule) }
+            if once > most {
+                let why = "it has \(once) keys of `once`, and may remember \(most): `retention: {keys: …}` in bellhop.yaml"
+                loss.isStopped = try pause(Pause(.rule(rule), since: now, why: why))
+            }
+            if loss.dropped > 0 || loss.isStopped { losses.append(loss) }
+        }
+        return losses
+    }
+
+    private func drop(_ count: Int, of rule: String) throws -> Int {
+        var find = try prepare(SQL.Rules.oldestKeys)
+        try find.bind(":name", rule)
+        try find.bind(":count", count)
+        var keys: [(rule: String, kind: String, key: String)] = []
+        while try find.next() { keys.append((find.text(0), find.text(1), find.text(2))) }
+        for key in keys {
+            for text in SQL.Rules.dropKey {
+                var statement = try prepare(text)
+                try statement.bind(":rule", key.rule)
+                try statement.bind(":kind", key.kind)
+                try statement.bind(":key", key.key)
+                try statement.run()
+            }
+            guard let kind = StateKey.Kind(rawValue: key.kind).flatMap(RuleTimer.Kind.init) else { continue }
+            try change([.cancel(RuleTimer.ID(rule: rule, kind: kind, key: key.key))])
+        }
+        var counted = try prepare(SQL.Rules.countDropped)
+        try counted.bind(":count", keys.count)
+        try counted.bind(":name", rule)
+        try counted.run()
+        return keys.count
+    }
+}
+
+extension RuleTimer.Kind {
+    /// The timer that ends with a piece of state.
+    fileprivate init?(_ kind: StateKey.Kind) {
+        switch kind {
+        case .hold: self = .hold
+        case .absence: self = .absence
+        case .gathered: self = .group
+        case .once, .throttle, .budget, .count, .group, .match, .begun: return nil
+        }
+    }
+}
+
+extension String {
+    /// The name of a rule without the mark of its state in shadow mode.
+    fileprivate var withoutShadow: String { hasPrefix("shadow/") ? String(dropFirst(7)) : self }
+}

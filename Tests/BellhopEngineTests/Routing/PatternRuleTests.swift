@@ -1,0 +1,321 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// Rules with `on: {all}`, `{sequence}` or `{none}`, over a store and polls, in virtual time.
+@Suite(.timeLimit(.minutes(5))) struct `Rules for several events` {
+    // MARK: all
+
+    private static func all(_ more: String = "", within: String = "10m") -> String {
+        """
+        rule: r
+        on: {all: [task_created, {type: task_changed, when: task.priority == 1}], within: \(within), by: task.state}
+        \(more)
+        do: [{log: "${{ key }}: ${{ events.map(e, e.task.id).join(' ') }}, ${{ event.type }} ${{ task.id }} ${{ string(since) }}"}]
+        """
+    }
+
+    @Test func `all runs once each of its events came, in any order, and lists them in the order of the rule`() async throws {
+        let office = try await Office(Self.all(), [task("old", "x", ["priority": 3, "state": 1])])
+        try await office.put("old", "changed")
+        #expect(office.texts == [])
+        try await office.wait(2)
+        try await office.put("new")
+        #expect(office.texts == ["1: new old, task_created new 2026-01-05T09:00:00Z"])
+    }
+
+    @Test func `each event is used once, the oldest first, and the rest keeps waiting`() async throws {
+        let office = try await Office(Self.all(), [task("x", "x", ["priority": 3, "state": 1])])
+        try await office.put("a1")
+        try await office.put("a2")
+        try await office.put("x", "b1")
+        try await office.put("x", "b2")
+        try await office.put("x", "b3")
+        #expect(office.texts.map { $0.prefix(8) } == ["1: a1 x,", "1: a2 x,"])
+    }
+
+    @Test func `events of different keys, or further apart than the time, do not meet`() async throws {
+        let office = try await Office(Self.all(), [task("x", "x", ["priority": 3, "state": 1])])
+        try await office.put("a")
+        try await office.put("b", state: 2)
+        try await office.wait(10)
+        try await office.put("x", "late")
+        #expect(office.texts == [])
+        try await office.put("x", "moved", state: 2)
+        try await office.put("c")
+        #expect(office.texts.map { $0.prefix(7) } == ["1: c x,"])
+    }
+
+    @Test func `an event that fits two entries goes to the one with the fewest waiting, then to the first`() async throws {
+        let rule = """
+            rule: r
+            on: {all: [task_created, {type: task_created, when: task.priority == 1}, task_removed], within: 1h}
+            do: [{log: "${{ events.map(e, e.task.id).join(' ') }} ${{ key == null }}"}]
+            """
+        let office = try await Office(rule, [task("z", "x"), task("y", "y")])
+        try await office.put("a")
+        try await office.put("b")
+        try await office.put("c")
+        try await office.remove("z")
+        #expect(office.texts == ["a b z true"])
+    }
+
+    @Test func `when is asked once for the complete events, which are used up even if it is false`() async throws {
+        let office = try await Office(Self.all("when: events[0].task.title != \"no\""), [task("x", "x", ["priority": 3, "state": 1])])
+        try await office.put("a", "no")
+        try await office.put("x", "first")
+        try await office.put("b", "yes")
+        #expect(office.texts == [])
+        try await office.put("x", "second")
+        #expect(office.texts.map { $0.prefix(7) } == ["1: b x,"])
+        #expect(try await office.bench.store.decisions(DecisionQuery(verdicts: [.conditionFalse], limit: 9)).count == 1)
+    }
+
+    // MARK: sequence
+
+    private static let sequence = """
+        rule: r
+        on: {sequence: [task_created, {task_changed: {priority: {to: 2}}}, task_removed], within: 10m, by: task.id}
+        do: [{log: "${{ events.map(e, e.type).join(' ') }} ${{ event.type }} ${{ string(since) }}"}]
+        """
+
+    @Test func `a sequence runs when its events came one after the other, whatever came between them`() async throws {
+        let office = try await Office(Self.sequence, [task("z", "x")])
+        try await office.put("a", priority: 2)
+        try await office.wait(1)
+        try await office.put("a", "renamed", priority: 3)
+        try await office.put("a", "renamed", priority: 2)
+        try await office.wait(8)
+        #expect(office.texts == [])
+        try await office.remove("a")
+        #expect(office.texts == ["task_created task_changed task_removed task_removed 2026-01-05T09:00:00Z"])
+    }
+
+    @Test func `the time of a sequence counts from its first event, and out of order is no sequence`() async throws {
+        let office = try await Office(Self.sequence, [task("z", "x"), task("b", "x", ["priority": 3, "state": 1])])
+        try await office.put("a")
+        try await office.put("a", priority: 2)
+        try await office.put("b", priority: 2)
+        try await office.wait(10)
+        try await office.remove("a")
+        try await office.remove("b")
+        #expect(office.texts == [])
+    }
+
+    @Test func `an event goes to the oldest sequence that wants it, and sequences of one key go on side by side`() async throws {
+        let rule = """
+            rule: r
+            on: {sequence: [task_created, task_changed, task_changed], within: 1h}
+            do: [{log: "${{ events.map(e, e.task.id).join(' ') }}"}]
+            """
+        let office = try await Office(rule)
+        try await office.put("a")
+        try await office.put("b")
+        for step in 1...4 { try await office.put("a", "step \(step)") }
+        #expect(office.texts == ["a a a", "b a a"])
+    }
+
+    // MARK: none
+
+    private static let unanswered = """
+        rule: r
+        on: {none: {type: task_changed, when: task.state == 2}, after: task_created, within: 4m, by: task.id}
+        when: task.priority == 1
+        do: [{log: "${{ event.type }} ${{ task.id }} ${{ task.title }} ${{ string(since) }} ${{ key }}"}]
+        """
+
+    @Test func `an absence runs the rule when nothing came in time, for the task as it is then`() async throws {
+        let office = try await Office(Self.unanswered, [task("z", "x")])
+        try await office.put("a")
+        try await office.put("b", priority: 3)
+        try await office.wait(2)
+        try await office.put("a", "renamed")
+        try await office.wait(1)
+        #expect(office.texts == [])
+        try await office.wait(1)
+        #expect(office.texts == ["task_created a renamed 2026-01-05T09:00:00Z a"])
+        try await office.wait(30)
+        #expect(office.texts.count == 1)
+    }
+
+    @Test func `an absence ends by what it names, by the task that leaves, and by a condition that is false when due`() async throws {
+        let office = try await Office(Self.unanswered, [task("z", "x")])
+        for id in ["a", "b", "c"] { try await office.put(id) }
+        try await office.put("a", state: 2)
+        try await office.remove("b")
+        try await office.put("c", priority: 2)
+        try await office.wait(20)
+        #expect(office.texts == [])
+        #expect(try await office.bench.store.nextTimer() == nil)
+        let decisions = try await office.bench.store.decisions(DecisionQuery(limit: 99)).map(\.verdict)
+        #expect(decisions.filter { $0 == .cancelled }.count == 2)
+        #expect(decisions.filter { $0 == .notTrueWhenDue }.count == 1)
+    }
+
+    @Test func `another after while one waits changes nothing, and after the run the next begins one`() async throws {
+        let rule = """
+            rule: r
+            on: {none: task_removed, after: task_changed, within: 4m, by: task.state}
+            do: [{log: "${{ task.id }} ${{ event.data.task.title }}"}]
+            """
+        let office = try await Office(rule, [task("a", "x"), task("b", "x")])
+        try await office.put("a", "one")
+        try await office.wait(3)
+        try await office.put("b", "two")
+        try await office.wait(1)
+        #expect(office.texts == ["a one"])
+        try await office.put("b", "three")
+        try await office.wait(4)
+        #expect(office.texts == ["a one", "b three"])
+    }
+
+    @Test func `the task that began an absence ends it when it leaves, whatever its key is by then`() async throws {
+        let rule = """
+            rule: r
+            on: {none: {type: task_changed, when: task.priority == 9}, after: task_created, within: 4m, by: task.state}
+            do: [{log: "${{ task.id }}"}]
+            """
+        let office = try await Office(rule, [task("z", "x", ["priority": 3, "state": 5])])
+        try await office.put("a", state: 1)
+        try await office.put("a", state: 2)
+        try await office.remove("a")
+        try await office.wait(10)
+        #expect(office.texts == [])
+        // The key is free again.
+        try await office.put("b", state: 1)
+        try await office.wait(4)
+        #expect(office.texts == ["b"])
+    }
+
+    // MARK: none without after
+
+    private static let silent = """
+        rule: r
+        on: {none: [task_created, task_changed], within: 5m, by: source}
+        do: [{log: "silent ${{ source }} ${{ event == null }} ${{ string(since) }} ${{ key }}"}]
+        """
+
+    @Test func `without after an absence begins with the rule and with each event, and runs once per silence`() async throws {
+        let office = try await Office(Self.silent, [task("z", "x")])
+        try await office.wait(4)
+        try await office.put("a")
+        try await office.wait(4)
+        #expect(office.texts == [])
+        try await office.wait(1)
+        #expect(office.texts == ["silent my-work true 2026-01-05T09:04:00Z my-work"])
+        try await office.wait(20)
+        #expect(office.texts.count == 1)
+        try await office.put("b")
+        try await office.wait(5)
+        #expect(office.texts.count == 2)
+    }
+
+    @Test func `the silence before the first event counts from when the rule was loaded, not from a restart`() async throws {
+        let office = try await Office(Self.silent, [task("z", "x")])
+        try await office.wait(3)
+        try await office.wait(2)
+        #expect(office.texts == ["silent my-work true 2026-01-05T09:00:00Z my-work"])
+        // A changed rule begins anew, a changed `do` does not.
+        try await office.wait(7, with: Self.silent.replacing("within: 5m", with: "within: 6m"))
+        #expect(office.texts.count == 2)
+    }
+
+    @Test func `what came while the agent was away ends a silence that was over before`() async throws {
+        let office = try await Office(Self.silent, [task("z", "x")])
+        await office.bench.clock.advance(by: .seconds(3600))
+        office.source.put(task("a"))
+        try await office.look()
+        #expect(office.texts == [])
+        try await office.wait(5)
+        #expect(office.texts.count == 1)
+    }
+
+    // MARK: Together
+
+    @Test func `all, for, count and group stand together, with the events of all runs`() async throws {
+        let rule = """
+            rule: r
+            on: {all: [task_created, task_changed], within: 10m, by: task.id}
+            when: task.priority == 1
+            for: 2m
+            count: {at_least: 2, within: 10m}
+            group: {wait: 1m}
+            do: [{log: "${{ events.map(e, e.task.id).join(' ') }}"}]
+            """
+        let office = try await Office(rule)
+        for id in ["a", "b", "c"] { try await office.put(id) }
+        for id in ["a", "b", "c"] { try await office.put(id, "changed") }
+        try await office.put("c", "changed", priority: 2)
+        try await office.wait(2)
+        #expect(office.texts == [])
+        try await office.wait(1)
+        #expect(office.texts == ["a b a b"])
+        #expect(try await office.bench.store.nextTimer() == nil)
+    }
+
+    @Test func `the wait of for is judged with the events that began it`() async throws {
+        let rule = """
+            rule: r
+            on: {all: [task_created, task_changed], within: 10m, by: task.id}
+            when: events[1].task.title == "changed" && task.priority == 1
+            for: 5m
+            do: [{log: "${{ events.map(e, e.type).join(' ') }} ${{ event.type }} ${{ task.title }}"}]
+            """
+        let office = try await Office(rule)
+        for id in ["a", "b"] { try await office.put(id) }
+        for id in ["a", "b"] { try await office.put(id, "changed") }
+        try await office.wait(2)
+        try await office.put("a", "again")
+        try await office.put("b", "again", priority: 2)
+        try await office.wait(3)
+        #expect(office.texts == ["task_created task_changed task_changed again"])
+    }
+
+    // MARK: for
+
+    @Test func `the task that began a wait ends it when it leaves, whatever its key is by then`() async throws {
+        let rule = """
+            rule: r
+            on: [task_created, task_changed]
+            when: task.priority == 1
+            for: {time: 5m, by: task.state}
+            do: [{log: "${{ task.id }}"}]
+            """
+        let office = try await Office(rule, [task("z", "x", ["priority": 3, "state": 5])])
+        try await office.put("a", state: 1)
+        try await office.put("a", state: 2)
+        try await office.remove("a")
+        try await office.wait(10)
+        try await office.put("b", state: 1)
+        try await office.wait(5)
+        #expect(office.texts == ["b"])
+    }
+
+    // MARK: Changes
+
+    @Test func `a changed do keeps what came so far, a changed entry forgets it`() async throws {
+        let rule = Self.sequence.replacing(", task_removed]", with: "]")
+        let office = try await Office(rule, [task("z", "x")])
+        try await office.put("a")
+        try await office.look(with: rule.replacing("do: [{log: \"", with: "do: [{log: \"new "))
+        office.source.put(task("a", "printer on fire", ["priority": 2, "state": 1]))
+        try await office.look(with: rule.replacing("do: [{log: \"", with: "do: [{log: \"new "))
+        #expect(office.texts.map { $0.prefix(16) } == ["new task_created"])
+        try await office.put("b")
+        let changed = rule.replacing("{to: 2}", with: "{to: 3}")
+        try await office.look(with: changed)
+        office.source.put(task("b", "printer on fire", ["priority": 3, "state": 1]))
+        try await office.look(with: changed)
+        #expect(office.texts.count == 1)
+    }
+
+    @Test func `events that a rule waits with are kept, and expire with the time`() async throws {
+        let office = try await Office(Self.all(within: "100d"), [task("x", "x", ["priority": 3, "state": 1])])
+        try await office.put("a", "kept")
+        await office.bench.clock.advance(by: .days(60))
+        _ = try await office.bench.store.prune(Retention(), at: office.bench.now)
+        try await office.put("x", "b")
+        #expect(office.texts.map { $0.prefix(7) } == ["1: a x,"])
+    }
+}
