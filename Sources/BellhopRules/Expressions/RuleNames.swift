@@ -11,6 +11,8 @@ struct RuleNames {
     /// The types of events the rule is for.
     let events: [EventDefinition]
     let queryHint: RuleSurroundings.QueryHint
+    /// Whether the rule's runs are for no event.
+    private(set) var hasNoEvent = false
     /// The name of the rule's time zone: `zone` in expressions.
     let zone: String
     /// What the rule's own values need.
@@ -50,7 +52,10 @@ struct RuleNames {
     }
 
     /// Declares that a run has no event.
-    mutating func declareNoEvent() { environment.declare("event", .nullable(.object(EventObject.type))) }
+    mutating func declareNoEvent() {
+        hasNoEvent = true
+        environment.declare("event", .nullable(.object(EventObject.type)))
+    }
 
     /// Declares what a rule with these parts has waited for, counted or gathered.
     mutating func declare(_ parts: Set<String>) {

@@ -122,7 +122,7 @@ struct IssueWording {
             return Diagnostic(code: "no-comment", "\(types) has no comment", at: place, help: "`task_commented` has one")
         case "events", "key", "since":
             guard !names.events.isEmpty else { return missingSubject(name, at: place) }
-            let parts = name == "events" ? "`count` or `group`" : "`for`, `count` or `group`"
+            let parts = name == "events" ? "`count`, `group`, `all` or `sequence`" : "`for`, `count`, `group` or several events"
             return Diagnostic(
                 code: "no-\(name)", "only a rule with \(parts) has `\(name)`", at: place,
                 help: "`event` is the one that the rule runs for")
@@ -138,6 +138,11 @@ struct IssueWording {
     /// For a name that needs an event or a task where there is neither.
     private func missingSubject(_ name: String, at place: Diagnostic.Place) -> Diagnostic {
         let kind = ["event", "source", "comment"].contains(name) ? "event" : "task"
+        if names.hasNoEvent {
+            return Diagnostic(
+                code: "no-task", "`none` without `after` is about no event and no task, so it has no `\(name)`", at: place,
+                help: "use `source`, or add `after`, the event that begins the wait")
+        }
         return Diagnostic(code: "no-\(kind)", "`\(name)` needs an event or a task to look at", at: place)
     }
 }

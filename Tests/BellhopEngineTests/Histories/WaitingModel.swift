@@ -34,6 +34,33 @@ struct WaitingModel {
         count: {at_least: 2, within: 6m}
         group: {wait: 1m}
         do: [{log: "x ${{ events.map(e, e.task.id).join(' ') }}"}]
+        ---
+        rule: p
+        on: {all: [task_created, {type: [task_created, task_changed], when: task.priority == 1}], within: 4m}
+        do: [{log: "p ${{ events.map(e, e.task.id).join(' ') }} ${{ task.id }}"}]
+        ---
+        rule: q
+        on: {sequence: [[task_created, task_returned], task_changed, task_removed], within: 9m, by: task.id}
+        do: [{log: "q ${{ key }} ${{ (since - timestamp('2026-01-05T09:00:00Z')).getMinutes() }}"}]
+        ---
+        rule: n
+        on: {none: {type: task_changed, when: task.priority == 2}, after: [task_created, task_changed], within: 3m, by: task.id}
+        when: task.priority == 1
+        do: [{log: "n ${{ task.id }} ${{ (since - timestamp('2026-01-05T09:00:00Z')).getMinutes() }}"}]
+        ---
+        rule: m
+        on: {none: task_changed, after: [task_created, task_returned], within: 5m, by: task.priority}
+        do: [{log: "m ${{ key }} ${{ task.id }}"}]
+        ---
+        rule: s
+        on: {none: [task_created, task_changed], within: 7m, by: source}
+        do: [{log: "s ${{ (since - timestamp('2026-01-05T09:00:00Z')).getMinutes() }}"}]
+        ---
+        rule: t
+        on: {all: [task_created, task_changed], within: 5m, by: task.id}
+        when: task.priority == 1
+        for: 2m
+        do: [{log: "t ${{ events.map(e, e.type).join(' ') }} ${{ task.id }}"}]
         """
 
     enum Kind { case created, changed, removed, returned }
@@ -63,6 +90,17 @@ struct WaitingModel {
     private var groups: [Int: Group] = [:]
     private var chainGroup = Group()
     private var begun = 0
+    /// What waits for the other event of `p`, by entry; the sequences of `q`, each from its begin on.
+    private var together: [Window] = [[], []]
+    private var sequences: [String: [(start: Int, count: Int)]] = [:]
+    /// The absences of `n` by task and of `m` by priority: who began them, and when.
+    private var unchanged: [String: Int] = [:]
+    private var untouched: [Int: (id: String, at: Int)] = [:]
+    /// The begin of the silence, until it was told.
+    private var silence: Int? = 0
+    /// What waits for the other event of `t`, and the waits of `t`.
+    private var pairs: [String: [[Int]]] = [:]
+    private var pairHold: [String: Waits] = [:]
     private(set) var log: [String] = []
 
     /// The first events of a moment are about to come. Groups that are due, and waits that are over at this very moment, come before
@@ -82,6 +120,7 @@ struct WaitingModel {
     mutating func happen(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
         // h and x
         let (holds, begins) = (priority == 1, kind == .created || kind == .changed)
+        happenTogether(kind, id, priority, at: now)
         for (waits, minutes) in [(\WaitingModel.hold, 3), (\.chainHold, 2)] {
             if kind == .removed || !holds {
                 self[keyPath: waits][id] = nil
@@ -116,10 +155,82 @@ struct WaitingModel {
         groups[priority] = group
     }
 
-    /// Waits that are over at this very moment come before its events.
-    private mutating func fireHolds(at now: Int) { fireHolds { $0 == now } }
+    /// The rules for several events.
+    private mutating func happenTogether(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
+        // p: the oldest of each entry that is in time, each used once
+        together = together.map { $0.filter { now < $0.at + 4 } }
+        let fits = [kind == .created, (kind == .created || kind == .changed) && priority == 1]
+        if let entry = [0, 1].filter({ fits[$0] }).min(by: { together[$0].count < together[$1].count }) {
+            together[entry].append((id, now))
+            if !together[0].isEmpty, !together[1].isEmpty {
+                log.append("p \(together[0].removeFirst().id) \(together[1].removeFirst().id) \(id)")
+            }
+        }
+        // q: the oldest sequence that wants the event, else one begins
+        var open = sequences[id, default: []].filter { now < $0.start + 9 }
+        let place = switch kind {
+            case .created, .returned: 0
+            case .changed: 1
+            case .removed: 2
+        }
+        if let wanting = open.firstIndex(where: { $0.count == place }) {
+            open[wanting].count += 1
+            if open[wanting].count == 3 { log.append("q \(id) \(open.remove(at: wanting).start)") }
+        } else if place == 0 {
+            open.append((now, 1))
+        }
+        sequences[id] = open
+        // n
+        if kind == .removed || kind == .changed && priority == 2 { unchanged[id] = nil }
+        if kind == .created || kind == .changed, priority == 1, unchanged[id] == nil { unchanged[id] = now }
+        // m: any change of the key ends it, and the task that began it when it leaves
+        if kind == .changed { untouched[priority] = nil }
+        if kind == .removed { untouched = untouched.filter { $0.value.id != id } }
+        if kind == .created || kind == .returned, untouched[priority] == nil { untouched[priority] = (id, now) }
+        // s
+        if kind == .created || kind == .changed { silence = now }
+        // t: begins when both came, ends by any event on which the condition does not hold
+        var waiting = pairs[id, default: [[], []]].map { $0.filter { now < $0 + 5 } }
+        if kind == .created || kind == .changed { waiting[kind == .created ? 0 : 1].append(now) }
+        let isComplete = !waiting[0].isEmpty && !waiting[1].isEmpty
+        if isComplete { for entry in [0, 1] { waiting[entry].removeFirst() } }
+        pairs[id] = waiting
+        if kind == .removed || priority != 1 {
+            pairHold[id] = nil
+        } else if isComplete, pairHold[id] == nil {
+            pairHold[id] = Waits(due: now + 2, number: 0)
+        }
+    }
 
-    private mutating func fireHolds(until now: Int) { fireHolds { $0 <= now } }
+    private mutating func fireAbsences(_ isDue: (Int) -> Bool) {
+        for (id, begin) in unchanged where isDue(begin + 3) {
+            log.append("n \(id) \(begin)")
+            unchanged[id] = nil
+        }
+        for (priority, began) in untouched where isDue(began.at + 5) {
+            log.append("m \(priority) \(began.id)")
+            untouched[priority] = nil
+        }
+        if let begin = silence, isDue(begin + 7) {
+            log.append("s \(begin)")
+            silence = nil
+        }
+        for (id, wait) in pairHold where !wait.hasRun && isDue(wait.due) {
+            pairHold[id]?.hasRun = true
+            log.append("t task_created task_changed \(id)")
+        }
+    }
+
+    /// Waits that are over at this very moment come before its events.
+    private mutating func fireHolds(at now: Int) {
+        fireAbsences { $0 == now }
+        fireHolds { $0 == now }
+    }
+
+    private mutating func fireHolds(until now: Int) {
+        fireAbsences { $0 <= now }
+        fireHolds { $0 <= now }
+    }
 
     private mutating func fireHolds(_ isDue: (Int) -> Bool) {
         func due(_ waits: [String: Waits]) -> [(id: String, due: Int)] {

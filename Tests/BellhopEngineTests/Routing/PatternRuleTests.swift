@@ -310,6 +310,68 @@ import Testing
         #expect(office.texts.count == 1)
     }
 
+    @Test func `with a changed calendar the due times are computed again from the begin`() async throws {
+        // It is nine o'clock; the office closes first at five past nine, then at three minutes past.
+        let rule = """
+            rule: r
+            on: {none: task_removed, after: task_created, within: {time: 4m, calendar: office}, by: task.id}
+            do: [{log: "${{ task.id }} ${{ string(since) }}"}]
+            ---
+            rule: h
+            on: task_created
+            for: {time: 4m, calendar: office}
+            do: [{log: "h ${{ task.id }} ${{ string(since) }}"}]
+            """
+        let office = try await Office(rule, [task("z", "x")])
+        try await office.put("a")
+        try await office.look(with: rule, hours: "08:00-09:03")
+        try await office.wait(10, with: rule, hours: "08:00-09:03")
+        #expect(office.texts == [])
+        // Open again: four minutes have passed long ago.
+        try await office.look(with: rule, hours: "08:00-17:00")
+        #expect(office.texts.sorted() == ["a 2026-01-05T09:00:00Z", "h a 2026-01-05T09:00:00Z"])
+        #expect(try await office.bench.store.nextTimer() == nil)
+    }
+
+    // MARK: Bounds
+
+    @Test func `a rule with more keys than it may remember drops the oldest, with a signal`() async throws {
+        let rule = """
+            rule: r
+            on: {none: task_removed, after: task_created, within: 5m, by: task.id}
+            do: [{log: "${{ task.id }}"}]
+            """
+        let office = try await Office(rule, [task("z", "x")])
+        for id in ["a", "b", "c"] {
+            office.source.put(task(id))
+            try await office.look(with: rule, mostKeys: 2)
+            await office.bench.clock.advance(by: .seconds(1))
+        }
+        #expect(office.bench.recorder.losses == [KeyLoss(rule: "r", dropped: 1, most: 2, isStopped: false)])
+        try await office.wait(6)
+        #expect(office.texts == ["b", "c"])
+    }
+
+    @Test func `a rule with too many keys of once stops, with a signal, until a person resumes it`() async throws {
+        let rule = """
+            rule: r
+            on: task_created
+            once: task.id
+            do: [{log: "${{ task.id }}"}]
+            """
+        let office = try await Office(rule)
+        for id in ["a", "b", "c", "d"] {
+            office.source.put(task(id))
+            try await office.look(with: rule, mostKeys: 2)
+        }
+        #expect(office.texts == ["a", "b", "c"])
+        #expect(office.bench.recorder.losses == [KeyLoss(rule: "r", dropped: 0, most: 2, isStopped: true)])
+        #expect(try await office.bench.store.resume(.rule("r")))
+        office.source.put(task("e"))
+        try await office.look(with: rule, mostKeys: 9)
+        #expect(office.texts == ["a", "b", "c", "e"])
+    }
+
     @Test func `events that a rule waits with are kept, and expire with the time`() async throws {
         let office = try await Office(Self.all(within: "100d"), [task("x", "x", ["priority": 3, "state": 1])])
         try await office.put("a", "kept")

@@ -71,9 +71,13 @@ struct Bench: Sendable {
     }
 
     /// Installs rules.
-    func shelf(_ rules: String, sources: [ScriptedSource] = []) async throws -> RuleShelf {
+    func shelf(
+        _ rules: String, sources: [ScriptedSource] = [], hours: String = "08:00-17:00",
+        mostKeys: Int = RuleRegistration.mostKeys
+    ) async throws -> RuleShelf {
         let shelf = RuleShelf()
-        try await shelf.install(try RuleBook.test(rules, sources: sources), in: surroundings)
+        let book = try RuleBook.test(rules, sources: sources, hours: hours, mostKeys: mostKeys)
+        try await shelf.install(book, in: surroundings)
         return shelf
     }
 

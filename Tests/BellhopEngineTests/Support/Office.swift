@@ -17,8 +17,10 @@ struct Office {
     }
 
     /// Polls, routes, fires what is due, and delivers, as a new run of the agent.
-    func look(with rules: String? = nil) async throws {
-        let shelf = try await bench.shelf(rules ?? self.rules, sources: [source])
+    func look(
+        with rules: String? = nil, hours: String = "08:00-17:00", mostKeys: Int = RuleRegistration.mostKeys
+    ) async throws {
+        let shelf = try await bench.shelf(rules ?? self.rules, sources: [source], hours: hours, mostKeys: mostKeys)
         _ = try await Engine(
             bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { [action] _ in action }
         )
@@ -26,10 +28,10 @@ struct Office {
     }
 
     /// Lets time pass, with a look each minute.
-    func wait(_ minutes: Int, with rules: String? = nil) async throws {
+    func wait(_ minutes: Int, with rules: String? = nil, hours: String = "08:00-17:00") async throws {
         for _ in 0..<minutes {
             await bench.clock.advance(by: .seconds(60))
-            try await look(with: rules)
+            try await look(with: rules, hours: hours)
         }
     }
 

@@ -11,5 +11,8 @@ final class Recorder: Sendable {
 
     func count(_ name: String) -> Int { all.count { $0.name == name } }
 
+    /// The keys that rules lost.
+    var losses: [KeyLoss] { heard.withLock { $0.compactMap { if case .keysLost(let loss) = $0 { loss } else { nil } } } }
+
     var signals: Signals { Signals([{ signal in self.heard.withLock { $0.append(signal) } }]) }
 }

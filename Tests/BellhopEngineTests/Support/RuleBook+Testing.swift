@@ -3,8 +3,14 @@ import BellhopRules
 
 extension RuleBook {
     /// These rules for these sources, with the actions `log`, `emit` (of the type `ping`) and `comment` (which writes to tasks).
-    static func test(_ rules: String, sources: [ScriptedSource] = []) throws -> RuleBook {
-        let surroundings = RuleSurroundings(
+    /// - Parameters:
+    ///   - hours: those of the calendar `office`.
+    ///   - mostKeys: how many keys each rule may remember.
+    static func test(
+        _ rules: String, sources: [ScriptedSource] = [], hours: String = "08:00-17:00",
+        mostKeys: Int = RuleRegistration.mostKeys
+    ) throws -> RuleBook {
+        var surroundings = RuleSurroundings(
             sources: sources.map {
                 .init(
                     name: $0.name, kind: "scripted", connection: "snow", schema: $0.schema, scope: $0.scope.id,
@@ -31,7 +37,9 @@ extension RuleBook {
             events: EventCatalogue(
                 EventCatalogue.builtIn.definitions + [
                     EventDefinition(EventType("ping"), "something happened", from: .outside, [Setting("task", .text, "")])
-                ]))
+                ]),
+            calendars: ["office": WorkCalendar(zone: .utc, hours: [try HoursWindow(hours)])])
+        surroundings.mostKeys = mostKeys
         return try load([RuleFile(path: "rules/test.yaml", bytes: Array(rules.utf8))], surroundings: surroundings)
     }
 }
