@@ -23,7 +23,7 @@ import Testing
             }
             if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil, !page.madeParts.isEmpty { try page.save() }
         }
-        #expect(made == 23)
+        #expect(made == 25)
     }
 
     @Test func `every documented example is accepted, with and without a configuration`() async throws {

@@ -22,19 +22,26 @@ struct Pattern: Sendable {
         }
     }
 
-    var kind: Kind
+    let kind: Kind
     /// The events that must come; of `none` those that end the absence.
-    var entries: [Entry]
+    let entries: [Entry]
     /// The events that begin an absence.
-    var after: [Entry] = []
-    var within: Span
+    let after: [Entry]
+    let within: Span
     /// Nil for all together.
-    var by: RuleExpression?
+    let by: RuleExpression?
     /// Whether the key is `task.id`, or `source`.
     var isByTask = false
     var isBySource = false
     /// The sources and connections that an absence without `after` watches.
     var watched: [String] = []
+    /// What the conditions of its entries read that is known only at routing.
+    let needs: RuleExpression.Needs
+
+    init(kind: Kind, entries: [Entry], after: [Entry], within: Span, by: RuleExpression?) {
+        (self.kind, self.entries, self.after, self.within, self.by) = (kind, entries, after, within, by)
+        needs = (entries + after).reduce(into: []) { $0.formUnion($1.condition?.needs ?? []) }
+    }
 
     /// Whether the absence begins with the rule.
     var beginsByItself: Bool { kind == .none && after.isEmpty }
@@ -62,9 +69,6 @@ struct Pattern: Sendable {
         let all = (entries + after).map(\.sources)
         return all.contains(where: \.isEmpty) ? [] : Array(Set(all.joined())).sorted()
     }
-
-    /// What the conditions of its entries read that is known only at routing.
-    var needs: RuleExpression.Needs { (entries + after).reduce(into: []) { $0.formUnion($1.condition?.needs ?? []) } }
 
     /// The most events, or sequences under way, that wait for others under one key.
     static let mostWaiting = 1000

@@ -40,7 +40,7 @@ extension RuleReader {
             }
         }
         let (entries, after) = (read(draft.entries, &self), read(draft.after, &self))
-        let all = (draft.entries + draft.after).flatMap(events)
+        let events = (draft.entries + draft.after).flatMap(events)
         var by: RuleExpression?
         let isBySource = draft.by?.scalarText?.trimmedBlanks == "source"
         if let node = draft.by {
@@ -49,8 +49,9 @@ extension RuleReader {
                     "wrong-value", "without `after`, `by` is `source` or left out", at: node,
                     help: "write `by: source` to miss each source by itself, or add `after`, the event that begins the wait")
             } else {
-                let others = entries.isEmpty ? from : Pattern(kind: draft.kind, entries: entries, after: after, within: Span(time: .zero)).sources
-                by = with(names(all, others, rule: rule, cache), mapping, rule: "\(rule)/by", &compiler) { reader, compiler in
+                let all = Pattern(kind: draft.kind, entries: entries, after: after, within: Span(time: .zero), by: nil)
+                let others = entries.isEmpty ? from : all.sources
+                by = with(names(events, others, rule: rule, cache), mapping, rule: "\(rule)/by", &compiler) { reader, compiler in
                     reader.key(node, "`by`", &compiler)
                 }
             }

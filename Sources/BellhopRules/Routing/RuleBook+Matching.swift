@@ -172,7 +172,7 @@ private struct Matcher {
     private mutating func judge(_ run: Matches.Run, _ pattern: Pattern, _ rule: Rule) {
         let event = events[run.place].event
         let isEnd = event.type == .taskRemoved && (pattern.endsWithTask || rule.time.hold != nil)
-        let mayFit = (pattern.entries + pattern.after).contains { entry in
+        func mayFit(_ entry: Pattern.Entry) -> Bool {
             guard entry.accepts(event) else { return false }
             guard let condition = entry.condition, condition.needs.isEmpty else { return true }
             switch condition.program.verdict(activation) {
@@ -180,6 +180,7 @@ private struct Matcher {
             case .no, .unknown: return false
             }
         }
+        let mayFit = pattern.entries.contains(where: mayFit) || pattern.after.contains(where: mayFit)
         guard mayFit || isEnd || rule.time.hold != nil else { return }
         if mayFit, let by = pattern.by {
             var stop: Stop?
