@@ -21,7 +21,8 @@ final class AgentNews: Sendable {
         case .polled(let source, _, _, _), .unchanged(let source, _, _): state.withLock { $0.polled[source] = now }
         case .configurationChanged: state.withLock { $0.hasOtherConfiguration = true }
         case .rebound(let connection, let problem): state.withLock { $0.unbound[connection] = problem }
-        case .baseline, .recovered, .pollFailed, .pollHeld, .pollSuperseded, .notice, .event, .eventDropped, .routed, .ruleFailed, .keysLost,
+        case .baseline, .recovered, .pollFailed, .pollHeld, .pollSuperseded, .notice, .event, .eventDropped, .routed, .ruleFailed,
+            .keysLost,
             .shadowed, .silenced, .silenceRefused, .delivered, .retrying, .postponed, .dead, .held, .paused, .breakerOpened,
             .breakerTrial, .breakerClosed, .receiverPaused, .receiverResumed, .coalesced, .leaseLost, .rescued, .rulesLoaded,
             .rulesRefused, .ruleRefused,

@@ -30,7 +30,8 @@ public enum ConfigurationManifest {
             "Folders below which the action `log` may write files, in addition to the folder of bellhop.yaml."),
         Setting("allow_exec", .boolean, default: "false", "Whether rules may run programs, with the action `exec`."),
         Setting(
-            "retention", .record(retention), "How long to keep events, deliveries and removed tasks, and how many keys of a rule."),
+            "retention", .record(retention), "How long to keep events, deliveries and removed tasks, and how many keys of a rule."
+        ),
         Setting(
             "inbound", .record(InboundSettings.root), "Where requests from other systems are taken; without it nothing listens."),
     ]
@@ -66,7 +67,8 @@ public enum ConfigurationManifest {
         Setting("forgotten", .duration, default: "400d", least: "1h", "How long to remember a removed task."),
         Setting(
             "keys", .integer(1...10_000_000), default: "100000",
-            "The most keys that each rule remembers: what it waits for, counts, gathers and throttles. Beyond that, those that were not used for the longest time are dropped; a rule with more keys of `once` is paused."),
+            "The most keys that each rule remembers: what it waits for, counts, gathers and throttles. Beyond that, those that were not used for the longest time are dropped; a rule with more keys of `once` is paused."
+        ),
     ]
 
     /// The keys whose values are mappings.

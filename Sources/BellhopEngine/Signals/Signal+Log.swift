@@ -57,7 +57,8 @@ extension Signal {
             .breakerClosed, .receiverResumed, .coalesced:
             .info
         case .rebound(_, let problem): problem == nil ? .info : .error
-        case .notice, .pollHeld, .retrying, .paused, .breakerOpened, .ruleFailed, .keysLost, .leaseLost, .pollSuperseded, .rulesUnwatched,
+        case .notice, .pollHeld, .retrying, .paused, .breakerOpened, .ruleFailed, .keysLost, .leaseLost, .pollSuperseded,
+            .rulesUnwatched,
             .configurationChanged, .clockJumped:
             .warning
         case .receiverPaused(let stop): stop.cause == .person ? .info : .error

@@ -6,7 +6,10 @@ enum ExpressionReference {
             "events",
             "with `count` or `group`: the events that led to the run, oldest first; with `all` or `sequence`: in the order of the list; each with `task`, `before`, `changes` and `comment`"
         ),
-        ("key", "with `for`, `count`, `group` or several events: the value of `by`, as text; null without `by` and for an unnamed group"),
+        (
+            "key",
+            "with `for`, `count`, `group` or several events: the value of `by`, as text; null without `by` and for an unnamed group"
+        ),
         ("since", "with `for`, `count`, `group` or several events: when the waiting, counting or gathering began"),
         ("task", "the task of the event"),
         ("before", "the task as it was; null unless something changed"),

@@ -63,7 +63,9 @@ struct RuleNames {
             environment.declare(name, type)
             needs[name] = .gathered
         }
-        if !parts.isDisjoint(with: ["count", "group", "all", "sequence"]) { declare("events", .list(.object(GatheredEvent.type(types)))) }
+        if !parts.isDisjoint(with: ["count", "group", "all", "sequence"]) {
+            declare("events", .list(.object(GatheredEvent.type(types))))
+        }
         if !parts.isDisjoint(with: ["for", "count", "group", "all", "sequence", "none"]) {
             declare("key", .nullable(.string))
             declare("since", .timestamp)

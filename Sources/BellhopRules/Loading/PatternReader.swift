@@ -31,7 +31,8 @@ struct PatternReader {
 
     /// The first of the keys that make a mapping a pattern.
     static func key(in mapping: Mapping) -> Mapping.Pair? {
-        mapping.first { Pattern.Kind(rawValue: $0.name) != nil } ?? mapping.first { RuleKeys.pattern.map(\.name).contains($0.name) }
+        mapping.first { Pattern.Kind(rawValue: $0.name) != nil }
+            ?? mapping.first { RuleKeys.pattern.map(\.name).contains($0.name) }
     }
 
     mutating func read(_ mapping: Mapping, _ node: Node) -> PatternDraft? {
@@ -51,15 +52,19 @@ struct PatternReader {
         for pair in mapping where Pattern.Kind(rawValue: pair.name) == nil && !known.contains(pair.name) {
             report(
                 "unknown-key", "`\(kind.rawValue)` has no setting `\(pair.name)`", at: pair.key,
-                help: pair.name == "after" ? "`after` belongs to `none`" : pair.name == "from" || pair.name == "when"
-                    ? "it belongs to the rule, or to one event: `{type: task_created, \(pair.name): …}`"
-                    : Suggestion.didYouMean(pair.name, among: known) ?? "there is `" + known.joined(separator: "`, `") + "`")
+                help: pair.name == "after"
+                    ? "`after` belongs to `none`"
+                    : pair.name == "from" || pair.name == "when"
+                        ? "it belongs to the rule, or to one event: `{type: task_created, \(pair.name): …}`"
+                        : Suggestion.didYouMean(pair.name, among: known) ?? "there is `" + known.joined(separator: "`, `") + "`")
         }
         let within = mapping["within"]?.value
         if within == nil || within?.isNull == true {
             report(
                 "missing-key", "`\(kind.rawValue)` needs `within`", at: first.key,
-                help: "add `within: \(kind == .none ? "4h" : "1h")`: in what time \(kind == .none ? "one of them must come" : "all must come")")
+                help:
+                    "add `within: \(kind == .none ? "4h" : "1h")`: in what time \(kind == .none ? "one of them must come" : "all must come")"
+            )
         }
         var entries: [PatternDraft.Entry]
         if kind == .none {

@@ -8,7 +8,8 @@ enum RuleKeys {
         Setting("description", .text, "What the rule is for, in a sentence."),
         Setting(
             "on", .json, required: true,
-            "What the rule waits for: a type of event, a list of types, a change of fields, a schedule, or several events together."),
+            "What the rule waits for: a type of event, a list of types, a change of fields, a schedule, or several events together."
+        ),
         Setting("from", .list(.name), "The sources (for logins, the connections) whose events count; by default all."),
         Setting("when", .expression, "A condition: the rule runs if it is true."),
         Setting(
@@ -114,7 +115,8 @@ enum RuleKeys {
         Setting("all", .json, "Events that must all come, in any order."),
         Setting("sequence", .json, "Events that must come one after the other."),
         Setting("none", .json, "The event, or one of the events, that did not come."),
-        Setting("after", .json, "The event, or one of the events, after which `none` must come; without it, it must keep coming."),
+        Setting(
+            "after", .json, "The event, or one of the events, after which `none` must come; without it, it must keep coming."),
         Setting(
             "within", .either([.duration, .record(span)]), required: true, least: "1ms",
             "The time in which they must come, or `{time, calendar}`."),

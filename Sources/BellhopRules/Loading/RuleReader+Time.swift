@@ -34,8 +34,12 @@ extension RuleReader {
                 report("not-together", "`task_removed` ends each wait, so this rule can never run", at: pair.key)
             }
         }
-        if let pair = mapping["count"], !passed.contains("count") { parts.count = count(pair.value, isLate: trigger.pattern != nil, &compiler) }
-        if let pair = mapping["group"], !passed.contains("group") { parts.group = group(pair.value, pair.key, isLate: trigger.pattern != nil, &compiler) }
+        if let pair = mapping["count"], !passed.contains("count") {
+            parts.count = count(pair.value, isLate: trigger.pattern != nil, &compiler)
+        }
+        if let pair = mapping["group"], !passed.contains("group") {
+            parts.group = group(pair.value, pair.key, isLate: trigger.pattern != nil, &compiler)
+        }
         return parts
     }
 
@@ -60,7 +64,8 @@ extension RuleReader {
         if mapping["mode"]?.value.scalarText == "shadow" { members.append("mode: shadow") }
         // The values of `let` that these use, and those that they use in turn.
         let values = mapping["let"]?.value.mapping?.map { ($0.name, Self.plain($0.value)) } ?? []
-        let expressions = [condition, time.each, time.hold?.by, time.count?.by, time.count?.distinct, time.group?.by]
+        let expressions =
+            [condition, time.each, time.hold?.by, time.count?.by, time.count?.distinct, time.group?.by]
             + (time.pattern.map { pattern in [pattern.by] + (pattern.entries + pattern.after).map(\.condition) } ?? [])
         var used = Set(expressions.compactMap { $0?.variables }.joined())
         for (name, text) in values.reversed() where used.contains(name) {

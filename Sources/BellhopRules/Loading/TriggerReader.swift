@@ -28,7 +28,8 @@ struct TriggerReader {
             for item in items {
                 if items.count > 1, let pair = item.mapping.flatMap(PatternReader.key) {
                     report(
-                        "not-together", "`\(pair.name)` stands alone under `on`", at: pair.key, help: "write a second rule for the others")
+                        "not-together", "`\(pair.name)` stands alone under `on`", at: pair.key,
+                        help: "write a second rule for the others")
                 } else {
                     read(one: item)
                 }
@@ -93,7 +94,9 @@ struct TriggerReader {
         } else {
             report(
                 "wrong-type", "this is not an event", at: node,
-                help: "write a type, `{task_changed: {field: {to: …}}}`, `{schedule: …}`, `{every: …}`, or `all`, `sequence` or `none`")
+                help:
+                    "write a type, `{task_changed: {field: {to: …}}}`, `{schedule: …}`, `{every: …}`, or `all`, `sequence` or `none`"
+            )
         }
     }
 

@@ -77,7 +77,12 @@ public enum RuleSchema {
         let list: JSON = ["oneOf": [entry, ["type": "array", "minItems": 1, "items": entry]]]
         let together: JSON = [
             "type": "array", "minItems": 2,
-            "items": ["oneOf": [["$ref": "#/$defs/event"], changes, whole, ["type": "array", "minItems": 1, "items": ["$ref": "#/$defs/event"]]]],
+            "items": [
+                "oneOf": [
+                    ["$ref": "#/$defs/event"], changes, whole,
+                    ["type": "array", "minItems": 1, "items": ["$ref": "#/$defs/event"]],
+                ]
+            ],
         ]
         let kinds = Pattern.Kind.allCases.map { kind in
             var schema = SettingSchema.record(

@@ -60,11 +60,14 @@ struct RuleRefusal {
         case .waiting:
             let moment = detail["until"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) }
             let until = moment?.formatted(in: rule.zone) ?? ""
-            guard let come = detail["come"]?.asInt, let all = detail["of"]?.asInt else { return "`\(waiting)` waits until \(until)" }
+            guard let come = detail["come"]?.asInt, let all = detail["of"]?.asInt else {
+                return "`\(waiting)` waits until \(until)"
+            }
             return "`\(waiting)` has \(come) of \(all) events and waits for the others until \(until)"
         case .conditionFalse: return "`when` does not hold"
         case .cancelled:
-            return rule.time.hold == nil ? "it ended the wait of `none`" : "it ended the wait of `for`: `when` does not hold any more"
+            return rule.time.hold == nil
+                ? "it ended the wait of `none`" : "it ended the wait of `for`: `when` does not hold any more"
         case .notTrueWhenDue: return "`when` did not hold when the time of `\(waiting)` was over"
         case .counting: return "`count` has \(detail["counted"]?.asInt ?? 0) of \(detail["of"]?.asInt ?? 0)"
         case .gathering: return "`group` has gathered \(detail["gathered"]?.asInt ?? 0) and waits for more"

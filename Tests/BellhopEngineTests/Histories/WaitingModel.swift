@@ -168,11 +168,12 @@ struct WaitingModel {
         }
         // q: the oldest sequence that wants the event, else one begins
         var open = sequences[id, default: []].filter { now < $0.start + 9 }
-        let place = switch kind {
+        let place =
+            switch kind {
             case .created, .returned: 0
             case .changed: 1
             case .removed: 2
-        }
+            }
         if let wanting = open.firstIndex(where: { $0.count == place }) {
             open[wanting].count += 1
             if open[wanting].count == 3 { log.append("q \(id) \(open.remove(at: wanting).start)") }

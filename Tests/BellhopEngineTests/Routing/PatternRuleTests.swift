@@ -62,7 +62,8 @@ import Testing
     }
 
     @Test func `when is asked once for the complete events, which are used up even if it is false`() async throws {
-        let office = try await Office(Self.all("when: events[0].task.title != \"no\""), [task("x", "x", ["priority": 3, "state": 1])])
+        let office = try await Office(
+            Self.all("when: events[0].task.title != \"no\""), [task("x", "x", ["priority": 3, "state": 1])])
         try await office.put("a", "no")
         try await office.put("x", "first")
         try await office.put("b", "yes")
@@ -139,7 +140,9 @@ import Testing
         #expect(office.texts.count == 1)
     }
 
-    @Test func `an absence ends by what it names, by the task that leaves, and by a condition that is false when due`() async throws {
+    @Test func `an absence ends by what it names, by the task that leaves, and by a condition that is false when due`()
+        async throws
+    {
         let office = try await Office(Self.unanswered, [task("z", "x")])
         for id in ["a", "b", "c"] { try await office.put(id) }
         try await office.put("a", state: 2)
