@@ -4,9 +4,13 @@ public struct StateKey: Sendable, Hashable {
         case once, throttle, budget
         /// A wait of `for`; the runs that `count` has; when `group` last flushed; what it has gathered.
         case hold, count, group, gathered
+        /// The escalations of a task, one piece for each rule; the key is the source and the task.
+        case escalation
+        /// The events of an escalation's run before its latest; the rules as they were when escalations began.
+        case escalated, steps
     }
 
-    /// The rule; empty for state shared by all rules.
+    /// The rule; empty for state shared by all rules, or kept by task.
     public var rule: String
     public var kind: Kind
     public var key: String

@@ -22,13 +22,15 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         case hold
         /// The next flush of a `group`.
         case group
+        /// The next step of an escalation.
+        case escalation
         /// Waits of `for` begin for the tasks that are known: those of the source that is the key, or of all.
         case existing
 
         /// Whether it only makes an event, for which its rule is asked afterwards.
         public var isOfSchedule: Bool { self == .schedule }
-        /// Whether the rule's condition is judged once more when it is due, so that it matters what the sources show then.
-        public var isJudged: Bool { self == .hold }
+        /// Whether the rule is judged once more when it is due, so that it matters what the sources show then.
+        public var isJudged: Bool { self == .hold || self == .escalation }
     }
 
     public var id: ID

@@ -60,15 +60,16 @@ public struct StoreStatus: Sendable, Hashable {
         public enum Part: String, Sendable, Hashable, CaseIterable {
             case hold = "for"
             case count, group
+            case escalation = "escalate"
         }
 
         public var rule: String
         public var part: Part
-        /// The waits of `for`, the runs that `count` has, the open groups.
+        /// The waits of `for`, the runs that `count` has, the open groups, the escalations that have steps to come.
         public var count: Int
         /// The runs that open groups have gathered.
         public var gathered: Int
-        /// When the next wait or group is over.
+        /// When the next wait or group is over, or the next step comes.
         public var next: Timestamp?
 
         public init(rule: String, part: Part, count: Int, gathered: Int = 0, next: Timestamp? = nil) {

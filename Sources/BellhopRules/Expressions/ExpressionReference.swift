@@ -8,6 +8,7 @@ enum ExpressionReference {
         ),
         ("key", "with `for`, `count` or `group`: the value of its `by`, as text; null without `by` and for an unnamed group"),
         ("since", "with `for`, `count` or `group`: when the waiting, counting or gathering began"),
+        ("answered", "in `until` only: whether somebody else than Bellhop has changed or commented the task since the run"),
         ("task", "the task of the event"),
         ("before", "the task as it was; null unless something changed"),
         ("changes", "the changed fields, each with `from` and `to`"),

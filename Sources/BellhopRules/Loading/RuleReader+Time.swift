@@ -121,7 +121,7 @@ extension RuleReader {
     // MARK: Spans
 
     /// A duration, or a mapping of a time and a calendar.
-    private mutating func span(_ node: YAML.Node, _ what: String) -> Span? {
+    mutating func span(_ node: YAML.Node, _ what: String) -> Span? {
         if node.mapping != nil { return span(settings(node, RuleKeys.span, of: what), node) }
         var reader = SettingsReader<Never>(file: file)
         let value = reader.read(node, as: Setting(String(what.dropFirst().dropLast()), .duration, least: "1ms", ""))
@@ -145,7 +145,7 @@ extension RuleReader {
         return span
     }
 
-    private mutating func settings(_ node: YAML.Node, _ settings: [Setting], of subject: String) -> SettingsTree<YAML.Node> {
+    mutating func settings(_ node: YAML.Node, _ settings: [Setting], of subject: String) -> SettingsTree<YAML.Node> {
         var reader = SettingsReader<YAML.Node>(file: file) { node, text, setting in
             setting.type == .expression ? .deferred(node) : .text(text)
         }

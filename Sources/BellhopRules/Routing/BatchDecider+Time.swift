@@ -5,7 +5,7 @@ import CEL
 extension BatchDecider {
     /// Begins with an event of the batch, at which the frame stands.
     mutating func begin(_ run: Matches.Run, _ rule: Rule) {
-        guard isReady(rule) else { return }
+        guard isReady(rule.scopesOfRuns) else { return }
         let event = matches.events[run.place]
         var candidate = Candidate(
             rule: run.rule, occasion: .event(event.event.id), time: event.event.time, source: event.event.source,
@@ -17,9 +17,9 @@ extension BatchDecider {
         go(candidate, rule, condition)
     }
 
-    /// Whether the tasks that the rule reads are known.
-    private mutating func isReady(_ rule: Rule) -> Bool {
-        let unknown = rule.scopesRead.filter { !facts.isKnown($0) }
+    /// Whether all tasks of these scopes are known.
+    mutating func isReady(_ scopes: [Scope.ID]) -> Bool {
+        let unknown = scopes.filter { !facts.isKnown($0) }
         needs.scopes.formUnion(unknown)
         return unknown.isEmpty
     }
@@ -37,7 +37,7 @@ extension BatchDecider {
     mutating func move(to candidate: Candidate) -> Bool {
         var context = RunContext(
             occasion: candidate.occasion, source: candidate.source, subject: candidate.subject, key: candidate.key,
-            since: candidate.since, task: candidate.task)
+            since: candidate.since, task: candidate.task, isAnswered: candidate.isAnswered)
         var isComplete = true
         for gathered in candidate.gathered {
             guard let place = gathered.event else { continue }
@@ -190,7 +190,7 @@ extension BatchDecider {
     mutating func endHold(_ timer: RuleTimer, _ number: Int) {
         let rule = book.compiled[number]
         let key = rule.holdKey(timer.id.key)
-        guard let hold = rule.time.hold, isReady(rule), memory.isKnown(key),
+        guard let hold = rule.time.hold, isReady(rule.scopesOfRuns), memory.isKnown(key),
             var wait = memory.value(key).flatMap(Wait.init), !wait.hasRun, wait.due == timer.due
         else { return }
         var candidate = Candidate(

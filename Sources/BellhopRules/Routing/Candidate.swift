@@ -19,6 +19,8 @@ struct Candidate {
     var since: Timestamp?
     /// The task as it is now, or the element; nil for the task of the event.
     var task: Snapshot?
+    /// Whether the task of an escalation was answered.
+    var isAnswered = false
 }
 
 /// One of the runs that a rule waits for, counts or gathers, as it is stored.

@@ -138,7 +138,7 @@ struct TestRun {
         if let message = record.error {
             let error = RuleError(rule: rule.name, message: message)
             if !errors.contains(error) { errors.append(error) }
-        } else if record.verdict.isOfRun {
+        } else if record.verdict.isOfRun || record.verdict == .ended {
             refusals.append(RuleRefusal(rule: rule, reason: .stopped(record), now: now, tasks: tasks))
         }
     }
@@ -162,11 +162,11 @@ struct TestRun {
                 if let message = record.error {
                     let error = RuleError(rule: rule.name, message: message)
                     if !errors.contains(error) { errors.append(error) }
-                } else if record.verdict.isOfRun {
+                } else if record.verdict.isOfRun || record.verdict == .ended || record.verdict == .answered {
                     refuse(.stopped(record))
                 }
             }
-            if own.contains(where: \.verdict.isOfRun) { continue }
+            if own.contains(where: \.verdict.isOfRun) || !rule.isFor(event.event) { continue }
             if rule.condition.map({ $0.isRefused(activation) }) ?? false {
                 refuse(.condition)
                 continue

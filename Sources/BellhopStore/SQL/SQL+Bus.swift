@@ -56,6 +56,17 @@ extension SQL {
             WHERE rule IN (:rule, 'shadow/' || :rule) AND kind IN ('hold', 'count', 'group', 'gathered')
             """
 
+        /// End the escalations of a removed rule, without closing what they opened. The first scans all escalations.
+        static let forgetEscalations = [
+            "DELETE FROM rule_state WHERE rule = '' AND kind = 'escalation' AND element = :rule",
+            "DELETE FROM rule_state WHERE rule = :rule AND kind IN ('escalated', 'steps')",
+        ]
+
+        static let former = """
+            SELECT rule.name, rule_state.key, rule_state.value
+            FROM rule CROSS JOIN rule_state ON rule_state.rule = rule.name AND rule_state.kind = 'steps'
+            """
+
         /// Each rule with the timer of its schedule.
         static let all = """
             SELECT rule.name, rule.since, rule.schedule, timer.due, rule.waits
@@ -153,8 +164,8 @@ extension SQL {
 
         static let removeAll = "DELETE FROM timer WHERE rule = :rule"
 
-        /// Ends the waits and groups of a rule; its schedule goes on.
-        static let removeWaits = "DELETE FROM timer WHERE rule = :rule AND kind <> 'schedule'"
+        /// Ends the waits and groups of a rule; its schedule and its escalations go on.
+        static let removeWaits = "DELETE FROM timer WHERE rule = :rule AND kind NOT IN ('schedule', 'escalation')"
 
         /// Begins waits for the tasks of a source that has made its baseline.
         static let beginExisting = """

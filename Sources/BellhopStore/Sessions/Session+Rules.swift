@@ -27,8 +27,16 @@ extension Session {
             try removeTimers.bind(":rule", name)
             try removeTimers.run()
             try forgetWaits(of: name)
+            try forgetEscalations(of: name)
         }
         return since
+    }
+
+    func formerRules() throws -> [String: [String: JSON]] {
+        var former: [String: [String: JSON]] = [:]
+        var statement = try prepare(SQL.Rules.former)
+        while try statement.next() { former[statement.text(0), default: [:]][statement.text(1)] = try statement.json(2) }
+        return former
     }
 
     private func ruleRows() throws -> [String: RuleRow] {
@@ -68,6 +76,14 @@ extension Session {
         var forget = try prepare(SQL.Rules.forgetWaits)
         try forget.bind(":rule", rule)
         try forget.run()
+    }
+
+    private func forgetEscalations(of rule: String) throws {
+        for sql in SQL.Rules.forgetEscalations {
+            var forget = try prepare(sql)
+            try forget.bind(":rule", rule)
+            try forget.run()
+        }
     }
 
     /// Sets the timer of the rule's schedule. It continues while the schedule's text is the same; if the clock was set back, it

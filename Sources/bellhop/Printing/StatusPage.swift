@@ -171,6 +171,8 @@ struct StatusPage {
             switch wait["part"]?.asString {
             case "for": return "Rule \(rule) waits for \(count) key\(count == 1 ? "" : "s"), the first until \(next)."
             case "count": return "Rule \(rule) has counted \(count) so far."
+            case "escalate":
+                return "Rule \(rule) escalates \(count) task\(count == 1 ? "" : "s"); the next step comes at \(next)."
             default:
                 let gathered = wait["gathered"]?.asInt ?? 0
                 return
