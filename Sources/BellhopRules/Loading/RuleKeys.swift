@@ -24,9 +24,7 @@ enum RuleKeys {
         Setting(
             "until", .expression,
             "What ends the escalation: `answered`, or a condition; by default an answer, or `when` that no longer holds."),
-        Setting(
-            "escalate", .json,
-            "Steps that come some time after the run: a list of `{after, repeat, do}`."),
+        Setting("escalate", .list(.record(escalation)), "Steps that come some time after the run, as long as nothing ends them."),
         Setting("let", .map(.expression), "Named values for the rest of the rule."),
         Setting("limit", .rate, "A budget for the rule's writes to a task, such as `20/h`."),
         Setting(
