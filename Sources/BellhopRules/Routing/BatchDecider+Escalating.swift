@@ -90,12 +90,11 @@ extension BatchDecider {
         var candidate = Candidate(
             rule: number, occasion: .escalation(of: underWay.run, step: place, repetition: turn.repetition), time: turn.due,
             source: underWay.began.source, subject: underWay.began.subject)
-        let isOff = book.compiled[number].isOff
-        guard !isOff, let rule = book.rule(number, of: underWay.version), let steps = rule.escalation?.steps, place < steps.count
+        guard let rule = book.rule(number, of: underWay.version), let steps = rule.escalation?.steps, place < steps.count
         else {
             guard move(to: candidate), end(underWay, key, number, closing: false) else { return }
             let lost = "the steps of an escalation no longer fit bellhop.yaml, so it has ended"
-            return record(isOff ? ended(key, "the rule is off") : .failed(.stepFailed, lost), of: number)
+            return record(.failed(.stepFailed, lost), of: number)
         }
         guard isReady(rule.scopesRead) else { return }
         var isGone = false

@@ -125,10 +125,8 @@ struct BatchDecider {
 
     /// Decides what a timer that came due causes.
     private mutating func fire(_ timer: RuleTimer) {
-        guard let place = book.byName[timer.id.rule] else { return }
-        if timer.id.kind == .escalation { return metered { $0.escalate(timer, place) } }
+        guard let place = book.byName[timer.id.rule], !book.compiled[place].isOff else { return }
         let rule = book.compiled[place]
-        if rule.isOff { return }
         switch timer.id.kind {
         case .schedule:
             // Makes the events of the schedule, as the rule's `missed` says, and sets the next time. If the rule no longer has a
@@ -141,7 +139,7 @@ struct BatchDecider {
         case .hold: metered { $0.endHold(timer, place) }
         case .existing: metered { $0.beginExisting(timer, place) }
         case .group: metered { $0.flush(timer, place) }
-        case .escalation: break
+        case .escalation: metered { $0.escalate(timer, place) }
         }
     }
 

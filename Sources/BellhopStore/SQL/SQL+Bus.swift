@@ -56,8 +56,10 @@ extension SQL {
             WHERE rule IN (:rule, 'shadow/' || :rule) AND kind IN ('hold', 'count', 'group', 'gathered')
             """
 
-        /// End the escalations of a removed rule, without closing what they opened. The first scans all escalations.
+        /// End the escalations of a rule that is removed or turned off, without closing what they opened. The second scans all
+        /// escalations.
         static let forgetEscalations = [
+            "DELETE FROM timer WHERE rule = :rule AND kind = 'escalation'",
             "DELETE FROM rule_state WHERE rule = '' AND kind = 'escalation' AND element = :rule",
             "DELETE FROM rule_state WHERE rule = :rule AND kind IN ('escalated', 'steps')",
         ]
@@ -69,7 +71,7 @@ extension SQL {
 
         /// Each rule with the timer of its schedule.
         static let all = """
-            SELECT rule.name, rule.since, rule.schedule, timer.due, rule.waits
+            SELECT rule.name, rule.since, rule.schedule, timer.due, rule.waits, rule.is_off
             FROM rule LEFT JOIN timer ON timer.rule = rule.name AND timer.kind = 'schedule' AND timer.key = ''
             """
 

@@ -6,6 +6,7 @@ extension Session {
         var schedule: String?
         var due: Timestamp?
         var waits: String?
+        var isOff: Bool
     }
 
     func register(_ rules: [RuleRegistration], at now: Timestamp) throws -> [String: Int64] {
@@ -18,6 +19,7 @@ extension Session {
             try set(rule, row, place: place, since: last)
             try schedule(rule, row)
             if row == nil || row?.waits != rule.waits { try beginWaits(rule, at: now) }
+            if rule.isOff, row?.isOff == false { try forgetEscalations(of: rule.name) }
         }
         var remove = try prepare(SQL.Rules.remove)
         var removeTimers = try prepare(SQL.Timers.removeAll)
@@ -45,7 +47,7 @@ extension Session {
         while try statement.next() {
             rows[statement.text(0)] = RuleRow(
                 since: statement.int(1), schedule: statement.optionalText(2), due: statement.optionalTime(3),
-                waits: statement.optionalText(4))
+                waits: statement.optionalText(4), isOff: statement.int(5) == 1)
         }
         return rows
     }

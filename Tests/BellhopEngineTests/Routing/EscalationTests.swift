@@ -439,12 +439,12 @@ import Testing
         for next in [other, Self.paging + "\nenabled: false"] {
             let office = try await Office(Self.paging)
             try await office.put("a")
-            try await office.wait(12, with: next)
+            try await office.look(with: next)
             let key = StateKey(rule: "", kind: .escalation, key: "my-work/a")
             #expect(try await office.bench.store.state(for: [key]).isEmpty)
             #expect(try await office.bench.store.nextTimer() == nil)
-            try await office.wait(30)
             try await office.comment("a")
+            try await office.wait(30)
             #expect(office.texts == ["chat: new a", "pager: new a"])
         }
     }

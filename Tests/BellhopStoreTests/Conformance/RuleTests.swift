@@ -127,8 +127,8 @@ import Testing
     @Test(arguments: StoreUnderTest.allCases)
     func `escalations survive changes of their rule, with its text, and end with it`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
-        func changed(_ name: String) -> RuleRegistration {
-            RuleRegistration(name: name, revision: "2", waits: "other", startsWithExisting: false)
+        func changed(_ name: String, isOff: Bool = false) -> RuleRegistration {
+            RuleRegistration(name: name, revision: "2", waits: isOff ? nil : "other", isOff: isOff)
         }
         _ = try await bench.store.register([rule("a"), rule("b")], at: bench.now)
         let escalations = StateKey(rule: "", kind: .escalation, key: "s/1")
@@ -155,6 +155,9 @@ import Testing
         let events = ["a", "b"].map { StateKey(rule: $0, kind: .escalated, key: "s/1") }
         #expect(try await bench.store.state(for: events).window(events[0]).isEmpty)
         #expect(try await bench.store.state(for: events).window(events[1]).count == 1)
+        for isOff in [true, false] { _ = try await bench.store.register([changed("b", isOff: isOff)], at: bench.now) }
+        #expect(try await bench.store.state(for: [escalations] + events).isEmpty)
+        #expect(try await bench.store.nextTimer() == nil)
     }
 
     @Test func `a hundred thousand timers are read a batch at a time`() async throws {
