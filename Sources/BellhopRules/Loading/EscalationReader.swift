@@ -19,7 +19,8 @@ extension RuleReader {
         }
         checkTask(of: pair, mapping, trigger, events)
         let until = mapping["until"].map { self.until($0.value, &steps.compiler) } ?? .standard
-        guard let items = pair.value.items, !items.isEmpty else {
+        let items = pair.value.mapping == nil ? pair.value.items ?? [] : [pair.value]
+        guard !items.isEmpty else {
             let isEmpty = pair.value.items != nil
             report(
                 "wrong-type", isEmpty ? "`escalate` has no steps" : "`escalate` is a list of steps, not \(pair.value.kind)",

@@ -316,7 +316,7 @@ struct BatchDecider {
             }
             bytes += renderer.room.used
             add(delivery(step, rule, receiver, arguments, target?.reference ?? owner, target, state))
-            if !staysOpen, state == .available || state == .shadow { notePager(receiver) }
+            if !staysOpen, rule.escalation != nil, state == .available || state == .shadow { notePager(receiver) }
         }
         return isFine
     }
@@ -363,7 +363,7 @@ struct BatchDecider {
         for receiver in receivers(step, arguments, nil) {
             let kept = state == .available ? keptBack(step, rule, receiver) : nil
             add(delivery(step, rule, receiver, arguments, owner, nil, kept ?? state))
-            if kept == nil { notePager(receiver) }
+            if kept == nil, rule.escalation != nil { notePager(receiver) }
         }
     }
 

@@ -12,7 +12,8 @@ public enum RuleSchema {
         var escalation = SettingSchema.record(RuleKeys.escalation)
         escalation["properties"]?["do"] = rule["properties"]?["do"]
         rule["properties"]?["escalate"] = [
-            "type": "array", "minItems": 1, "items": escalation, "description": .string(summary("escalate")),
+            "oneOf": [escalation, ["type": "array", "minItems": 1, "items": escalation]],
+            "description": .string(summary("escalate")),
         ]
         return [
             "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Bellhop rules",

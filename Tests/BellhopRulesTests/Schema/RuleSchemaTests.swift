@@ -12,7 +12,7 @@ import Testing
                 "escalate",
                 "let", "limit", "mode", "enabled", "do",
             ])
-        let escalation = rule.at("properties", "escalate", "items", "properties")
+        let escalation = rule.at("properties", "escalate", "oneOf")?.asArray?.first?["properties"]
         #expect(escalation?.asObject?.keys == ["after", "repeat", "do"])
         #expect(escalation?["do"] == rule.at("properties", "do"))
         #expect(escalation?.at("repeat", "properties")?.asObject?.keys == ["every", "times"])
