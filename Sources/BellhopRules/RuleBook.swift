@@ -41,18 +41,52 @@ public struct RuleBook: Sendable {
         try RuleLoader(surroundings, keepsSources: true).load(files)
     }
 
-    init(_ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, warnings: [Diagnostic]) {
+    private let cache: SharedNameCache
+    /// The rules of escalations under way that began before the rules changed, by the name of the rule and the version of its steps.
+    let former: [String: [String: Rule]]
+    /// The sources whose tasks may have escalations; empty if no rule escalates.
+    let escalating: Escalating
+
+    init(
+        _ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, warnings: [Diagnostic],
+        former: [String: [String: Rule]] = [:]
+    ) {
+        self.cache = cache
+        self.former = former
+        escalating = Escalating(rules.filter { !$0.isOff } + former.values.flatMap(\.values))
         slots = cache.base.slots
         self.surroundings = surroundings
         facts = RunFacts(surroundings, slots: slots, groups: cache.groups)
         compiled = rules
         index = RuleIndex(rules, readers: facts.readers, types: surroundings.events.types)
-        hasWaits = rules.contains { !$0.isOff && !$0.time.isEmpty }
+        hasWaits = escalating != .none || rules.contains { !$0.isOff && !$0.time.isEmpty }
         byName = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.name, $0) })
         byWait = Dictionary(
             uniqueKeysWithValues: rules.enumerated().filter { $1.looksAtAll }.map { ($1.stateKey(.hold, "").rule, $0) })
         self.rules = rules.map(\.summary)
         self.warnings = warnings
+    }
+
+    /// These rules with those of escalations that began before the rules changed.
+    ///
+    /// - Parameter texts: the stored texts of all rules whose escalations may be under way, by rule and version.
+    public func keeping(_ texts: [String: [String: JSON]]) -> RuleBook {
+        var former: [String: [String: Rule]] = [:]
+        for (name, versions) in texts {
+            guard let rule = rule(named: name) else { continue }
+            for (version, json) in versions where version != rule.escalation?.version {
+                guard let text = json["text"]?.asString else { continue }
+                former[name, default: [:]][version] = RuleReader.former(
+                    text, name: name, version: version, in: surroundings, sharing: cache)
+            }
+        }
+        return former.isEmpty ? self : RuleBook(compiled, surroundings, cache: cache, warnings: warnings, former: former)
+    }
+
+    /// The rule as it was when an escalation of this version began; nil if it no longer fits the configuration.
+    func rule(_ number: Int, of version: String) -> Rule? {
+        let rule = compiled[number]
+        return rule.escalation?.version == version ? rule : former[rule.name]?[version]
     }
 
     /// The rules as the store records them: their revisions, and when their schedules are next due.

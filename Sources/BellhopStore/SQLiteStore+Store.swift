@@ -85,6 +85,10 @@ extension SQLiteStore: Store {
         try await write { try $0.register(rules, at: now) }
     }
 
+    func formerRules() async throws(StoreError) -> [String: [String: JSON]] {
+        try await read { try $0.formerRules() }
+    }
+
     func nextTimer() async throws(StoreError) -> Timestamp? {
         try await read { try $0.nextTimer() }
     }

@@ -5,18 +5,20 @@ import Testing
 
 /// Text and tables on a screen of 80 columns.
 @Suite struct ScreenTests {
-    @Test func `the status page says what rules wait for, have counted and have gathered`() {
+    @Test func `the status page says what rules wait for, have counted, have gathered and escalate`() {
         var status: JSON.Object = Self.status(sources: 1, failing: 0, rules: 1).asObject ?? [:]
         status["waits"] = [
             ["rule": "late", "part": "for", "count": 2, "gathered": 0, "next": "2026-01-05T09:10:00Z"],
             ["rule": "many", "part": "count", "count": 4, "gathered": 0, "next": .null],
             ["rule": "all", "part": "group", "count": 1, "gathered": 3, "next": "2026-01-05T09:05:00Z"],
+            ["rule": "up", "part": "escalate", "count": 1, "gathered": 0, "next": "2026-01-05T09:15:00Z"],
         ]
         let lines = StatusPage(.object(status), zone: .utc, width: 80).whole.filter { $0.hasPrefix("Rule ") }
         #expect(
             lines == [
                 "Rule late waits for 2 keys, the first until 2026-01-05 09:10:00.", "Rule many has counted 4 so far.",
                 "Rule all has gathered 3 in 1 group; the first flushes at 2026-01-05 09:05:00.",
+                "Rule up escalates 1 task; the next step comes at 2026-01-05 09:15:00.",
             ])
     }
 

@@ -5,6 +5,10 @@ public enum Occasion: Sendable, Hashable {
     case timer(RuleTimer.ID, due: Timestamp)
     /// One element of a list that a rule runs through because of this event.
     case element(of: Event.ID, key: String)
+    /// A step of the escalation that a run began: its place in the list, and how often it was repeated before.
+    case escalation(of: ID, step: Int, repetition: Int)
+    /// The end of the escalation that a run began.
+    case escalationEnd(of: ID)
     /// An event that a person had routed again.
     case replay(of: Event.ID, at: Timestamp)
 
@@ -14,6 +18,8 @@ public enum Occasion: Sendable, Hashable {
         case .event(let id): ID("event/" + id.text)
         case .timer(let timer, let due): ID("timer/\(timer.kind.rawValue)/\(timer.rule)/\(due.microseconds)/\(timer.key)")
         case .element(let event, let key): ID("element/\(event.text)/\(key)")
+        case .escalation(let run, let step, let repetition): ID("escalation/\(step)/\(repetition)/\(run.text)")
+        case .escalationEnd(let run): ID("escalation/end/0/\(run.text)")
         case .replay(let event, let at): ID("replay/\(event.text)/\(at.microseconds)")
         }
     }
@@ -22,8 +28,12 @@ public enum Occasion: Sendable, Hashable {
         public var text: String
         public init(_ text: String) { self.text = text }
 
-        /// The event that the run was for; nil if it was for none, such as a timer.
+        /// The event that the run, or the run that began the escalation, was for; nil if it was for none, such as a timer.
         public var event: Event.ID? {
+            if text.hasPrefix("escalation/") {
+                let parts = text.split(separator: "/", maxSplits: 3)
+                return parts.count == 4 ? ID(String(parts[3])).event : nil
+            }
             let parts = text.split(separator: "/", maxSplits: 2)
             guard parts.count >= 2, ["event", "element", "replay"].contains(parts[0]) else { return nil }
             return Event.ID(String(parts[1]))

@@ -16,18 +16,23 @@ public struct DecisionRecord: Sendable, Hashable {
         case notTrueWhenDue = "not_true_when_due"
         /// `count` has not enough yet; `group` has gathered it.
         case counting, gathering
+        /// `escalate`: the escalation has begun, or goes on; it ended because the task was answered; it ended otherwise. None of them
+        /// stopped the run.
+        case escalating, answered, ended
         /// The budget of a task stopped a step. The run and its other steps took place.
         case budget
 
         /// Whether rules often stop for this reason in normal operation. Such records are kept for a shorter time.
         public var isCommon: Bool {
             switch self {
-            case .throttled, .once, .conditionFalse, .waiting, .cancelled, .notTrueWhenDue, .counting, .gathering: true
+            case .throttled, .once, .conditionFalse, .waiting, .cancelled, .notTrueWhenDue, .counting, .gathering, .escalating,
+                .answered, .ended:
+                true
             case .conditionFailed, .keyFailed, .stepFailed, .loop, .budget: false
             }
         }
         /// Whether it stopped the run, and not only a step.
-        public var isOfRun: Bool { self != .stepFailed && self != .budget }
+        public var isOfRun: Bool { ![.stepFailed, .budget, .escalating, .answered, .ended].contains(self) }
     }
 
     public var rule: String

@@ -7,9 +7,13 @@ public struct StateKey: Sendable, Hashable {
         /// The events that `all` and `sequence` have so far; an absence that `none` waits for; the waits and absences that a task
         /// began under another key than its id.
         case match, absence, begun
+        /// The escalations of a task, one piece for each rule; the key is the source and the task.
+        case escalation
+        /// The events of an escalation's run before its latest; the rules as they were when escalations began.
+        case escalated, steps
     }
 
-    /// The rule; empty for state shared by all rules.
+    /// The rule; empty for state shared by all rules, or kept by task.
     public var rule: String
     public var kind: Kind
     public var key: String

@@ -22,6 +22,8 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         case hold
         /// The next flush of a `group`.
         case group
+        /// The next step of an escalation.
+        case escalation
         /// The end of an absence that `none` waits for. The payload names the source that it is about.
         case absence
         /// What begins with the rule begins: waits of `for` for the tasks that are known, absences without `after`. Those of the source
@@ -30,8 +32,8 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
 
         /// Whether it only makes an event, for which its rule is asked afterwards.
         public var isOfSchedule: Bool { self == .schedule }
-        /// Whether the rule's condition is judged once more when it is due, so that it matters what the sources show then.
-        public var isJudged: Bool { self == .hold || self == .absence }
+        /// Whether the rule is judged once more when it is due, so that it matters what the sources show then.
+        public var isJudged: Bool { self == .hold || self == .absence || self == .escalation }
     }
 
     /// The source from which its occasion came, if it is judged; nil if that is none.

@@ -43,6 +43,9 @@ public protocol Store: Notebook {
     /// Replaces the set of rules, in their order: timers of others end. The rules are the store's, so only the node that routes calls
     /// this. Returns for each the place on the bus after which it sees events.
     func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64]
+    /// The rules of which escalations may be under way, as they were when these began: their texts, by rule and then by what
+    /// the escalations know them by.
+    func formerRules() async throws(StoreError) -> [String: [String: JSON]]
     /// When the next timer is due.
     func nextTimer() async throws(StoreError) -> Timestamp?
     /// The first timers that are due: by their time, then by the place of their rules, then by when they were set.

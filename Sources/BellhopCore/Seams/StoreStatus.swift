@@ -67,15 +67,17 @@ public struct StoreStatus: Sendable, Hashable {
             /// `on: {all}` or `{sequence}`; `on: {none}`.
             case match = "on"
             case absence = "none"
+            case escalation = "escalate"
         }
 
         public var rule: String
         public var part: Part
-        /// The waits of `for`, the runs that `count` has, the open groups, the events that wait for others, the absences.
+        /// The waits of `for`, the runs that `count` has, the open groups, the events that wait for others, the absences, the
+        /// escalations that have steps to come.
         public var count: Int
         /// The runs that open groups have gathered.
         public var gathered: Int
-        /// When the next wait, group or absence is over.
+        /// When the next wait, group or absence is over, or the next step comes.
         public var next: Timestamp?
 
         public init(rule: String, part: Part, count: Int, gathered: Int = 0, next: Timestamp? = nil) {

@@ -30,6 +30,7 @@ public final class RuleShelf: Sendable {
     public func install(_ book: RuleBook, in surroundings: Surroundings) async throws(StoreError) {
         let now = surroundings.clock.now
         var since = try await surroundings.store.register(book.registrations(at: now), at: now)
+        let book = book.keeping(try await surroundings.store.formerRules())
         for case .rule(let name) in try await surroundings.store.pauses().map(\.subject) where since[name] != nil {
             since[name] = .max
         }

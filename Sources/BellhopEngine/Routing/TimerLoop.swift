@@ -71,9 +71,13 @@ public struct TimerLoop: Sendable {
 
     /// Fires what came due before these events while the agent was running, and returns the events that may be routed now: those
     /// before the next timer. What is due at a moment comes before the events of that moment.
-    func fire(before events: [StoredEvent]) async throws(StoreError) -> [StoredEvent] {
+    ///
+    /// - Parameter unrouted: the first events on the bus, if they were read already.
+    func fire(
+        before events: [StoredEvent], of unrouted: [StoredEvent]? = nil
+    ) async throws(StoreError) -> [StoredEvent] {
         guard let first = events.first?.event.time else { return events }
-        try await fireDue(at: first, since: started)
+        try await fireDue(at: first, since: started, before: unrouted)
         guard let next = try await surroundings.store.nextTimer(), next > first else { return events }
         let later = events.firstIndex { $0.event.time >= next } ?? events.endIndex
         return Array(events[..<later])
@@ -82,8 +86,11 @@ public struct TimerLoop: Sendable {
     /// - Parameters:
     ///   - limit: fires what is due then; nil for now, after the events on the bus that came before.
     ///   - first: fires nothing that was due earlier, except groups: these wait for no poll.
+    ///   - known: the first events on the bus, if they were read already.
     @discardableResult
-    private func fireDue(at limit: Timestamp?, since first: Timestamp) async throws(StoreError) -> Int {
+    private func fireDue(
+        at limit: Timestamp?, since first: Timestamp, before known: [StoredEvent]? = nil
+    ) async throws(StoreError) -> Int {
         var fired = 0
         var count = Self.batch
         // The ends of silences come before the timers of the same moment.
@@ -102,9 +109,13 @@ public struct TimerLoop: Sendable {
                 count *= 2
                 continue
             }
-            if limit == nil, ready.contains(where: \.id.kind.isJudged), try await routeEvents(before: ready) { continue }
+            var unrouted: [StoredEvent] = []
+            if ready.contains(where: \.id.kind.isJudged) {
+                unrouted = if let known { known } else { try await surroundings.store.unrouted(limit: Self.batch) }
+            }
+            if limit == nil, try await route(unrouted, before: ready) { continue }
             let batch = Array(ready.prefix(Self.batch))
-            let earlier = try await tasks(before: batch, by: book)
+            let earlier = tasks(before: batch, in: unrouted, by: book)
             let (routing, isStored) = try await surroundings.route(book.match(batch), by: book, on: shelf, earlier: earlier)
             guard isStored else { continue }
             for event in routing.events where event.type == .scheduleDue { surroundings.signals.emit(.event(event)) }
@@ -131,11 +142,11 @@ public struct TimerLoop: Sendable {
     /// The tasks as they were before the events that come after these timers and are on the bus already: the timers are judged on
     /// these, as if they had fired in time.
     private func tasks(
-        before timers: [RuleTimer], by book: RuleBook
-    ) async throws(StoreError) -> [Scope.ID: [TaskKey: Snapshot]] {
+        before timers: [RuleTimer], in unrouted: [StoredEvent], by book: RuleBook
+    ) -> [Scope.ID: [TaskKey: Snapshot]] {
         guard timers.contains(where: { $0.id.kind.isJudged && $0.due >= started }) else { return [:] }
         var tasks: [Scope.ID: [TaskKey: Snapshot]] = [:]
-        for stored in try await surroundings.store.unrouted(limit: Self.batch).reversed() {
+        for stored in unrouted.reversed() {
             guard let task = stored.event.task, let scope = book.scope(of: stored.event.source) else { continue }
             let before = stored.event.data[.before].flatMap(Snapshot.init(json:))
             if let before = before ?? (stored.event.type == .taskRemoved ? task : nil) {
@@ -145,12 +156,11 @@ public struct TimerLoop: Sendable {
         return tasks
     }
 
-    /// Routes a batch of the events on the bus that come before these timers; false if there are none.
-    private func routeEvents(before timers: [RuleTimer]) async throws(StoreError) -> Bool {
+    /// Routes those of these events that come before the timers; false if there are none.
+    private func route(_ events: [StoredEvent], before timers: [RuleTimer]) async throws(StoreError) -> Bool {
         guard let due = timers.first?.due, let shelved = shelf.current else { return false }
-        let events = try await surroundings.store.unrouted(limit: Self.batch)
         let earlier = due < started ? events : Array(events.prefix { $0.event.time < due })
         if earlier.isEmpty { return false }
-        return try await Router(surroundings, shelf: shelf).route(try await fire(before: earlier), by: shelved) > 0
+        return try await Router(surroundings, shelf: shelf).route(try await fire(before: earlier, of: events), by: shelved) > 0
     }
 }

@@ -11,6 +11,7 @@ enum ExpressionReference {
             "with `for`, `count`, `group` or several events: the value of `by`, as text; null without `by` and for an unnamed group"
         ),
         ("since", "with `for`, `count`, `group` or several events: when the waiting, counting or gathering began"),
+        ("answered", "in `until` only: whether somebody else than Bellhop has changed or commented the task since the run"),
         ("task", "the task of the event"),
         ("before", "the task as it was; null unless something changed"),
         ("changes", "the changed fields, each with `from` and `to`"),

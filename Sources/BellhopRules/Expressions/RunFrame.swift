@@ -41,6 +41,8 @@ final class RunFrame: Resolver {
 
     /// The run's event; nil for a run without one.
     var event: Event? { place < 0 ? nil : events[place].event }
+    /// The place of that event on the bus.
+    var sequence: Int64? { place < 0 ? nil : events[place].sequence }
 
     var occasion: Occasion { context?.occasion ?? .event(events[place].event.id) }
     /// The source of the run's event or task.
@@ -166,6 +168,7 @@ final class RunFrame: Resolver {
         case .events: return .list(Value.List(gathered()))
         case .key: return context?.key.map { .string($0) } ?? .null
         case .since: return context?.since.map { Value($0) } ?? .null
+        case .answered: return .bool(context?.isAnswered == true)
         case .rule(let name), .zone(let name): return .string(name)
         case .tasks(let group): return taskList(group).map { .list(Value.List($0)) }
         case .element: return element
@@ -238,6 +241,8 @@ struct RunFacts: Sendable {
     private var sourcesInOrder: [(name: String, scope: Scope.ID)]
     /// The connections that sources read from.
     var readConnections: Set<String>
+    /// The connections that close what a message opened.
+    private var pagers: Set<String>
     var schemas: [String: TaskSchema]
     /// The schema of a source that the configuration does not have; nil with a configuration.
     var assumed: TaskSchema?
@@ -256,6 +261,7 @@ struct RunFacts: Sendable {
         users = Dictionary(surroundings.sources.map { ($0.name, $0.user) }) { first, _ in first }
         connections = Dictionary(surroundings.sources.map { ($0.name, $0.connection) }) { first, _ in first }
         readConnections = Set(surroundings.sources.map(\.connection))
+        pagers = Set(surroundings.connections.filter { $0.messages.resolves == .yes }.map(\.name))
         largestDelivery = surroundings.largestDelivery
         scopes = Dictionary(surroundings.sources.map { ($0.name, $0.scope) }) { first, _ in first }
         sourcesInOrder = surroundings.sources.map { ($0.name, $0.scope) }
@@ -268,6 +274,9 @@ struct RunFacts: Sendable {
     func scope(of source: String) -> Scope.ID? {
         scopes[source] ?? (assumed == nil ? nil : RuleSurroundings.assumedScope(source))
     }
+
+    /// Whether the receiver of a message may close what the message opened; without a configuration, any may.
+    func isPager(_ receiver: String) -> Bool { assumed != nil || pagers.contains(receiver) }
 
     /// The sources of a rule, in their order.
     func sources(of rule: Rule) -> [(name: String, scope: Scope.ID)] {

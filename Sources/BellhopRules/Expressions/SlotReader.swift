@@ -18,6 +18,8 @@ indirect enum SlotReader: Sendable {
     case task, before, changes, comment, event, source, now
     /// What a rule waited for, counted or gathered.
     case events, key, since
+    /// Whether the task of an escalation was answered.
+    case answered
     /// The user of the event, else of the rule's first source.
     case user(String)
     case rule(String)
@@ -48,6 +50,7 @@ indirect enum SlotReader: Sendable {
         case ("events", 0): self = .events
         case ("key", 0): self = .key
         case ("since", 0): self = .since
+        case ("answered", 0): self = .answered
         case ("rule", 0): self = .rule(slot.scope)
         case ("zone", 0): self = .zone(slot.scope)
         case ("tasks", 0): self = groups[slot.scope].map(SlotReader.tasks) ?? .follow

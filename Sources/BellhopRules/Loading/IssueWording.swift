@@ -126,6 +126,10 @@ struct IssueWording {
             return Diagnostic(
                 code: "no-\(name)", "only a rule with \(parts) has `\(name)`", at: place,
                 help: "`event` is the one that the rule runs for")
+        case "answered":
+            return Diagnostic(
+                code: "no-answered", "`answered` is known in `until` only", at: place,
+                help: "`until: answered` ends the escalation of a rule once somebody else changes or comments its task")
         default: return nil
         }
     }

@@ -18,6 +18,7 @@ struct MessageReader {
         message.thread = ArgumentCompiler.text(tree["thread"], with: &compiler)
         message.update = tree["update"].flatMap { ArgumentCompiler.compile($0, with: &compiler) }
         message.resolve = tree["resolve"].flatMap { ArgumentCompiler.compile($0, with: &compiler) }
+        message.staysOpen = node["resolve"]?.scalarText == "false"
         if compiler.problems.count == before { checkParts(of: message, tree, node) }
         return compiler.problems.count == before ? message : nil
     }

@@ -22,6 +22,9 @@ final class Rule: Sendable {
     let throttle: Throttle?
     let limit: Budget?
     let steps: [Step]
+    let escalation: Escalation?
+    /// Those of the rule itself and those of its escalation.
+    let allSteps: [Step]
     let zone: TimeZoneTable
     /// Whether it may cause further events: writes to tasks, or emits.
     let mayCauseEvents: Bool
@@ -31,7 +34,7 @@ final class Rule: Sendable {
     init(
         summary: RuleSummary, triggers: [Trigger], schedule: RuleSchedule?, sources: [String], scopes: [Scope.ID],
         snapshots: [Scope.ID], condition: RuleExpression?, time: TimeParts, waits: String?, once: RuleExpression?,
-        throttle: Throttle?, limit: Budget?, steps: [Step], zone: TimeZoneTable
+        throttle: Throttle?, limit: Budget?, steps: [Step], escalation: Escalation?, zone: TimeZoneTable
     ) {
         self.summary = summary
         self.triggers = triggers
@@ -46,8 +49,10 @@ final class Rule: Sendable {
         self.throttle = throttle
         self.limit = limit
         self.steps = steps
+        self.escalation = escalation
         self.zone = zone
-        mayCauseEvents = steps.contains { $0.action.effect != nil || $0.action.emitsEvent }
+        allSteps = steps + (escalation?.steps.flatMap(\.actions) ?? [])
+        mayCauseEvents = allSteps.contains { $0.action.effect != nil || $0.action.emitsEvent }
         stepNeeds = steps.reduce(into: []) { $0.formUnion($1.needs) }
     }
 

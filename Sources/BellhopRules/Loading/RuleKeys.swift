@@ -22,6 +22,10 @@ enum RuleKeys {
         Setting("group", .record(group), "Gathers what happens, and runs once for all of it."),
         Setting("once", .expression, "A key: the rule runs at most once per key, ever."),
         Setting("throttle", .record(throttle), "Runs once, then ignores repeats for this time."),
+        Setting(
+            "until", .expression,
+            "What ends the escalation: `answered`, or a condition; by default an answer, or `when` that no longer holds."),
+        Setting("escalate", .list(.record(escalation)), "Steps that come some time after the run, as long as nothing ends them."),
         Setting("let", .map(.expression), "Named values for the rest of the rule."),
         Setting("limit", .rate, "A budget for the rule's writes to a task, such as `20/h`."),
         Setting(
@@ -32,7 +36,7 @@ enum RuleKeys {
     ]
 
     /// The keys of a rule whose values are never a text.
-    static let known = KnownKeys(lists: ["do"], mappings: ["on", "throttle", "count", "group", "let"])
+    static let known = KnownKeys(lists: ["do", "escalate"], mappings: ["on", "throttle", "count", "group", "let"])
 
     static let canary: [Setting] = [
         Setting(
@@ -73,6 +77,21 @@ enum RuleKeys {
         Setting("wait", .duration, default: "0s", "How long the first event waits for others."),
         Setting("every", .duration, default: "0s", "The least time between two runs."),
         Setting("max", .integer(1...TimeParts.Group.most), default: "1000", "How many make the rule run at once."),
+    ]
+
+    static let escalation: [Setting] = [
+        Setting(
+            "after", .either([.duration, .record(span)]), required: true, least: "1ms",
+            "How long after the run the step comes, or `{time, calendar}`."),
+        Setting("repeat", .record(repetition), "How often the step comes again."),
+        Setting("do", .json, required: true, "The step's actions, in order."),
+    ]
+
+    static let repetition: [Setting] = [
+        Setting(
+            "every", .either([.duration, .record(span)]), required: true, least: "1s",
+            "The time between two repetitions, or `{time, calendar}`."),
+        Setting("times", .integer(1...1000), required: true, "How many repetitions follow the first time."),
     ]
 
     static let step: [Setting] = [
@@ -155,14 +174,12 @@ enum RuleKeys {
     ]
 
     /// Planned keys, refused by name until they are built.
-    static let laterInRules = ["quiet", "escalate", "until"]
+    static let laterInRules = ["quiet"]
 
     /// What to write today in place of keys that are not built yet.
     static let today: [String: String] = {
         return [
             "quiet": "write the hours in `when`: `now.getHours(zone) >= 8 && now.getHours(zone) < 18`",
-            "escalate": "a second rule with `on: {every: 15m}` can ask for the `age(…)` of its `tasks`",
-            "until": "write in `when` what must still be true",
             "emit": "let each rule wait for the event itself", "exec": "`webhook` can ask a service to do it",
         ]
     }()

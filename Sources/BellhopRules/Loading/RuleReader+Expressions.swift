@@ -11,7 +11,7 @@ extension RuleReader {
         }
         let taken: Set<String> = [
             "event", "task", "before", "changes", "comment", "tasks", "events", "now", "source", "rule", "user", "zone", "key",
-            "since", "env",
+            "since", "answered", "env",
             "secret",
         ]
         for pair in mapping {

@@ -164,7 +164,7 @@ extension RuleReader {
         return span
     }
 
-    private mutating func settings(_ node: YAML.Node, _ settings: [Setting], of subject: String) -> SettingsTree<YAML.Node> {
+    mutating func settings(_ node: YAML.Node, _ settings: [Setting], of subject: String) -> SettingsTree<YAML.Node> {
         var reader = SettingsReader<YAML.Node>(file: file) { node, text, setting in
             setting.type == .expression ? .deferred(node) : .text(text)
         }

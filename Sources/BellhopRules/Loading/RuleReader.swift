@@ -43,7 +43,11 @@ struct RuleReader {
     }
 
     /// The whole rule; nil if it has errors.
-    mutating func read(_ node: YAML.Node, name: String, sharing cache: SharedNameCache) -> Rule? {
+    ///
+    /// - Parameter former: the version of a text for escalations under way, which has no `do`.
+    mutating func read(
+        _ node: YAML.Node, name: String, sharing cache: SharedNameCache, former: String? = nil
+    ) -> Rule? {
         guard let mapping = node.mapping else { return nil }
         let outdented = self.outdented(in: mapping)
         let passed = outdented.reduce(into: Set<String>()) { $0.formUnion($1.names.union([$1.head.name])) }
@@ -89,7 +93,8 @@ struct RuleReader {
 
         var compiler = ExpressionCompiler(file: file, names: names, keepsSources: keepsSources)
         compiler.names.declare(Set(mapping.names + (draft.map { [$0.kind.rawValue] } ?? [])))
-        readLet(mapping["let"]?.value, rule: name, &compiler)
+        // The former values of `let` have a scope of their own beside the present ones.
+        readLet(mapping["let"]?.value, rule: former.map { "\(name)/\($0)" } ?? name, &compiler)
         let condition = mapping["when"].flatMap { compiler.compile($0.value, "`when`", expecting: .bool) }
         if let condition, let place = mapping["when"]?.value, condition.needs.contains(.gathered),
             draft == nil || draft?.kind == Pattern.Kind.none && condition.variables.contains("events")
@@ -111,12 +116,14 @@ struct RuleReader {
         let writable = (events.contains(where: \.hasTask) || mapping["each"] != nil) && !isVague ? sources : []
         var steps = StepReader(surroundings: surroundings, rule: name, sources: writable, compiler: compiler)
         let actions = mapping["do"].map { steps.read($0.value) } ?? []
-        if mapping["do"] == nil, !meant.contains("do") {
+        if mapping["do"] == nil, !meant.contains("do"), former == nil {
             report("missing-key", "rule `\(name)` has no `do`", at: node, help: "add `do:` and a list of actions")
         }
+        let escalation = passed.contains("escalate") ? nil : escalation(mapping, trigger, events, condition, &steps)
         problems.all += steps.compiler.takeProblems()
+        let all = actions + (escalation?.steps.flatMap(\.actions) ?? [])
         if let limit = mapping["limit"], settings.record("limit") != nil,
-            !actions.contains(where: {
+            !all.contains(where: {
                 $0.action.effect == .writes || $0.mayWriteUnseen(to: Set(surroundings.sources.map(\.connection)))
             })
         {
@@ -131,12 +138,12 @@ struct RuleReader {
             name: name, file: file, line: node.range.start.line, description: settings.text("description"), types: unique(types),
             sources: from, revision: Fingerprint(content: node.source.text(in: node.range)).hex,
             mode: settings.boolean("enabled") == false ? .off : mode, schedule: trigger.schedule?.text,
-            actions: actions.map(\.action.kind), uses: actions.map { ActionUse($0, sources: sources) })
+            actions: all.map(\.action.kind), uses: all.map { ActionUse($0, sources: sources) })
         return Rule(
             summary: summary, triggers: trigger.triggers, schedule: trigger.schedule, sources: from, scopes: sources.map(\.scope),
             snapshots: steps.compiler.snapshots.sorted { $0.text < $1.text }, condition: condition, time: time,
             waits: time.isEmpty ? nil : waits(mapping, condition, time, compiler.names), once: once, throttle: throttle,
-            limit: Self.budget(settings), steps: actions,
+            limit: Self.budget(settings), steps: actions, escalation: escalation,
             zone: trigger.schedule?.zone ?? surroundings.timeZone)
     }
 

@@ -28,9 +28,8 @@ extension StepReader {
 
     /// Step names must be unique: deliveries and logs use them.
     mutating func checkNames(of steps: [YAML.Node]) {
-        var seen: Set<String> = []
         for place in steps.compactMap({ $0.mapping?["name"]?.value }) {
-            guard let name = place.scalarText, !seen.insert(name).inserted else { continue }
+            guard let name = place.scalarText, !names.insert(name).inserted else { continue }
             compiler.report(
                 code: "duplicate-step", "two steps of this rule have the name `\(name)`", at: place, help: "give each its own")
         }

@@ -9,6 +9,8 @@ struct StepReader {
     /// The sources whose tasks the rule is about; empty if unknown.
     let sources: [RuleSurroundings.SourceFacts]
     var compiler: ExpressionCompiler
+    /// The names of the steps so far.
+    var names: Set<String> = []
 
     private var file: String { compiler.file }
 
@@ -21,14 +23,17 @@ struct StepReader {
         self.compiler = compiler
     }
 
-    mutating func read(_ node: YAML.Node) -> [Step] {
+    /// - Parameter parent: the path of the step that these belong to; nil for those of the rule itself.
+    mutating func read(_ node: YAML.Node, under parent: String? = nil) -> [Step] {
         guard let items = node.items else {
             compiler.report(code: "wrong-type", "`do` is a list of actions, not \(node.kind)", at: node, help: asList(node))
             return []
         }
         if items.isEmpty { compiler.report(code: "wrong-type", "`do` has no actions", at: node) }
         checkNames(of: items)
-        return items.enumerated().compactMap { read($1, StepPath(index: $0)) }
+        return items.enumerated().compactMap { place, item in
+            read(item, parent.map { StepPath("\($0).\(place)") } ?? StepPath(index: place))
+        }
     }
 
     /// The contents of `do`, written as a list.

@@ -131,7 +131,7 @@ extension BatchDecider {
 
     private mutating func finish(_ candidate: Candidate, _ rule: Rule) {
         guard move(to: candidate) else { return }
-        perform(rule, candidate.rule, RunKeys(rule, frame, activation))
+        perform(rule, candidate.rule, RunKeys(rule, frame, activation), candidate)
     }
 
     /// The text of a key; empty without an expression. Nil, with the reason recorded, if it is null or fails.

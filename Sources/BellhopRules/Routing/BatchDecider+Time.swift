@@ -5,7 +5,7 @@ import CEL
 extension BatchDecider {
     /// Begins with an event of the batch, at which the frame stands.
     mutating func begin(_ run: Matches.Run, _ rule: Rule) {
-        guard isReady(rule, rule.time.pattern?.needs) else { return }
+        guard isReady(rule.time.pattern.map { rule.scopes(for: $0.needs) } ?? rule.scopesOfRuns) else { return }
         let event = matches.events[run.place]
         var candidate = Candidate(
             rule: run.rule, occasion: .event(event.event.id), time: event.event.time, source: event.event.source,
@@ -18,10 +18,9 @@ extension BatchDecider {
         go(candidate, rule, condition)
     }
 
-    /// Whether the tasks that the rule reads are known.
-    /// - Parameter some: those that are needed now; nil for all.
-    mutating func isReady(_ rule: Rule, _ some: RuleExpression.Needs? = nil) -> Bool {
-        let unknown = (some.map(rule.scopes) ?? rule.scopesRead).filter { !facts.isKnown($0) }
+    /// Whether all tasks of these scopes are known.
+    mutating func isReady(_ scopes: [Scope.ID]) -> Bool {
+        let unknown = scopes.filter { !facts.isKnown($0) }
         needs.scopes.formUnion(unknown)
         return unknown.isEmpty
     }
@@ -39,7 +38,7 @@ extension BatchDecider {
     mutating func move(to candidate: Candidate) -> Bool {
         var context = RunContext(
             occasion: candidate.occasion, source: candidate.source, subject: candidate.subject, key: candidate.key,
-            since: candidate.since, task: candidate.task)
+            since: candidate.since, task: candidate.task, isAnswered: candidate.isAnswered)
         var isComplete = true
         context.isEventApart = candidate.isEventApart
         for (number, gathered) in candidate.gathered.enumerated() {
@@ -282,7 +281,7 @@ extension BatchDecider {
     mutating func endHold(_ timer: RuleTimer, _ number: Int) {
         let rule = book.compiled[number]
         let key = rule.holdKey(timer.id.key)
-        guard let hold = rule.time.hold, isReady(rule), memory.isKnown(key),
+        guard let hold = rule.time.hold, isReady(rule.scopesOfRuns), memory.isKnown(key),
             var wait = memory.value(key).flatMap(Wait.init), !wait.hasRun,
             let due = due(timer, &wait, hold.span, key, number)
         else { return }

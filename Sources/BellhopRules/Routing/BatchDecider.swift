@@ -13,6 +13,8 @@ struct BatchDecider {
     private var keeper: MessageKeeper?
     /// The current run among those of the batch, and whether its deliveries are only recorded.
     private var (runNumber, isShadow) = (0, false)
+    /// What the current run opened and closed at pagers.
+    private(set) var (opened, closed): ([Pager], [Pager]) = ([], [])
     /// The elements of the lists of rules whose waits this batch ends, by the place of the rule.
     var listed: [Int: Set<String>] = [:]
     /// The keys of the waits that events of the batch may end, by the place of the rule; empty if no event may end one.
@@ -64,6 +66,7 @@ struct BatchDecider {
     mutating func decided() -> Decided {
         var end = matches.count
         var (next, ended) = (0, 0)
+        var answers = matches.answers[...]
         for place in 0..<matches.count {
             if place > 0, isFull || isOvertaken(at: place) || comesTooLate(place) {
                 end = place
@@ -73,6 +76,11 @@ struct BatchDecider {
             while ended < matches.endings.count, matches.endings[ended].place == place {
                 self.end(matches.endings[ended])
                 ended += 1
+            }
+            // What an event ends comes before what it begins.
+            if answers.first == place {
+                answers.removeFirst()
+                metered { $0.answer(at: place) }
             }
             let first = next
             while next < matches.runs.count, matches.runs[next].place == place {
@@ -154,6 +162,7 @@ struct BatchDecider {
         case .absence: metered { $0.endAbsence(timer, place) }
         case .existing: metered { $0.beginByItself(timer, place) }
         case .group: metered { $0.flush(timer, place) }
+        case .escalation: metered { $0.escalate(timer, place) }
         }
     }
 
@@ -187,7 +196,8 @@ struct BatchDecider {
     }
 
     /// Runs the rule, unless its own writes led here, or `throttle` or `once` stop it.
-    mutating func perform(_ rule: Rule, _ number: Int, _ keys: RunKeys) {
+    /// - Parameter candidate: the run on its way through the parts of its rule; nil for a rule without such parts.
+    mutating func perform(_ rule: Rule, _ number: Int, _ keys: RunKeys, _ candidate: Candidate? = nil) {
         if let stop = keys.stop { return record(stop, of: number) }
         if rule.mayCauseEvents, frame.hop >= Event.lastHop {
             let writes = "\(Event.lastHop) writes or events of rules led to this event, each causing the next"
@@ -195,8 +205,15 @@ struct BatchDecider {
         }
         if let stop = memory.pass(keys, rule) { return record(stop, of: number) }
         tally(number) { $0.runs += 1 }
-        (runNumber, isShadow) = (runNumber + 1, keys.isShadow)
-        perform(rule, number)
+        perform(rule.steps, of: rule, number, isShadow: keys.isShadow)
+        if let escalation = rule.escalation { begin(escalation, of: rule, number, candidate, isShadow: keys.isShadow) }
+    }
+
+    /// Makes the deliveries of these steps.
+    mutating func perform(_ steps: [Step], of rule: Rule, _ number: Int, isShadow: Bool) {
+        (runNumber, self.isShadow) = (runNumber + 1, isShadow)
+        (opened, closed) = ([], [])
+        perform(steps, of: rule, number)
     }
 
     mutating func record(_ stop: Stop, of number: Int) {
@@ -221,11 +238,11 @@ struct BatchDecider {
 
     // MARK: Steps
 
-    private mutating func perform(_ rule: Rule, _ number: Int) {
+    private mutating func perform(_ steps: [Step], of rule: Rule, _ number: Int) {
         let owner = frame.reference
         // What the next steps wait for: the latest earlier step that stops the run if it fails.
         var after: [Delivery.ID] = []
-        for step in rule.steps {
+        for step in steps {
             let first = deliveries.count
             var isFine = true
             do throws(RenderFailure) {
@@ -282,10 +299,12 @@ struct BatchDecider {
         }
         let arguments: Arguments
         var isEmpty = false
+        var staysOpen = true
         switch step.content {
         case .message(let template):
             let message = try renderer.message(template)
             arguments = .message(message)
+            staysOpen = template.staysOpen
             if template.skipsEmpty, message.isEmpty { isEmpty = true }
         case .values(let templates):
             var values = JSON.Object()
@@ -320,8 +339,17 @@ struct BatchDecider {
             }
             bytes += renderer.room.used
             add(delivery(step, rule, receiver, arguments, target?.reference ?? owner, target, state))
+            if !staysOpen, rule.escalation != nil, state == .available || state == .shadow { notePager(receiver) }
         }
         return isFine
+    }
+
+    /// Remembers what the latest delivery opened or closed, if its receiver is a pager.
+    private mutating func notePager(_ receiver: String) {
+        guard frame.facts.isPager(receiver), let delivery = deliveries.last, case .message(let message) = delivery.arguments
+        else { return }
+        let pager = Pager(receiver: receiver, thread: message.thread ?? delivery.id.text, lane: delivery.lane)
+        if message.resolve { closed.append(pager) } else { opened.append(pager) }
     }
 
     /// The budget for a request that is not itself a write to a task, but goes to a connection that a source reads.
@@ -358,6 +386,7 @@ struct BatchDecider {
         for receiver in receivers(step, arguments, nil) {
             let kept = state == .available ? keptBack(step, rule, receiver) : nil
             add(delivery(step, rule, receiver, arguments, owner, nil, kept ?? state))
+            if kept == nil, rule.escalation != nil { notePager(receiver) }
         }
     }
 
@@ -387,7 +416,7 @@ struct BatchDecider {
             expires: step.expires.map { now + $0 }, retry: step.retry, hop: frame.hop, initial: state)
     }
 
-    private mutating func add(_ delivery: Delivery) {
+    mutating func add(_ delivery: Delivery) {
         deliveries.append(delivery)
         if case .dead(let failure) = delivery.initial, let notice = delivery.deathNotice(failure, at: now) {
             events.append(notice)

@@ -23,6 +23,8 @@ struct Candidate {
     var since: Timestamp?
     /// The task as it is now, or the element; nil for the task of the event.
     var task: Snapshot?
+    /// Whether the task of an escalation was answered.
+    var isAnswered = false
 
     /// Its own event among what led to it.
     var latest: Gathered? { own.map { gathered[$0] } ?? gathered.last }

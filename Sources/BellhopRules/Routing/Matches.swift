@@ -13,9 +13,11 @@ public struct Matches: Sendable {
     var runs: [Run] = []
     /// The waits that events of the batch end, in the order of the events.
     var endings: [Ending] = []
+    /// The places of events that may answer or end escalations of their tasks.
+    var answers: [Int] = []
 
-    /// Whether no rule matches any of the events: deciding then only marks them as routed.
-    public var isEmpty: Bool { runs.isEmpty && endings.isEmpty && timers.isEmpty }
+    /// Whether no rule matches any of the events, and none ends a wait or an escalation: deciding then only marks them as routed.
+    public var isEmpty: Bool { runs.isEmpty && endings.isEmpty && answers.isEmpty && timers.isEmpty }
 
     /// A rule and an event of the batch that may make it run.
     struct Run: Sendable {
@@ -82,6 +84,8 @@ struct RunContext: Sendable {
     var since: Timestamp?
     /// The task as it is now, or the element; nil for the task of the event.
     var task: Snapshot?
+    /// Whether the task of an escalation was answered.
+    var isAnswered = false
 
     var hop: Int { events.lazy.map(\.event.hop).max() ?? 0 }
 }

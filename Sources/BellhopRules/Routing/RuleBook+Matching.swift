@@ -67,6 +67,10 @@ private struct Matcher {
                 matches.count = place
                 break
             }
+            if let key = book.escalations(endedBy: events[place].event) {
+                matches.needs.state.insert(key)
+                matches.answers.append(place)
+            }
             if events[place].event.type != type {
                 type = events[place].event.type
                 rules = type.flatMap { book.index[$0] }
@@ -232,6 +236,10 @@ private struct Matcher {
                 return
             }
         }
+        if let escalation = rule.escalation, rule.time.isEmpty, let task = frame.reference {
+            matches.needs.state.insert(.escalations(of: task.key, in: frame.source))
+            matches.needs.state.insert(escalation.key(of: rule))
+        }
         if !rule.isShadow(for: frame) {
             let targets = WriteTargets(frame: frame, activation: activation, zone: rule.zone)
             for step in rule.steps {
@@ -287,11 +295,14 @@ extension Rule {
         time.each == nil ? stateKey(.hold, id) : stateKey(.hold, "").at(id)
     }
 
+    /// The scopes whose tasks its runs read.
+    var scopesOfRuns: [Scope.ID] { scopes(for: needsOfRuns) }
+
     /// The scopes whose tasks anything in it reads.
-    var scopesRead: [Scope.ID] {
-        let ofEntries = time.pattern?.needs ?? []
-        return scopes(
-            for: stepNeeds.union(condition?.needs ?? []).union(ofEntries).union(time.each.map { $0.needs.union(.tasks) } ?? []))
+    var scopesRead: [Scope.ID] { scopes(for: needsOfRuns.union(escalation?.needs ?? [])) }
+
+    private var needsOfRuns: RuleExpression.Needs {
+        stepNeeds.union(condition?.needs ?? []).union(time.pattern?.needs ?? []).union(time.each.map { $0.needs.union(.tasks) } ?? [])
     }
 
     /// Where the writes to a task are counted: over all rules, or separately for a rule with its own limit.

@@ -127,7 +127,8 @@ extension SlotReader {
     var isOfEvent: Bool {
         switch self {
         case .own, .field, .label, .source, .changeEnd: true
-        case .change, .task, .before, .comment, .changes, .event, .user, .now, .events, .key, .since, .rule, .zone, .tasks,
+        case .change, .task, .before, .comment, .changes, .event, .user, .now, .events, .key, .since, .answered, .rule, .zone,
+            .tasks,
             .element, .follow:
             false
         }

@@ -9,6 +9,12 @@ public enum RuleSchema {
         rule["properties"]?["do"] = [
             "type": "array", "minItems": 1, "items": step(actions), "description": .string(summary("do")),
         ]
+        var escalation = SettingSchema.record(RuleKeys.escalation)
+        escalation["properties"]?["do"] = rule["properties"]?["do"]
+        rule["properties"]?["escalate"] = [
+            "oneOf": [escalation, ["type": "array", "minItems": 1, "items": escalation]],
+            "description": .string(summary("escalate")),
+        ]
         return [
             "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Bellhop rules",
             "oneOf": [

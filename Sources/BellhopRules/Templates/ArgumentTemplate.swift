@@ -79,6 +79,8 @@ struct MessageTemplate: Sendable {
     var thread: TextTemplate?
     var update: ArgumentTemplate?
     var resolve: ArgumentTemplate?
+    /// Whether the end of an escalation leaves open what the message opens: with `resolve: false`.
+    var staysOpen = false
 
     struct Section: Sendable {
         var title = TextTemplate(pieces: [])

@@ -28,7 +28,7 @@ struct RuleRefusal {
     /// Whether it prevented an action of this kind.
     func keptBack(_ kind: String) -> Bool {
         if case .step(let number) = reason { return rule.steps[number].action.kind == kind }
-        return rule.steps.contains { $0.action.kind == kind }
+        return rule.allSteps.contains { $0.action.kind == kind }
     }
 
     /// What prevented it, and below it the value of each part of a condition.
@@ -70,6 +70,8 @@ struct RuleRefusal {
                 ? "it ended the wait of `none`" : "it ended the wait of `for`: `when` does not hold any more"
         case .notTrueWhenDue: return "`when` did not hold when the time of `\(waiting)` was over"
         case .counting: return "`count` has \(detail["counted"]?.asInt ?? 0) of \(detail["of"]?.asInt ?? 0)"
+        case .answered: return "it answered the task, which ended the escalation"
+        case .ended: return "the escalation has ended: \(detail["reason"]?.asString ?? "")"
         case .gathering: return "`group` has gathered \(detail["gathered"]?.asInt ?? 0) and waits for more"
         default: return nil
         }

@@ -11,10 +11,12 @@ struct TestComparison {
         var arguments: Arguments
         var failure: Failure?
         var isSilenced = false
+        /// Whether it closes what an escalation opened, at a receiver that may be no pager.
+        var isImplied = false
     }
 
     static func problems(_ test: TestCase, _ run: TestRun) -> [Diagnostic] {
-        let happened = sent(happenings(run.deliveries), against: test.expected)
+        let happened = sent(happenings(run), against: test.expected)
         var problems: [Diagnostic] = []
         for (index, expected) in test.expected.enumerated() {
             guard index < happened.count else {
@@ -42,17 +44,20 @@ struct TestComparison {
         return problems
     }
 
-    /// What happened without what silences keep back, except where the test demands that.
+    /// What happened without what silences keep back and what is only perhaps closed, except where the test demands that.
     private static func sent(_ all: [Happening], against expected: [TestCase.Expectation]) -> [Happening] {
         var rest = all[...]
         var shown: [Happening] = []
         for expectation in expected {
-            while let next = rest.first, next.isSilenced, !expectation.isSilenced || compare(expectation, next) != nil {
+            while let next = rest.first,
+                next.isSilenced && !expectation.isSilenced
+                    || (next.isSilenced || next.isImplied) && compare(expectation, next) != nil
+            {
                 rest.removeFirst()
             }
             if let next = rest.popFirst() { shown.append(next) }
         }
-        return shown + rest.filter { !$0.isSilenced }
+        return shown + rest.filter { !$0.isSilenced && !$0.isImplied }
     }
 
     /// How many events to explain per rule.
@@ -62,7 +67,7 @@ struct TestComparison {
     /// used only if there are no others.
     private static func reasons(against expected: TestCase.Expectation, _ run: TestRun) -> [String] {
         let rules = run.book.compiled.filter { rule in
-            rule.steps.contains { $0.action.kind == expected.kind } && (expected.rule.map { $0 == rule.name } ?? true)
+            rule.allSteps.contains { $0.action.kind == expected.kind } && (expected.rule.map { $0 == rule.name } ?? true)
         }
         guard !rules.isEmpty else {
             let name = expected.rule.map { "rule `\($0)` is not tested here, or" } ?? "no tested rule"
@@ -79,10 +84,10 @@ struct TestComparison {
         }
     }
 
-    private static func happenings(_ deliveries: [Delivery]) -> [Happening] {
+    private static func happenings(_ run: TestRun) -> [Happening] {
         var result: [Happening] = []
         var last: Delivery.ID?
-        for delivery in deliveries where !delivery.isKeptBack {
+        for delivery in run.deliveries where !delivery.isKeptBack {
             var failure: Failure?
             if case .dead(let reason) = delivery.initial { failure = reason }
             let isSilenced = if case .silenced = delivery.initial { true } else { false }
@@ -95,7 +100,8 @@ struct TestComparison {
                 result.append(
                     Happening(
                         rule: delivery.id.rule, kind: delivery.action, receivers: [delivery.id.receiver], task: delivery.task,
-                        arguments: delivery.arguments, failure: failure, isSilenced: isSilenced))
+                        arguments: delivery.arguments, failure: failure, isSilenced: isSilenced,
+                        isImplied: delivery.closesEscalation && run.book.surroundings.isOpen))
             }
             last = delivery.id
         }

@@ -138,7 +138,7 @@ struct TestRun {
         if let message = record.error {
             let error = RuleError(rule: rule.name, message: message)
             if !errors.contains(error) { errors.append(error) }
-        } else if record.verdict.isOfRun {
+        } else if record.verdict.isOfRun || record.verdict == .ended {
             refusals.append(RuleRefusal(rule: rule, reason: .stopped(record), now: now, tasks: tasks))
         }
     }
@@ -162,7 +162,7 @@ struct TestRun {
                 if let message = record.error {
                     let error = RuleError(rule: rule.name, message: message)
                     if !errors.contains(error) { errors.append(error) }
-                } else if record.verdict.isOfRun {
+                } else if record.verdict.isOfRun || record.verdict == .ended || record.verdict == .answered {
                     refuse(.stopped(record))
                 }
             }
@@ -171,6 +171,7 @@ struct TestRun {
                 if !pattern.fits(event.event, activation) { refuse(.trigger) }
                 continue
             }
+            if !rule.isFor(event.event) { continue }
             if rule.condition.map({ $0.isRefused(activation) }) ?? false {
                 refuse(.condition)
                 continue

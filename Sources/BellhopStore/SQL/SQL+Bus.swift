@@ -57,9 +57,22 @@ extension SQL {
             WHERE rule IN (:rule, 'shadow/' || :rule) AND kind IN ('hold', 'count', 'group', 'gathered', 'match', 'absence', 'begun')
             """
 
+        /// End the escalations of a rule that is removed or turned off, without closing what they opened. The second scans all
+        /// escalations.
+        static let forgetEscalations = [
+            "DELETE FROM timer WHERE rule = :rule AND kind = 'escalation'",
+            "DELETE FROM rule_state WHERE rule = '' AND kind = 'escalation' AND element = :rule",
+            "DELETE FROM rule_state WHERE rule = :rule AND kind IN ('escalated', 'steps')",
+        ]
+
+        static let former = """
+            SELECT rule.name, rule_state.key, rule_state.value
+            FROM rule CROSS JOIN rule_state ON rule_state.rule = rule.name AND rule_state.kind = 'steps'
+            """
+
         /// Each rule with the timer of its schedule.
         static let all = """
-            SELECT rule.name, rule.since, rule.schedule, timer.due, rule.waits, rule.calendars
+            SELECT rule.name, rule.since, rule.schedule, timer.due, rule.waits, rule.calendars, rule.is_off
             FROM rule LEFT JOIN timer ON timer.rule = rule.name AND timer.kind = 'schedule' AND timer.key = ''
             """
 
@@ -198,8 +211,8 @@ extension SQL {
 
         static let removeAll = "DELETE FROM timer WHERE rule = :rule"
 
-        /// Ends the waits and groups of a rule; its schedule goes on.
-        static let removeWaits = "DELETE FROM timer WHERE rule = :rule AND kind <> 'schedule'"
+        /// Ends the waits and groups of a rule; its schedule and its escalations go on.
+        static let removeWaits = "DELETE FROM timer WHERE rule = :rule AND kind NOT IN ('schedule', 'escalation')"
 
         /// Begins waits for the tasks of a source that has made its baseline.
         static let beginExisting = """

@@ -33,6 +33,15 @@ extension SQL {
             ORDER BY name
             """
 
+        /// The escalations of each rule that have steps to come.
+        static let escalations = """
+            SELECT name,
+                (SELECT count(*) FROM timer WHERE timer.rule = name AND kind = 'escalation'),
+                (SELECT min(due) FROM timer WHERE timer.rule = name AND kind = 'escalation')
+            FROM rule
+            ORDER BY name
+            """
+
         /// How many deliveries wait for each receiver that is or was stopped. From the index alone.
         static let waiting = """
             SELECT receiver, (

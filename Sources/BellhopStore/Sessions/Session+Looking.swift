@@ -161,7 +161,19 @@ extension Session {
             ]
             waits += all.filter { $0.count > 0 }
         }
-        return waits
+        return try waits + escalations()
+    }
+
+    private func escalations() throws -> [StoreStatus.WaitStatus] {
+        var statement = try prepare(SQL.Looking.escalations)
+        var escalations: [StoreStatus.WaitStatus] = []
+        while try statement.next() {
+            guard statement.int(1) > 0 else { continue }
+            escalations.append(
+                StoreStatus.WaitStatus(
+                    rule: statement.text(0), part: .escalation, count: Int(statement.int(1)), next: statement.optionalTime(2)))
+        }
+        return escalations
     }
 
     private func stopStatus() throws -> [StoreStatus.StopStatus] {

@@ -7,6 +7,7 @@ extension Session {
         var due: Timestamp?
         var waits: String?
         var calendars: String?
+        var isOff: Bool
     }
 
     func register(_ rules: [RuleRegistration], at now: Timestamp) throws -> [String: Int64] {
@@ -23,6 +24,7 @@ extension Session {
             } else if row?.calendars != rule.calendars {
                 try recompute(rule.name, at: now)
             }
+            if rule.isOff, row?.isOff == false { try forgetEscalations(of: rule.name) }
         }
         var remove = try prepare(SQL.Rules.remove)
         var removeTimers = try prepare(SQL.Timers.removeAll)
@@ -32,8 +34,16 @@ extension Session {
             try removeTimers.bind(":rule", name)
             try removeTimers.run()
             try forgetWaits(of: name)
+            try forgetEscalations(of: name)
         }
         return since
+    }
+
+    func formerRules() throws -> [String: [String: JSON]] {
+        var former: [String: [String: JSON]] = [:]
+        var statement = try prepare(SQL.Rules.former)
+        while try statement.next() { former[statement.text(0), default: [:]][statement.text(1)] = try statement.json(2) }
+        return former
     }
 
     private func ruleRows() throws -> [String: RuleRow] {
@@ -42,7 +52,7 @@ extension Session {
         while try statement.next() {
             rows[statement.text(0)] = RuleRow(
                 since: statement.int(1), schedule: statement.optionalText(2), due: statement.optionalTime(3),
-                waits: statement.optionalText(4), calendars: statement.optionalText(5))
+                waits: statement.optionalText(4), calendars: statement.optionalText(5), isOff: statement.int(6) == 1)
         }
         return rows
     }
@@ -86,6 +96,14 @@ extension Session {
         var forget = try prepare(SQL.Rules.forgetWaits)
         try forget.bind(":rule", rule)
         try forget.run()
+    }
+
+    private func forgetEscalations(of rule: String) throws {
+        for sql in SQL.Rules.forgetEscalations {
+            var forget = try prepare(sql)
+            try forget.bind(":rule", rule)
+            try forget.run()
+        }
     }
 
     /// Sets the timer of the rule's schedule. It continues while the schedule's text is the same; if the clock was set back, it

@@ -174,6 +174,8 @@ struct StatusPage {
             case "none":
                 return "Rule \(rule) runs if nothing comes for \(count) key\(count == 1 ? "" : "s"), for the first at \(next)."
             case "count": return "Rule \(rule) has counted \(count) so far."
+            case "escalate":
+                return "Rule \(rule) escalates \(count) task\(count == 1 ? "" : "s"); the next step comes at \(next)."
             default:
                 let gathered = wait["gathered"]?.asInt ?? 0
                 return

@@ -61,6 +61,23 @@ struct WaitingModel {
         when: task.priority == 1
         for: 2m
         do: [{log: "t ${{ events.map(e, e.type).join(' ') }} ${{ task.id }}"}]
+        ---
+        rule: e
+        on: [task_created, task_changed]
+        when: task.priority == 1
+        do: [{notify: {to: pager, title: "e ${{ task.id }}", thread: "${{ task.id }}"}}]
+        escalate:
+          - {after: 5m, repeat: {every: 3m, times: 2}, do: [{log: "e1 ${{ task.id }}"}]}
+          - {after: 2m, do: [{log: "e0 ${{ task.id }}"}]}
+        ---
+        rule: f
+        on: [task_created, task_changed]
+        when: task.priority == 1
+        do: [{log: "f ${{ task.id }}"}]
+        until: task.priority == 2
+        escalate:
+          - {after: 3m, do: [{log: "f0 ${{ task.id }}"}]}
+          - {after: 9m, do: [{log: "f1 ${{ task.id }}"}]}
         """
 
     enum Kind { case created, changed, removed, returned }
@@ -89,6 +106,8 @@ struct WaitingModel {
     private var chainCount: Window = []
     private var groups: [Int: Group] = [:]
     private var chainGroup = Group()
+    /// By rule and task; those of e stay after their last step, because an answer closes what they opened.
+    private var escalations: [String: [String: Escalation]] = [:]
     private var begun = 0
     /// What waits for the other event of `p`, by entry; the sequences of `q`, each from its begin on.
     private var together: [Window] = [[], []]
@@ -108,12 +127,14 @@ struct WaitingModel {
     mutating func arrive(at now: Int) {
         fireGroups(until: now)
         fireHolds(at: now)
+        escalate(now) { $0 == now }
     }
 
     /// The look is over.
     mutating func leave(at now: Int) {
         fireHolds(until: now)
         fireGroups(until: now)
+        escalate(now) { $0 <= now }
     }
 
     /// An event of a task with this priority; for a removed task as it was last seen.
@@ -130,6 +151,7 @@ struct WaitingModel {
             }
         }
         tasks[id] = kind == .removed ? nil : priority
+        escalate(kind, id, begins: begins && holds, at: now)
         // c
         if kind == .created {
             var window = created[priority, default: []].filter { now < $0.at + 4 } + [(id, now)]
@@ -259,6 +281,54 @@ struct WaitingModel {
         if chainGroup.events.isEmpty { chainGroup.due = due + 1 }
         chainGroup.events += chainCount
         chainCount = []
+    }
+
+    // MARK: e and f
+
+    /// What an event means to escalations: it ends them first, then it may begin new ones.
+    private mutating func escalate(_ kind: Kind, _ id: String, begins: Bool, at now: Int) {
+        if kind == .removed || kind == .changed, escalations["e"]?.removeValue(forKey: id) != nil {
+            log.append("pager closes \(id)")
+        }
+        if kind == .removed { escalations["f"]?[id] = nil }
+        guard begins else { return }
+        log += ["pager: e \(id)", "f \(id)"]
+        // The steps with the minutes at which they come.
+        escalations["e", default: [:]][id] = Escalation(steps: [("e0", [now + 2]), ("e1", [now + 5, now + 8, now + 11])])
+        if escalations["f"]?[id]?.isOver ?? true {
+            escalations["f", default: [:]][id] = Escalation(steps: [("f0", [now + 3]), ("f1", [now + 9])])
+        }
+    }
+
+    /// Makes the steps whose time has come, in their order, as long as the next is due. Of repetitions that were missed, one comes.
+    private mutating func escalate(_ now: Int, _ isDue: (Int) -> Bool) {
+        for (rule, ofRule) in escalations {
+            for id in ofRule.keys {
+                while let next = escalations[rule]?[id]?.next, isDue(next.due) {
+                    if rule == "e" ? tasks[id] != 1 : tasks[id] == 2 {
+                        escalations[rule]?[id] = nil
+                        break
+                    }
+                    log.append("\(next.name) \(id)")
+                    escalations[rule]?[id]?.take(at: now)
+                }
+            }
+        }
+    }
+
+    private struct Escalation {
+        var steps: [(name: String, times: [Int])]
+
+        var isOver: Bool { steps.allSatisfy(\.times.isEmpty) }
+        var next: (name: String, due: Int)? {
+            steps.compactMap { step in step.times.first.map { (step.name, $0) } }.min { $0.1 < $1.1 }
+        }
+
+        mutating func take(at now: Int) {
+            guard let name = next?.name, let place = steps.firstIndex(where: { $0.name == name }) else { return }
+            steps[place].times.removeFirst()
+            while let due = steps[place].times.first, due <= now { steps[place].times.removeFirst() }
+        }
     }
 
     private mutating func fireGroups(until now: Int) {

@@ -7,7 +7,8 @@ import Synchronization
 /// A class with a mutex, because the test and the tested loops share the script.
 final class FaultyStore: Store {
     enum Call: String, Sendable, CaseIterable {
-        case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, nextTimer,
+        case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, formerRules,
+            nextTimer,
             dueTimers, timers
         case claim, coalesce, finish, stops, silences, addSilence, endSilence, turnSilences, pauses, pause, resume, start, rescue,
             wake, bringForward, nextDue, apply, status, events,
@@ -114,6 +115,9 @@ final class FaultyStore: Store {
     }
     func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
         try await through(.register) { () throws(StoreError) in try await base.register(rules, at: now) }
+    }
+    func formerRules() async throws(StoreError) -> [String: [String: JSON]] {
+        try await through(.formerRules) { () throws(StoreError) in try await base.formerRules() }
     }
     func nextTimer() async throws(StoreError) -> Timestamp? {
         try await through(.nextTimer) { () throws(StoreError) in try await base.nextTimer() }

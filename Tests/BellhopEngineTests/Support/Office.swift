@@ -41,6 +41,17 @@ struct Office {
         try await look()
     }
 
+    /// Lets somebody comment a task, and looks.
+    func comment(_ id: String, _ text: String = "I am on it.", byUs: Bool = false) async throws {
+        source.edit { state in
+            state.comments.append(
+                TaskComment(
+                    id: "j\(state.comments.count)", task: TaskKey(id), text: text, author: byUs ? "ada" : "abel.tuter",
+                    kind: "comments", time: bench.now, authorship: byUs ? .ours : .others))
+        }
+        try await look()
+    }
+
     func remove(_ id: String) async throws {
         source.remove(TaskKey(id))
         try await look()

@@ -2,7 +2,8 @@ import BellhopCore
 import BellhopRules
 
 extension RuleBook {
-    /// These rules for these sources, with the actions `log`, `emit` (of the type `ping`) and `comment` (which writes to tasks).
+    /// These rules for these sources, with the actions `log`, `notify` (to `chat` and `pager`), `emit` (of the type
+    /// `ping`) and `comment` (which writes to tasks).
     /// - Parameters:
     ///   - hours: those of the calendar `office`.
     ///   - mostKeys: how many keys each rule may remember.
@@ -16,7 +17,11 @@ extension RuleBook {
                     name: $0.name, kind: "scripted", connection: "snow", schema: $0.schema, scope: $0.scope.id,
                     user: $0.scope.user)
             },
-            connections: [.init(name: "snow", kind: "servicenow", actions: ["comment"])],
+            connections: [
+                .init(name: "snow", kind: "servicenow", actions: ["comment"]),
+                .init(name: "chat", kind: "slack", actions: ["notify"], messages: .init(threads: .yes)),
+                .init(name: "pager", kind: "pagerduty", actions: ["notify"], messages: .init(threads: .yes, resolves: .yes)),
+            ],
             actions: [
                 ActionManifest(
                     kind: "comment", summary: "Leaves a note on a task.", receiver: .taskConnection, shorthand: "text",
@@ -26,6 +31,13 @@ extension RuleBook {
                     arguments: [
                         Setting("text", .text, required: true, "The line."), Setting("file", .path, "The file to write to."),
                     ]),
+                ActionManifest(
+                    kind: "notify", summary: "Sends a message.", receiver: .named,
+                    arguments: [
+                        Setting("to", .list(.name), required: true, "Receivers."), Setting("title", .text, "One line."),
+                        Setting("thread", .text, "The conversation."),
+                        Setting("resolve", .boolean, default: "false", "Whether it closes the conversation."),
+                    ], isMessage: true, expires: .days(1)),
                 ActionManifest(
                     kind: "emit", summary: "Emits an event.", receiver: .local(nil), shorthand: "type",
                     arguments: [

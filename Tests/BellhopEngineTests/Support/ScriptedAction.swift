@@ -41,9 +41,14 @@ final class ScriptedAction: Action {
 }
 
 extension Delivery {
-    /// The text argument.
+    /// The text argument; of a message its receiver and its title, and its conversation if it closes it.
     var text: String {
-        if case .values(let values) = arguments, case .string(let text)? = values["text"] { text } else { "" }
+        if case .message(let message) = arguments {
+            return message.resolve
+                ? "\(id.receiver) closes \(message.thread ?? "")" : "\(id.receiver): \(message.title.plainText)"
+        }
+        if case .values(let values) = arguments, case .string(let text)? = values["text"] { return text }
+        return ""
     }
 }
 

@@ -8,10 +8,14 @@ import Testing
         let rule = schema.at("$defs", "rule") ?? .null
         #expect(
             rule.at("properties")?.asObject?.keys == [
-                "rule", "description", "on", "from", "when", "each", "for", "count", "group", "once", "throttle", "let", "limit",
-                "mode",
-                "enabled", "do",
+                "rule", "description", "on", "from", "when", "each", "for", "count", "group", "once", "throttle", "until",
+                "escalate",
+                "let", "limit", "mode", "enabled", "do",
             ])
+        let escalation = rule.at("properties", "escalate", "oneOf")?.asArray?.first?["properties"]
+        #expect(escalation?.asObject?.keys == ["after", "repeat", "do"])
+        #expect(escalation?["do"] == rule.at("properties", "do"))
+        #expect(escalation?.at("repeat", "properties")?.asObject?.keys == ["every", "times"])
         #expect(rule["required"] == ["rule", "on", "do"])
         let modes = rule.at("properties", "mode", "anyOf")?.asArray
         #expect(modes?.first?["enum"] == ["live", "shadow"])

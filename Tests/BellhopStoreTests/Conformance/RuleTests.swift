@@ -124,6 +124,42 @@ import Testing
         #expect(try await bench.store.timers(ids) == [timer("b", "k", due: bench.after(3))])
     }
 
+    @Test(arguments: StoreUnderTest.allCases)
+    func `escalations survive changes of their rule, with its text, and end with it`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        func changed(_ name: String, isOff: Bool = false) -> RuleRegistration {
+            RuleRegistration(name: name, revision: "2", waits: isOff ? nil : "other", isOff: isOff)
+        }
+        _ = try await bench.store.register([rule("a"), rule("b")], at: bench.now)
+        let escalations = StateKey(rule: "", kind: .escalation, key: "s/1")
+        let next = ["a", "b"].map { RuleTimer(.init(rule: $0, kind: .escalation, key: "s/1"), due: bench.after(1)) }
+        let keys = ["a", "b"].flatMap { name in
+            [
+                StateKey(rule: "", kind: .escalation, key: "s/1", element: name), StateKey(rule: name, kind: .steps, key: "v"),
+                StateKey(rule: name, kind: .escalated, key: "s/1", element: "e"),
+            ]
+        }
+        try await bench.store.route(
+            Routing(state: keys.map { StateWrite($0, .set(["text": "x"], expires: nil)) }, timers: next.map { .set($0) }))
+        _ = try await bench.store.register([changed("a"), changed("b")], at: bench.now)
+        #expect(try await bench.store.timers(next.map(\.id)) == next)
+        #expect(try await bench.store.formerRules() == ["a": ["v": ["text": "x"]], "b": ["v": ["text": "x"]]])
+        #expect(
+            try await bench.store.status().waits.map { "\($0.rule) \($0.part.rawValue) \($0.count)" } == [
+                "a escalate 1", "b escalate 1",
+            ])
+        _ = try await bench.store.register([changed("b")], at: bench.now)
+        #expect(try await bench.store.timers(next.map(\.id)) == [next[1]])
+        #expect(try await bench.store.formerRules() == ["b": ["v": ["text": "x"]]])
+        #expect(try await Array(bench.store.state(for: [escalations]).window(escalations).keys) == ["b"])
+        let events = ["a", "b"].map { StateKey(rule: $0, kind: .escalated, key: "s/1") }
+        #expect(try await bench.store.state(for: events).window(events[0]).isEmpty)
+        #expect(try await bench.store.state(for: events).window(events[1]).count == 1)
+        for isOff in [true, false] { _ = try await bench.store.register([changed("b", isOff: isOff)], at: bench.now) }
+        #expect(try await bench.store.state(for: [escalations] + events).isEmpty)
+        #expect(try await bench.store.nextTimer() == nil)
+    }
+
     @Test func `a hundred thousand timers are read a batch at a time`() async throws {
         let bench = try StoreUnderTest.allCases[0].make()
         _ = try await bench.store.register([rule("a")], at: bench.now)

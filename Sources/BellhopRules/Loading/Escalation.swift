@@ -1,0 +1,58 @@
+import BellhopCore
+
+/// What a rule does after its run as long as nothing ends it: `escalate` and `until`.
+struct Escalation: Sendable {
+    /// In the order of the list.
+    var steps: [Step]
+    var until: Until
+    /// The hash of all that decides about it: escalations under way keep the steps they began with.
+    var version: String
+    /// The rule without what its escalation does not need, from which it can be read again.
+    var text: String
+    /// What the steps and `until` read that is known only at routing.
+    var needs: RuleExpression.Needs
+
+    /// An element of the list.
+    struct Step: Sendable {
+        /// Counts from the run.
+        var after: Span
+        var repetition: Repetition?
+        var actions: [BellhopRules.Step]
+    }
+
+    /// `repeat`: the step comes again so many times.
+    struct Repetition: Sendable {
+        var every: Span
+        var times: Int
+    }
+
+    /// What ends it besides the task's departure.
+    enum Until: Sendable {
+        /// An answer, or a condition of the rule that no longer holds.
+        case standard
+        /// An answer alone.
+        case answered
+        /// - Parameter readsAnswer: whether it uses `answered`, so that it is judged at each answer, too.
+        case expression(RuleExpression, readsAnswer: Bool)
+    }
+
+    init(steps: [Step], until: Until, version: String, text: String, condition: RuleExpression?) {
+        (self.steps, self.until, self.version, self.text) = (steps, until, version, text)
+        needs = steps.flatMap(\.actions).reduce(into: []) { $0.formUnion($1.needs) }
+        switch until {
+        case .standard: needs.formUnion(condition?.needs ?? [])
+        case .answered: break
+        case .expression(let expression, _): needs.formUnion(expression.needs)
+        }
+    }
+
+    /// Where the rule is stored as it was when its escalations began.
+    func key(of rule: Rule) -> StateKey { StateKey(rule: rule.name, kind: .steps, key: version) }
+
+    /// The longest time from a run to a step, as far as no calendar makes it longer.
+    var length: Duration {
+        steps.map { step in
+            step.after.time + (step.repetition.map { $0.every.time * $0.times } ?? .zero)
+        }.max() ?? .zero
+    }
+}

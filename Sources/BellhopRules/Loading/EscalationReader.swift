@@ -1,0 +1,133 @@
+import BellhopCore
+import CEL
+import YAML
+
+/// `escalate` and `until`.
+extension RuleReader {
+    /// - Parameter steps: has read the steps under `do`.
+    mutating func escalation(
+        _ mapping: Mapping, _ trigger: TriggerReader, _ events: [EventDefinition], _ condition: RuleExpression?,
+        _ steps: inout StepReader
+    ) -> Escalation? {
+        guard let pair = mapping["escalate"] else {
+            if let until = mapping["until"] {
+                report(
+                    "not-together", "`until` ends an escalation, and this rule has none", at: until.key,
+                    help: "add `escalate`: a list of steps such as `{after: 15m, do: […]}`")
+            }
+            return nil
+        }
+        checkTask(of: pair, mapping, trigger, events)
+        let until = mapping["until"].map { self.until($0.value, &steps.compiler) } ?? .standard
+        let items = pair.value.mapping == nil ? pair.value.items ?? [] : [pair.value]
+        guard !items.isEmpty else {
+            let isEmpty = pair.value.items != nil
+            report(
+                "wrong-type", isEmpty ? "`escalate` has no steps" : "`escalate` is a list of steps, not \(pair.value.kind)",
+                at: pair.value, help: "such as `escalate: [{after: 15m, do: […]}]`")
+            return nil
+        }
+        let read = items.enumerated().compactMap { step($1, at: $0, &steps) }
+        guard read.count == items.count, let until else { return nil }
+        let text = Self.text(mapping)
+        return Escalation(
+            steps: read, until: until, version: Fingerprint.of("escalation", text).hex, text: text, condition: condition)
+    }
+
+    /// Escalations are about tasks that may still be there.
+    private mutating func checkTask(
+        of pair: Mapping.Pair, _ mapping: Mapping, _ trigger: TriggerReader, _ events: [EventDefinition]
+    ) {
+        if mapping["each"] != nil || events.isEmpty { return }
+        if !events.contains(where: { $0[.task] != nil }) {
+            let isScheduled = events.allSatisfy { $0.type == .scheduleDue }
+            report(
+                "no-task", "`escalate` needs a task, and the rule's \(isScheduled ? "schedule has" : "events have") none",
+                at: pair.key, help: isScheduled ? "add `each: tasks`, which runs the rule for each task" : nil)
+        } else if trigger.triggers.allSatisfy({ $0.type == .taskRemoved }) {
+            report("not-together", "`task_removed` ends each escalation, so these steps can never come", at: pair.key)
+        }
+    }
+
+    /// Nil if it has mistakes.
+    private mutating func until(_ node: YAML.Node, _ compiler: inout ExpressionCompiler) -> Escalation.Until? {
+        let outer = compiler.names
+        defer { compiler.names = outer }
+        compiler.names.environment.declare("answered", .bool)
+        guard let (expression, read) = compiler.compileFully(node, "`until`", expecting: .bool) else { return nil }
+        let readsAnswer = read.references.variables.contains("answered")
+        if readsAnswer { warnOfJournal(compiler.names.sources, at: node) }
+        let isAlone = node.scalarText?.trimmedBlanks == "answered"
+        return isAlone ? .answered : .expression(expression, readsAnswer: readsAnswer)
+    }
+
+    /// Warns if comments are not seen, so that none is an answer.
+    private mutating func warnOfJournal(_ sources: [RuleSurroundings.SourceFacts], at node: YAML.Node) {
+        guard !surroundings.isOpen, !sources.isEmpty, sources.allSatisfy({ $0.journal != .yes }) else { return }
+        let able = sources.lazy.compactMap { source in source.journal.missingLine.map { (source.name, $0) } }.first
+        problems.report(
+            Diagnostic(
+                .warning, code: "no-journal",
+                "comments are no answers here: \(sources.count == 1 ? "source" : "sources") "
+                    + sources.map { "`\($0.name)`" }.joined(separator: ", ")
+                    + " \(sources.count == 1 ? "watches" : "watch") no journal",
+                at: Diagnostic.Place(node, file: file), help: able.map { "in bellhop.yaml add `\($1)` to source `\($0)`" }))
+    }
+
+    private mutating func step(_ node: YAML.Node, at place: Int, _ steps: inout StepReader) -> Escalation.Step? {
+        guard node.mapping != nil else {
+            report(
+                "wrong-type", "a step of `escalate` is a mapping, not \(node.kind)", at: node,
+                help: "such as `{after: 15m, do: […]}`")
+            return nil
+        }
+        let tree = settings(node, RuleKeys.escalation, of: "a step of `escalate`")
+        let actions = node["do"].map { steps.read($0, under: "escalate.\(place)") } ?? []
+        guard tree["after"] != nil, let after = node["after"].flatMap({ span($0, "`after`") }), !actions.isEmpty else {
+            return nil
+        }
+        guard let again = node["repeat"] else { return Escalation.Step(after: after, repetition: nil, actions: actions) }
+        guard tree["repeat"]?["every"] != nil, let every = again["every"].flatMap({ span($0, "`every`") }),
+            let times = tree["repeat"]?["times"]?.json?.asInt
+        else {
+            return nil
+        }
+        return Escalation.Step(
+            after: after, repetition: Escalation.Repetition(every: every, times: Int(times)), actions: actions)
+    }
+
+    // MARK: The text
+
+    /// What the escalation's steps and its end depend on, in YAML on one line.
+    private static func text(_ mapping: Mapping) -> String {
+        let others = ["description", "do", "enabled", "mode", "once", "throttle"]
+        return "{"
+            + mapping.filter { !others.contains($0.name) }.sorted { $0.name < $1.name }
+            .map { "\(quoted($0.name)): \(text($0.value))" }.joined(separator: ", ") + "}"
+    }
+
+    private static func text(_ node: YAML.Node) -> String {
+        if let items = node.items { return "[" + items.map(text).joined(separator: ", ") + "]" }
+        if let mapping = node.mapping {
+            return "{" + mapping.map { "\(quoted($0.name)): \(text($0.value))" }.joined(separator: ", ") + "}"
+        }
+        switch node.kind {
+        case .null: return "null"
+        case .bool, .int, .float: return node.scalarText ?? "null"
+        case .string, .sequence, .mapping: return quoted(node.scalarText ?? "")
+        }
+    }
+
+    private static func quoted(_ text: String) -> String { JSON.string(text).text }
+}
+
+extension RuleReader {
+    /// The rule of a text that an escalation was stored with; nil if it no longer fits the configuration.
+    static func former(
+        _ text: String, name: String, version: String, in surroundings: RuleSurroundings, sharing cache: SharedNameCache
+    ) -> Rule? {
+        guard let document = try? parse(SourceText(Array(text.utf8)), keys: RuleKeys.known).first else { return nil }
+        var reader = RuleReader(file: name, surroundings: surroundings, keepsSources: false)
+        return reader.read(document.root, name: name, sharing: cache, former: version)
+    }
+}

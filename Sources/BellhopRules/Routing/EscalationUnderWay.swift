@@ -1,0 +1,119 @@
+import BellhopCore
+
+/// An escalation of a rule for one task, as it is stored. After its last step it is kept for a while, because an answer still
+/// closes what it opened.
+struct EscalationUnderWay {
+    /// The latest event that led to the run, with its task.
+    var began: Gathered
+    /// The run's occasion.
+    var run: Occasion.ID
+    /// The version of the steps that it makes.
+    var version: String
+    /// The run's `key` and `since`.
+    var key: String?
+    var since: Timestamp?
+    /// For each step of the list when it comes next; nil for one that does not come any more.
+    var turns: [Turn?]
+    /// Whether the task was answered, but `until` did not hold then.
+    var isAnswered = false
+    /// Whether its deliveries are only recorded.
+    var isShadow: Bool
+    /// Whether further events of the run are stored apart.
+    var hasMore = false
+    /// What it and its run opened at pagers.
+    var pagers: [Pager] = []
+    /// Until when an answer closes that, after the last step.
+    var closes: Timestamp?
+
+    struct Turn: Hashable {
+        /// How often the step was repeated before.
+        var repetition = 0
+        var due: Timestamp
+    }
+
+    init(_ began: Gathered, run: Occasion.ID, version: String, turns: [Turn?], isShadow: Bool) {
+        (self.began, self.run, self.version, self.turns, self.isShadow) = (began, run, version, turns, isShadow)
+    }
+
+    /// The place in the list of the step that comes next, and when it comes: by time, then by the list.
+    var next: (place: Int, turn: Turn)? {
+        turns.enumerated().compactMap { place, turn in turn.map { (place, $0) } }.min { ($0.1.due, $0.0) < ($1.1.due, $1.0) }
+    }
+
+    /// Goes on from the next step, which is made now. Repetitions whose time has passed as well are left out.
+    mutating func take(_ repetition: Escalation.Repetition?, at now: Timestamp) {
+        guard let (place, turn) = next else { return }
+        var following: Turn? = turn
+        repeat {
+            following = following.flatMap { turn in
+                guard let repetition, turn.repetition < repetition.times, let due = repetition.every.end(from: turn.due) else {
+                    return nil
+                }
+                return Turn(repetition: turn.repetition + 1, due: due)
+            }
+        } while following.map { $0.due <= now } ?? false
+        turns[place] = following
+    }
+
+    /// Notes what a run or a step opened and closed.
+    mutating func note(opened: [Pager], closed: [Pager]) {
+        for pager in opened where !pagers.contains(where: { $0.isSame(as: pager) }) { pagers.append(pager) }
+        pagers.removeAll { pager in closed.contains { $0.isSame(as: pager) } }
+    }
+}
+
+/// What a message opened at a receiver that can close it again.
+struct Pager: Sendable, Hashable {
+    var receiver: String
+    /// The message's thread, or the id of its delivery.
+    var thread: String
+    /// The lane of the message, in which its end follows it.
+    var lane: String
+
+    func isSame(as other: Pager) -> Bool { receiver == other.receiver && thread == other.thread }
+}
+
+extension EscalationUnderWay {
+    var json: JSON {
+        guard case .object(var members) = began.json else { return began.json }
+        members["run"] = .string(run.text)
+        members["version"] = .string(version)
+        members["turns"] = .array(turns.map { $0.map { [.int(Int64($0.repetition)), .int($0.due.microseconds)] } ?? .null })
+        if let key { members["key"] = .string(key) }
+        if let since { members["since"] = .int(since.microseconds) }
+        if isAnswered { members["answered"] = true }
+        if isShadow { members["shadow"] = true }
+        if hasMore { members["more"] = true }
+        if let closes { members["closes"] = .int(closes.microseconds) }
+        if !pagers.isEmpty {
+            members["pagers"] = .array(
+                pagers.map { ["receiver": .string($0.receiver), "thread": .string($0.thread), "lane": .string($0.lane)] })
+        }
+        return .object(members)
+    }
+
+    /// Nil for what this program did not write.
+    init?(_ json: JSON) {
+        guard let began = Gathered(name: "", json: json), let run = json["run"]?.asString, let turns = json["turns"]?.asArray,
+            let version = json["version"]?.asString
+        else { return nil }
+        self.init(
+            began, run: Occasion.ID(run), version: version,
+            turns: turns.map { turn in
+                guard let parts = turn.asArray, parts.count == 2, let repetition = parts[0].asInt, let due = parts[1].asInt else {
+                    return nil
+                }
+                return Turn(repetition: Int(repetition), due: Timestamp(microseconds: due))
+            }, isShadow: json["shadow"] == true)
+        key = json["key"]?.asString
+        since = json["since"]?.asInt.map { Timestamp(microseconds: $0) }
+        closes = json["closes"]?.asInt.map { Timestamp(microseconds: $0) }
+        (isAnswered, hasMore) = (json["answered"] == true, json["more"] == true)
+        pagers = (json["pagers"]?.asArray ?? []).compactMap { pager in
+            guard let receiver = pager["receiver"]?.asString, let thread = pager["thread"]?.asString,
+                let lane = pager["lane"]?.asString
+            else { return nil }
+            return Pager(receiver: receiver, thread: thread, lane: lane)
+        }
+    }
+}

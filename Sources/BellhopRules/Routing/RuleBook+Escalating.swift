@@ -1,0 +1,56 @@
+import BellhopCore
+
+/// The sources whose tasks rules escalate.
+enum Escalating: Sendable, Hashable {
+    case none
+    case sources(Set<String>)
+    case all
+
+    init(_ rules: [Rule]) {
+        let rules = rules.filter { $0.escalation != nil }
+        if rules.isEmpty {
+            self = .none
+        } else if rules.contains(where: { $0.sources.isEmpty }) {
+            self = .all
+        } else {
+            self = .sources(Set(rules.flatMap(\.sources)))
+        }
+    }
+
+    func contains(_ source: String) -> Bool {
+        switch self {
+        case .none: false
+        case .sources(let names): names.contains(source)
+        case .all: true
+        }
+    }
+}
+
+extension RuleBook {
+    /// The escalations that the event may end: those of a task that has left, or that somebody other than us has changed or
+    /// commented. Nil for any other event, and without rules that escalate.
+    func escalations(endedBy event: Event) -> StateKey? {
+        guard escalating != .none, event.isDeparture || event.isAnswer, escalating.contains(event.source),
+            let id = event.data[.task]?["id"]?.asString?.nonEmpty
+        else { return nil }
+        return .escalations(of: TaskKey(id), in: event.source)
+    }
+}
+
+extension Event {
+    fileprivate var isDeparture: Bool { type == .taskRemoved }
+
+    /// Whether somebody other than us has changed or commented the task. A comment says itself whose it is; a change is ours if
+    /// we wrote to the task before.
+    fileprivate var isAnswer: Bool {
+        if type == .taskCommented { return data[.comment]?["own"] != true }
+        return type == .taskChanged && hop == 0
+    }
+}
+
+extension StateKey {
+    /// The escalations of a task, one piece for each rule. Their timers have the same key.
+    static func escalations(of task: TaskKey, in source: String) -> StateKey { escalations("\(source)/\(task.text)") }
+
+    static func escalations(_ key: String) -> StateKey { StateKey(rule: "", kind: .escalation, key: key) }
+}

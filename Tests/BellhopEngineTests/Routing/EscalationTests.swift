@@ -1,0 +1,540 @@
+import BellhopCore
+import BellhopRules
+import BellhopTesting
+import Testing
+
+@testable import BellhopEngine
+
+/// `escalate` and `until`, over a store and polls, in virtual time.
+@Suite(.timeLimit(.minutes(5))) struct `Escalations` {
+    private static func rule(_ more: String = "", steps: String = steps) -> String {
+        """
+        rule: r
+        on: [task_created, task_changed]
+        when: task.priority == 1
+        once: task.id
+        \(more)
+        do: [{log: "new ${{ task.id }}"}]
+        escalate:
+        \(steps)
+        """
+    }
+
+    private static let steps = """
+          - {after: 15m, do: [{log: "remind ${{ task.id }} ${{ task.title }}"}]}
+          - {after: 30m, repeat: {every: 10m, times: 2}, do: [{log: "call ${{ task.id }} ${{ event.type }} ${{ event.data.task.title }}"}]}
+        """
+
+    private func verdicts(_ office: Office) async throws -> [String] {
+        try await office.bench.store.decisions(DecisionQuery(verdicts: [.answered, .ended], limit: 100)).map {
+            "\($0.verdict.rawValue): \($0.detail["reason"]?.asString ?? "")"
+        }
+    }
+
+    // MARK: Steps
+
+    @Test func `each step comes when its time after the run is over, repeated as often as it says`() async throws {
+        let office = try await Office(Self.rule())
+        try await office.put("a")
+        try await office.wait(14)
+        #expect(office.texts == ["new a"])
+        try await office.wait(1)
+        #expect(office.texts == ["new a", "remind a printer on fire"])
+        try await office.wait(14)
+        #expect(office.texts.count == 2)
+        try await office.wait(20)
+        #expect(office.texts.dropFirst(2) == ["call a task_created printer on fire", "call a task_created printer on fire"])
+        try await office.wait(60)
+        #expect(office.texts.count == 5)
+        #expect(try await office.bench.store.nextTimer() == nil)
+        #expect(try await office.bench.store.state(for: [.init(rule: "", kind: .escalation, key: "my-work/a")]).isEmpty)
+    }
+
+    @Test func `steps come by time, then by the list`() async throws {
+        let steps = ["20m", "10m", "20m"].enumerated().map { "  - {after: \($1), do: [{log: \"\($0)\"}]}" }
+        let office = try await Office(Self.rule(steps: steps.joined(separator: "\n")))
+        try await office.put("a")
+        try await office.wait(30)
+        #expect(office.texts == ["new a", "1", "0", "2"])
+    }
+
+    @Test func `a step sees the task as it is then, and the event of the run`() async throws {
+        let office = try await Office(Self.rule("until: task.state == 6"))
+        try await office.put("a")
+        try await office.wait(10)
+        try await office.put("a", "printer burnt down")
+        try await office.wait(21)
+        #expect(
+            office.texts == ["new a", "remind a printer burnt down", "call a task_created printer on fire"])
+    }
+
+    @Test func `a second run while one escalates begins no second one, one after the last step does`() async throws {
+        let steps = "  - {after: 10m, do: [{log: \"step ${{ event.type }}\"}]}"
+        let office = try await Office(Self.rule("until: task.state == 6", steps: steps).replacing("once: task.id", with: ""))
+        try await office.put("a")
+        try await office.wait(5)
+        try await office.put("a", "again")
+        try await office.wait(15)
+        #expect(office.texts == ["new a", "new a", "step task_created"])
+        try await office.put("a", "and again")
+        try await office.wait(10)
+        #expect(office.texts == ["new a", "new a", "step task_created", "new a", "step task_changed"])
+    }
+
+    @Test func `working time alone counts with a calendar's steps, and days count with zones`() async throws {
+        let office = try await Office(Self.rule(steps: "  - {after: 3d, repeat: {every: 1d, times: 1}, do: [{log: late}]}"))
+        try await office.put("a")
+        #expect(try await office.bench.store.nextTimer() == office.bench.now + .days(3))
+        await office.bench.clock.advance(by: .days(3))
+        try await office.look()
+        #expect(office.texts == ["new a", "late"])
+        #expect(try await office.bench.store.nextTimer() == office.bench.now + .days(1))
+    }
+
+    // MARK: Answers
+
+    @Test func `a change by somebody ends it at once`() async throws {
+        let office = try await Office(Self.rule())
+        try await office.put("a")
+        try await office.wait(5)
+        try await office.put("a", "taken")
+        #expect(try await office.bench.store.nextTimer() == nil)
+        #expect(try await verdicts(office) == ["answered: task_changed"])
+        try await office.wait(60)
+        #expect(office.texts == ["new a"])
+    }
+
+    @Test func `a comment by somebody ends it, one by us does not`() async throws {
+        let office = try await Office(Self.rule())
+        try await office.put("a")
+        try await office.put("b")
+        try await office.bench.comment(on: "a", hop: 0)
+        try await office.comment("a", "hello", byUs: true)
+        try await office.comment("b")
+        try await office.wait(15)
+        #expect(office.texts.filter { $0.hasPrefix("remind") } == ["remind a printer on fire"])
+        #expect(try await verdicts(office) == ["answered: task_commented"])
+    }
+
+    @Test func `a change that our own write caused is no answer`() async throws {
+        let office = try await Office(Self.rule())
+        try await office.put("a")
+        try await office.bench.comment(on: "a", hop: 0)
+        try await office.put("a", "a business rule changed it")
+        try await office.wait(15)
+        #expect(office.texts.dropFirst() == ["remind a a business rule changed it"])
+    }
+
+    @Test func `an answer at the very moment of a step is too late for it`() async throws {
+        let office = try await Office(Self.rule())
+        try await office.put("a")
+        try await office.wait(14)
+        await office.bench.clock.advance(by: .seconds(60))
+        try await office.comment("a")
+        try await office.wait(60)
+        #expect(office.texts == ["new a", "remind a printer on fire"])
+    }
+
+    @Test func `the event that ends one may begin another`() async throws {
+        let office = try await Office(Self.rule().replacing("once: task.id", with: ""))
+        try await office.put("a")
+        try await office.wait(10)
+        try await office.put("a", "changed")
+        try await office.wait(14)
+        #expect(office.texts == ["new a", "new a"])
+        try await office.wait(1)
+        #expect(office.texts.last == "remind a changed")
+    }
+
+    @Test func `a task that leaves ends it, and one that returns does not resume it`() async throws {
+        let office = try await Office(Self.rule(), [task("other", "x", ["priority": 3])])
+        try await office.put("a")
+        try await office.remove("a")
+        #expect(try await verdicts(office) == ["ended: the task has left"])
+        try await office.put("a")
+        try await office.wait(60)
+        #expect(office.texts == ["new a"])
+    }
+
+    // MARK: until
+
+    @Test func `a condition that no longer holds ends it at the next step, for good`() async throws {
+        let rule = Self.rule().replacing("task.priority == 1", with: "task.priority == 1 && !tasks.exists(t, t.title == 'storm')")
+        let office = try await Office(rule)
+        try await office.put("a")
+        try await office.wait(5)
+        try await office.put("storm", "storm", priority: 3)
+        #expect(try await office.bench.store.nextTimer() != nil)
+        try await office.wait(10)
+        #expect(try await verdicts(office) == ["ended: `when` does not hold any more"])
+        try await office.remove("storm")
+        try await office.wait(60)
+        #expect(office.texts == ["new a"])
+    }
+
+    @Test func `a written until replaces the default, and is judged at the steps`() async throws {
+        let office = try await Office(Self.rule("until: task.state == 6"))
+        try await office.put("a")
+        try await office.put("a", "changed", priority: 3)
+        try await office.comment("a")
+        try await office.put("a", "changed", priority: 3, state: 6)
+        try await office.put("a", "changed", priority: 3, state: 1)
+        try await office.wait(15)
+        #expect(office.texts == ["new a", "remind a changed"])
+        try await office.put("a", "changed", priority: 3, state: 6)
+        try await office.wait(15)
+        #expect(try await verdicts(office) == ["ended: `until` holds"])
+        #expect(office.texts.count == 2)
+    }
+
+    @Test func `an until that uses answered is judged at each answer and at the steps after it`() async throws {
+        let office = try await Office(Self.rule("until: answered && task.state == 2"))
+        for id in ["a", "b"] { try await office.put(id) }
+        try await office.comment("a")
+        try await office.put("b", state: 2)
+        #expect(try await verdicts(office) == ["answered: task_changed"])
+        try await office.wait(15)
+        #expect(office.texts.dropFirst(2) == ["remind a printer on fire"])
+        try await office.bench.comment(on: "a", hop: 0)
+        try await office.put("a", state: 2)
+        #expect(try await verdicts(office).count == 1)
+        try await office.wait(15)
+        #expect(try await verdicts(office).last == "answered: `until` holds")
+        #expect(office.texts.count == 3)
+    }
+
+    @Test func `an until that fails or is unknown lets it go on, and a failure is counted`() async throws {
+        let office = try await Office(Self.rule("until: 1 / (task.priority - 1) > 0 || task.state > 5"))
+        try await office.put("a")
+        try await office.wait(15)
+        #expect(office.texts.count == 2)
+        let status = try await office.bench.store.status().rules.first { $0.rule == "r" }
+        #expect(status?.errors == 1 && status?.lastError?.hasPrefix("`until` failed") == true)
+    }
+
+    // MARK: Downtime
+
+    @Test func `steps missed while away come once each in their order, of repetitions only one`() async throws {
+        let steps = Self.steps + "\n  - {after: 45m, do: [{log: last}]}"
+        let office = try await Office(Self.rule(steps: steps))
+        try await office.put("a")
+        await office.bench.clock.advance(by: .seconds(3600 + 20))
+        try await office.look()
+        #expect(
+            office.texts == ["new a", "remind a printer on fire", "call a task_created printer on fire", "last"])
+        try await office.wait(60)
+        #expect(office.texts.count == 4)
+    }
+
+    @Test func `the repetitions that are still to come after downtime keep their times`() async throws {
+        let office = try await Office(
+            Self.rule(steps: "  - {after: 10m, repeat: {every: 10m, times: 4}, do: [{log: \"${{ string(now) }}\"}]}"))
+        try await office.put("a")
+        await office.bench.clock.advance(by: .seconds(35 * 60))
+        try await office.look()
+        try await office.wait(60)
+        #expect(office.texts.dropFirst() == ["2026-01-05T09:35:00Z", "2026-01-05T09:40:00Z", "2026-01-05T09:50:00Z"])
+    }
+
+    @Test func `what was answered while nobody looked makes no step`() async throws {
+        let office = try await Office(Self.rule())
+        for id in ["a", "b"] { try await office.put(id) }
+        await office.bench.clock.advance(by: .days(2))
+        office.source.put(task("b", "taken", ["priority": 1, "state": 1]))
+        try await office.look()
+        #expect(office.texts.filter { !$0.hasPrefix("new") }.allSatisfy { $0.contains(" a ") })
+        #expect(office.texts.count == 4)
+    }
+
+    @Test func `steps that came due while away wait for a good poll, at most a quarter of an hour`() async throws {
+        for isGood in [true, false] {
+            let office = try await Office(Self.rule())
+            let bench = office.bench
+            try await office.put("a")
+            await bench.clock.advance(by: .seconds(3600))
+            let polls = InitialPolls([office.source.scope.id])
+            let shelf = try await bench.shelf(Self.rule(), sources: [office.source])
+            let timers = TimerLoop(bench.surroundings, shelf: shelf, after: polls)
+            polls.markPolled(office.source.scope.id, isGood: false, in: bench.surroundings)
+            #expect(try await timers.fireDue() == 0)
+            if isGood {
+                polls.markPolled(office.source.scope.id, isGood: true, in: bench.surroundings)
+            } else {
+                await bench.clock.advance(by: .seconds(15 * 60 - 1))
+                #expect(try await timers.fireDue() == 0)
+                await bench.clock.advance(by: .seconds(1))
+            }
+            #expect(try await timers.fireDue() == 2)
+        }
+    }
+
+    // MARK: Elements, groups, counts
+
+    @Test func `each element of a list escalates by itself`() async throws {
+        let rule = """
+            rule: r
+            on: {every: 5m}
+            each: tasks.filter(t, t.priority == 1)
+            once: task.id
+            do: [{log: "new ${{ task.id }}"}]
+            escalate: [{after: 10m, do: [{log: "step ${{ task.id }} ${{ event.type }}"}]}]
+            """
+        let office = try await Office(rule)
+        for id in ["a", "b"] { try await office.put(id) }
+        try await office.wait(5)
+        try await office.comment("a")
+        try await office.wait(10)
+        #expect(office.texts == ["new a", "new b", "step b schedule_due"])
+    }
+
+    @Test func `a group escalates for its latest task, with all its events`() async throws {
+        let rule = """
+            rule: r
+            on: task_created
+            group: {by: task.priority, wait: 5m}
+            do: [{log: "new"}]
+            until: answered
+            escalate:
+              - {after: 10m, do: [{log: "${{ key }} ${{ task.id }} ${{ events.map(e, e.task.id).join(' ') }} ${{ string(since) }}"}]}
+            """
+        let office = try await Office(rule)
+        for id in ["a", "b", "c"] { try await office.put(id) }
+        try await office.wait(5)
+        try await office.comment("a")
+        _ = try await office.bench.store.prune(Retention(events: .zero), at: office.bench.now)
+        try await office.wait(10)
+        #expect(office.texts == ["new", "1 c a b c 2026-01-05T09:00:00Z"])
+        let key = StateKey(rule: "r", kind: .escalated, key: "my-work/c")
+        #expect(try await office.bench.store.state(for: [key]).isEmpty)
+    }
+
+    @Test func `times count from the moment at which the wait before was over`() async throws {
+        let office = try await Office(Self.rule("for: 5m"))
+        try await office.put("a")
+        try await office.wait(19)
+        #expect(office.texts == ["new a"])
+        try await office.wait(1)
+        #expect(office.texts.last == "remind a printer on fire")
+    }
+
+    // MARK: Pagers
+
+    private static let paging = """
+        rule: r
+        on: task_created
+        when: task.priority == 1
+        do: [{notify: {to: [chat, pager], title: "new ${{ task.id }}", thread: "t-${{ task.id }}"}}]
+        until: answered
+        escalate:
+          - {after: 10m, do: [{notify: {to: pager, title: late}}]}
+          - {after: 20m, do: [{notify: {to: pager, title: kept, thread: other, resolve: false}}]}
+        """
+
+    @Test func `an answer closes what the run and the steps opened at pagers, unless resolve says no`() async throws {
+        let office = try await Office(Self.paging)
+        try await office.put("a")
+        try await office.wait(20)
+        #expect(office.texts == ["chat: new a", "pager: new a", "pager: late", "pager: kept"])
+        let late = try #require(office.action.performed.first { $0.delivery.text == "pager: late" }).delivery
+        try await office.comment("a")
+        #expect(office.texts.dropFirst(4) == ["pager closes t-a", "pager closes \(late.id.text)"])
+        let ends = office.action.performed.suffix(2).map(\.delivery)
+        #expect(ends.map(\.lane) == ["conversation/pager/t-a", late.lane])
+        try await office.comment("a", "again")
+        #expect(office.texts.count == 6)
+    }
+
+    @Test func `an answer within seven days after the last step closes, a later one does not`() async throws {
+        for (days, closes) in [(6, 2), (7, 0)] {
+            let office = try await Office(Self.paging)
+            try await office.put("a")
+            try await office.wait(20)
+            await office.bench.clock.advance(by: .days(days))
+            try await office.comment("a")
+            #expect(office.texts.count == 4 + closes)
+        }
+    }
+
+    @Test func `a task that leaves closes, a condition does not`() async throws {
+        let office = try await Office(Self.paging, [task("other", "x", ["priority": 3])])
+        try await office.put("a")
+        try await office.remove("a")
+        #expect(office.texts.last == "pager closes t-a")
+        let other = try await Office(Self.paging.replacing("until: answered", with: "until: true"))
+        try await other.put("a")
+        try await other.wait(10)
+        #expect(other.texts == ["chat: new a", "pager: new a"])
+        try await other.comment("a")
+        #expect(other.texts.count == 2)
+    }
+
+    @Test func `a step that closes a conversation leaves nothing to close`() async throws {
+        let steps = "  - {after: 10m, do: [{notify: {to: pager, title: over, thread: \"t-${{ task.id }}\", resolve: true}}]}"
+        let rule = String(Self.paging.split(separator: "escalate:")[0]) + "escalate:\n" + steps
+        let office = try await Office(rule)
+        try await office.put("a")
+        try await office.wait(10)
+        #expect(office.texts.last == "pager closes t-a")
+        try await office.comment("a")
+        #expect(office.texts.count == 3)
+    }
+
+    // MARK: Shadow
+
+    @Test func `in shadow mode steps and ends are recorded only`() async throws {
+        let office = try await Office(Self.paging + "\nmode: shadow")
+        try await office.put("a")
+        try await office.wait(20)
+        try await office.comment("a")
+        #expect(office.texts == [])
+        let states = try await office.bench.store.deliveries(DeliveryQuery(limit: 100)).map(\.state)
+        #expect(states.count == 6 && Set(states) == [.shadow])
+    }
+
+    @Test func `a live run is not stopped by an escalation that is only recorded`() async throws {
+        let rule = Self.paging.replacing("task_created", with: "[task_created, task_changed]")
+            .replacing("until: answered", with: "until: task.state == 6")
+        let office = try await Office(rule)
+        try await office.look(with: rule + "\nmode: shadow")
+        office.source.put(task("a", "x", ["priority": 1]))
+        try await office.look(with: rule + "\nmode: shadow")
+        office.source.put(task("a", "y", ["priority": 1]))
+        await office.bench.clock.advance(by: .seconds(300))
+        try await office.wait(10)
+        #expect(office.texts == ["chat: new a", "pager: new a"])
+        try await office.wait(1)
+        #expect(office.texts.last == "pager: late")
+        // A rule that has become a shadow calls nobody any more.
+        try await office.wait(20, with: rule + "\nmode: shadow")
+        #expect(office.texts.count == 3)
+    }
+
+    // MARK: Reloads
+
+    @Test func `an escalation keeps the steps of its run when the rule changes, and later ones have the new`() async throws {
+        let let_ = "let: {greeting: \"'hello'\"}"
+        let before = Self.rule(let_, steps: "  - {after: 10m, do: [{log: \"${{ greeting }} ${{ task.id }}\"}]}")
+        let after = Self.rule(
+            let_.replacing("hello", with: "welcome"), steps: "  - {after: 5m, do: [{log: \"${{ greeting }} ${{ task.id }}\"}]}")
+        let office = try await Office(before)
+        try await office.put("a")
+        try await office.look(with: after)
+        office.source.put(task("b", "x", ["priority": 1]))
+        try await office.wait(20, with: after)
+        #expect(office.texts == ["new a", "new b", "welcome b", "hello a"])
+    }
+
+    @Test func `an escalation outlives its key in the rule, and is answered as before`() async throws {
+        let office = try await Office(Self.rule())
+        let without = String(Self.rule().split(separator: "escalate:")[0])
+        for id in ["a", "b"] { try await office.put(id) }
+        try await office.look(with: without)
+        office.source.put(task("b", "taken", ["priority": 1]))
+        try await office.wait(16, with: without)
+        #expect(office.texts == ["new a", "new b", "remind a printer on fire"])
+    }
+
+    @Test func `a removed rule ends its escalations and closes nothing, as does one that is turned off`() async throws {
+        let other = "rule: other\non: task_created\ndo: [{log: z}]"
+        for next in [other, Self.paging + "\nenabled: false"] {
+            let office = try await Office(Self.paging)
+            try await office.put("a")
+            try await office.look(with: next)
+            let key = StateKey(rule: "", kind: .escalation, key: "my-work/a")
+            #expect(try await office.bench.store.state(for: [key]).isEmpty)
+            #expect(try await office.bench.store.nextTimer() == nil)
+            try await office.comment("a")
+            try await office.wait(30)
+            #expect(office.texts == ["chat: new a", "pager: new a"])
+        }
+    }
+
+    @Test func `steps that no longer fit the configuration end the escalation with an error`() async throws {
+        let office = try await Office(Self.paging)
+        try await office.put("a")
+        let rows = try await office.bench.store.formerRules()
+        let (version, row) = try #require(rows["r"]?.first)
+        var text = row
+        text["text"] = "{rule: r, on: task_created, from: nowhere, escalate: [{after: 10m, do: [{log: x}]}]}"
+        let key = StateKey(rule: "r", kind: .steps, key: version)
+        try await office.bench.store.route(Routing(state: [StateWrite(key, .set(text, expires: nil))]))
+        let changed = Self.paging.replacing("title: late", with: "title: later")
+        try await office.wait(15, with: changed)
+        #expect(office.texts == ["chat: new a", "pager: new a"])
+        let errors = try await office.bench.store.decisions(DecisionQuery(verdicts: [.stepFailed], limit: 10))
+        #expect(errors.map(\.error) == ["the steps of an escalation no longer fit bellhop.yaml, so it has ended"])
+        #expect(try await office.bench.store.nextTimer() == nil)
+    }
+
+    // MARK: Failures
+
+    @Test func `whichever statement fails, each step and each end is made once`() async throws {
+        for statement in 1...60 {
+            let bench = try Bench()
+            let source = bench.source()
+            let shelf = try await bench.shelf(Self.paging, sources: [source])
+            var poller = bench.poller(source)
+            _ = try await poller.pollOnce()
+            var failed = false
+            func pass(_ poller: inout Poller) async throws {
+                _ = try await poller.pollOnce()
+                for isFaulty in [true, false] {
+                    if isFaulty { bench.fail(statement: statement) }
+                    let timers = TimerLoop(bench.surroundings, shelf: shelf)
+                    _ = try? await Router(bench.surroundings, shelf: shelf, timers: timers).routePending()
+                    _ = try? await timers.fireDue()
+                    if isFaulty { failed = bench.stopFailing() || failed }
+                }
+            }
+            source.put(task("a", "x", ["priority": 1]))
+            try await pass(&poller)
+            for _ in 0..<2 {
+                await bench.clock.advance(by: .seconds(600))
+                try await pass(&poller)
+            }
+            source.edit { state in
+                state.comments = [
+                    TaskComment(
+                        id: "j", task: "a", text: "mine", author: "abel.tuter", kind: "comments", time: bench.now,
+                        authorship: .others)
+                ]
+            }
+            try await pass(&poller)
+            let made = try await bench.deliveries().map(\.delivery.text)
+            #expect(
+                made.prefix(5) == ["chat: new a", "pager: new a", "pager: late", "pager: kept", "pager closes t-a"],
+                "statement \(statement)")
+            #expect(made.count == 6)
+            if !failed { return #expect(statement > 10) }
+        }
+        Issue.record("more statements than expected")
+    }
+
+    // MARK: Looking
+
+    @Test func `the status has the escalations of each rule and their next step`() async throws {
+        let office = try await Office(Self.rule())
+        try await office.put("a")
+        try await office.wait(1)
+        try await office.put("b")
+        #expect(
+            try await office.bench.store.status().waits == [
+                .init(rule: "r", part: .escalation, count: 2, next: office.bench.now - .seconds(60) + .seconds(900))
+            ])
+    }
+
+    @Test func `an event asks for state only where a rule escalates the tasks of its source`() async throws {
+        for (from, calls) in [("", 1), ("from: my-work\n", 1), ("from: elsewhere\n", 0)] {
+            let sources = [ScriptedSource("my-work", clock: TestClock()), ScriptedSource("elsewhere", clock: TestClock())]
+            let book = try RuleBook.test(from + Self.rule(), sources: sources)
+            let bench = try Bench()
+            let source = bench.source([task("a")])
+            var poller = bench.poller(source)
+            _ = try await poller.pollOnce()
+            source.put(task("a", "changed"))
+            _ = try await poller.pollOnce()
+            let matches = book.match(try await bench.store.unrouted(limit: 10), since: [:])
+            #expect(matches.needs.state.filter { $0.kind == .escalation }.count == calls)
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopRules
+
+/// What `check` says of escalations that depends on the configuration, and the text that they are kept by.
+@Suite struct EscalationLoadingTests {
+    private static func warnings(_ until: String, journals: [Ability]) throws -> [String] {
+        var surroundings = Fixture.surroundings()
+        surroundings.sources = journals.enumerated().map { number, journal in
+            .init(
+                name: "s\(number)", kind: "table", connection: "snow", schema: Fixture.schema, scope: Fixture.scope,
+                user: "john.doe", journal: journal)
+        }
+        let rule = "rule: r\non: task_created\ndo: [{log: x}]\n\(until)\nescalate: [{after: 5m, do: [{log: y}]}]"
+        let file = RuleFile(path: "rules/test.yaml", bytes: Array(rule.utf8))
+        return try RuleBook.load([file], surroundings: surroundings).warnings.map { "\($0.message); \($0.help ?? "")" }
+    }
+
+    @Test func `an answer without a journal is a warning, with the line that would ask for one`() throws {
+        let without = Ability.setting("journal", values: ["comments"], line: "journal: [comments]")
+        #expect(
+            try Self.warnings("until: answered", journals: [without]) == [
+                "comments are no answers here: source `s0` watches no journal; in bellhop.yaml add `journal: [comments]` to source `s0`"
+            ])
+        #expect(
+            try Self.warnings("until: answered || task.state == 6", journals: [.no, .no]) == [
+                "comments are no answers here: sources `s0`, `s1` watch no journal; "
+            ])
+        #expect(try Self.warnings("until: answered", journals: [without, .yes]) == [])
+        #expect(try Self.warnings("until: task.state == 6", journals: [without]) == [])
+        #expect(try Self.warnings("", journals: [without]) == [])
+    }
+
+    @Test func `the text of an escalation reads as the same rule, and depends on nothing else`() throws {
+        func book(_ text: String) throws -> RuleBook {
+            try RuleBook.load([RuleFile(path: "rules/test.yaml", bytes: Array(text.utf8))], surroundings: Fixture.surroundings())
+        }
+        let first = """
+            rule: r
+            description: "first: one"
+            on: [task_created, {task_changed: {state: {to: 6}}}]
+            from: my-work
+            let: {most: 2, text: "'a\\"b' + task.number"}
+            when: task.priority <= most   # urgent
+            do: [{log: x}]
+            until: |
+              answered ||
+                task.state == 6
+            escalate:
+              - after: {time: 1h, calendar: office}
+                repeat: {every: 10m, times: 2}
+                do:
+                  - notify: {to: [ops, pager], title: "yes", severity: warning, list: {of: tasks, as: t, item: "${{ t.number }}"}}
+                    if: task.state != 6
+                  - log: {text: "${{ text }}", fields: {a: 1, b: true, c: null, d: "1", e: [x, 2.5]}}
+            """
+        let rule = try #require(try book(first).rule(named: "r"))
+        let escalation = try #require(rule.escalation)
+        let former = try #require(
+            RuleReader.former(
+                escalation.text, name: "r", version: escalation.version, in: Fixture.surroundings(),
+                sharing: SharedNameCache(Fixture.surroundings())))
+        #expect(former.escalation?.version == escalation.version)
+        #expect(former.escalation?.text == escalation.text)
+        #expect(former.escalation?.steps.map(\.actions.count) == [2])
+        let other = first.replacing("first: one", with: "second").replacing("# urgent", with: "").replacing(
+            "{log: x}", with: "{log: y}")
+        #expect(try book(other).rule(named: "r")?.escalation?.version == escalation.version)
+        #expect(try book(first.replacing("most: 2", with: "most: 3")).rule(named: "r")?.escalation?.version != escalation.version)
+    }
+}
