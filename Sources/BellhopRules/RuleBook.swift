@@ -66,7 +66,8 @@ public struct RuleBook: Sendable {
                 }
             return RuleRegistration(
                 name: rule.name, revision: rule.summary.revision, schedule: schedule, waits: rule.isOff ? nil : rule.waits,
-                startsWithExisting: rule.time.hold?.existing == true && !rule.isOff, isOff: rule.isOff)
+                startsWithExisting: rule.time.hold?.existing == true && !rule.isOff,
+                readsEvents: rule.readsDigest && !rule.isOff, isOff: rule.isOff)
         }
     }
 
@@ -80,9 +81,9 @@ public struct RuleBook: Sendable {
     /// The scope of a source.
     public func scope(of source: String) -> Scope.ID? { facts.scope(of: source) }
 
-    /// The scopes whose tasks a rule reads.
+    /// The scopes whose tasks or events a rule reads.
     public func scopesRead(by rule: String) -> [Scope.ID] {
         guard let rule = self.rule(named: rule) else { return [] }
-        return rule.scopesRead
+        return rule.readsDigest ? rule.scopes + rule.scopesRead : rule.scopesRead
     }
 }

@@ -75,6 +75,8 @@ public struct RuleRegistration: Sendable, Hashable {
     public var waits: String?
     /// Whether it also waits for tasks that are known when it is first loaded, or when a source makes its baseline.
     public var startsWithExisting: Bool
+    /// Whether its runs are given the events since the run before, from now on if it is new or did not read them until now.
+    public var readsEvents: Bool
     /// True for a rule that is turned off (`enabled: false`).
     public var isOff: Bool
 
@@ -91,13 +93,14 @@ public struct RuleRegistration: Sendable, Hashable {
 
     public init(
         name: String, revision: String, schedule: Schedule? = nil, waits: String? = nil, startsWithExisting: Bool = false,
-        isOff: Bool = false
+        readsEvents: Bool = false, isOff: Bool = false
     ) {
         self.name = name
         self.revision = revision
         self.schedule = schedule
         self.waits = waits
         self.startsWithExisting = startsWithExisting
+        self.readsEvents = readsEvents
         self.isOff = isOff
     }
 }

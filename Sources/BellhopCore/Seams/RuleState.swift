@@ -4,9 +4,22 @@ public struct StateKey: Sendable, Hashable {
         case once, throttle, budget
         /// A wait of `for`; the runs that `count` has; when `group` last flushed; what it has gathered.
         case hold, count, group, gathered
+        /// The kind of timer that a piece of state of this kind has, if any.
+        public var timer: RuleTimer.Kind? {
+            switch self {
+            case .hold: .hold
+            case .gathered: .group
+            case .once, .throttle, .budget, .count, .group, .digest: nil
+            }
+        }
+        /// Whether several pieces of state share one timer.
+        public var isGathered: Bool { self == .gathered }
+
+        /// The place on the bus up to which a rule with a schedule was given its sources' events.
+        case digest
     }
 
-    /// The rule; empty for state shared by all rules.
+    /// The rule, after `shadow/` for what its shadow runs keep; empty for state shared by all rules.
     public var rule: String
     public var kind: Kind
     public var key: String
@@ -19,6 +32,9 @@ public struct StateKey: Sendable, Hashable {
         self.key = key
         self.element = element
     }
+
+    /// The rule, whose timers are the same in both modes.
+    public var ruleName: String { rule.hasPrefix("shadow/") ? String(rule.dropFirst("shadow/".count)) : rule }
 
     /// The key of a piece of the window with this key.
     public func at(_ element: String) -> StateKey { StateKey(rule: rule, kind: kind, key: key, element: element) }
@@ -35,6 +51,11 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
 
     public var isEmpty: Bool { values.isEmpty && windows.isEmpty }
+
+    /// The values with their keys.
+    public var all: [(key: StateKey, value: JSON)] {
+        values.map { ($0, $1) } + windows.flatMap { key, window in window.map { (key.at($0), $1) } }
+    }
 
     public subscript(key: StateKey) -> JSON? {
         get { key.element.isEmpty ? values[key] : windows[key.at("")]?[key.element] }

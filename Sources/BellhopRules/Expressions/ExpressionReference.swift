@@ -4,8 +4,9 @@ enum ExpressionReference {
         ("event", "the whole event: `event.type`, `event.source`, `event.subject`, `event.time`, `event.data`"),
         (
             "events",
-            "with `count` or `group`: the events that led to the run, oldest first, each with `task`, `before`, `changes` and `comment`"
+            "with `count` or `group`: the events that led to the run, oldest first, each with `task`, `before`, `changes` and `comment`; with a schedule: the latest 1,000 events of the rule's sources since its run before"
         ),
+        ("events_more", "with a schedule: how many earlier events there were since the run before"),
         ("key", "with `for`, `count` or `group`: the value of its `by`, as text; null without `by` and for an unnamed group"),
         ("since", "with `for`, `count` or `group`: when the waiting, counting or gathering began"),
         ("task", "the task of the event"),

@@ -18,6 +18,8 @@ indirect enum SlotReader: Sendable {
     case task, before, changes, comment, event, source, now
     /// What a rule waited for, counted or gathered.
     case events, key, since
+    /// How many of the events since the rule's run before are not among `events`.
+    case eventsMore
     /// The user of the event, else of the rule's first source.
     case user(String)
     case rule(String)
@@ -46,6 +48,7 @@ indirect enum SlotReader: Sendable {
         case ("user", 0): self = .user(groups[slot.scope]?.user ?? "")
         case ("now", 0): self = .now
         case ("events", 0): self = .events
+        case ("events_more", 0): self = .eventsMore
         case ("key", 0): self = .key
         case ("since", 0): self = .since
         case ("rule", 0): self = .rule(slot.scope)

@@ -83,6 +83,7 @@ struct RuleReader {
 
         var compiler = ExpressionCompiler(file: file, names: names, keepsSources: keepsSources)
         compiler.names.declare(Set(mapping.names))
+        if trigger.isOnlySchedule, mapping["count"] == nil, mapping["group"] == nil { compiler.names.declareDigest() }
         readLet(mapping["let"]?.value, rule: name, &compiler)
         let condition = mapping["when"].flatMap { compiler.compile($0.value, "`when`", expecting: .bool) }
         if condition?.needs.contains(.gathered) == true, let place = mapping["when"]?.value {
@@ -104,6 +105,14 @@ struct RuleReader {
             report("missing-key", "rule `\(name)` has no `do`", at: node, help: "add `do:` and a list of actions")
         }
         problems.all += steps.compiler.takeProblems()
+        if let pair = mapping["each"],
+            actions.contains(where: { $0.needs.contains(.digest) }) || condition?.needs.contains(.digest) == true
+                || time.each?.needs.contains(.digest) == true
+        {
+            report(
+                "not-together", "`events` are those of all tasks, and `each` runs the rule for each task", at: pair.key,
+                help: "leave `each` out, and write the tasks under `list`")
+        }
         if let limit = mapping["limit"], settings.record("limit") != nil,
             !actions.contains(where: {
                 $0.action.effect == .writes || $0.mayWriteUnseen(to: Set(surroundings.sources.map(\.connection)))

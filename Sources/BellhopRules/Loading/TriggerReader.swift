@@ -9,6 +9,8 @@ struct TriggerReader {
     /// The types of events as written, with their places.
     private(set) var places: [EventReach.Place] = []
     private(set) var schedule: RuleSchedule?
+    /// Whether a schedule is all that makes the rule run.
+    var isOnlySchedule: Bool { schedule != nil && triggers.allSatisfy { $0.type == .scheduleDue } }
     /// Fields that triggers name, with their places; checked once the rule's sources are known.
     private(set) var fields: [(name: String, node: Node)] = []
     /// The `from` and `to` values of changes, with their places.

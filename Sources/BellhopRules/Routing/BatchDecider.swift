@@ -13,6 +13,8 @@ struct BatchDecider {
     private var keeper: MessageKeeper?
     /// The current run among those of the batch, and whether its deliveries are only recorded.
     private var (runNumber, isShadow) = (0, false)
+    /// The rules that this batch has given the events since their run before.
+    var digested: Set<Int> = []
     /// The elements of the lists of rules whose waits this batch ends, by the place of the rule.
     var listed: [Int: Set<String>] = [:]
     /// The keys of the waits that events of the batch may end, by the place of the rule; empty if no event may end one.
@@ -63,7 +65,7 @@ struct BatchDecider {
         var end = matches.count
         var (next, ended) = (0, 0)
         for place in 0..<matches.count {
-            if place > 0, isFull || isOvertaken(at: place) {
+            if place > 0, isFull || isOvertaken(at: place) || isNextDigest(next, at: place) {
                 end = place
                 break
             }
@@ -156,24 +158,33 @@ struct BatchDecider {
     private mutating func decide(_ run: Matches.Run) {
         let rule = book.compiled[run.rule]
         guard rule.time.isEmpty else { return begin(run, rule) }
+        if rule.readsDigest, !giveDigest(to: run, of: rule) { return }
         switch run.condition ?? rule.judge(activation) {
-        case .holds: perform(rule, run.rule, run.keys)
+        case .holds:
+            if perform(rule, run.rule, run.keys), rule.readsDigest { endDigest(of: rule, at: run.place) }
         case .doesNotHold: break
         case .failed(let stop): record(stop, of: run.rule)
         }
     }
 
-    /// Runs the rule, unless its own writes led here, or `throttle` or `once` stop it.
-    mutating func perform(_ rule: Rule, _ number: Int, _ keys: RunKeys) {
-        if let stop = keys.stop { return record(stop, of: number) }
-        if rule.mayCauseEvents, frame.hop >= Event.lastHop {
-            let writes = "\(Event.lastHop) writes or events of rules led to this event, each causing the next"
-            return record(.failed(.loop, "stopped: \(writes); rules trigger each other"), of: number)
+    /// Runs the rule, unless its own writes led here, or `throttle` or `once` stop it; returns whether it ran.
+    @discardableResult
+    mutating func perform(_ rule: Rule, _ number: Int, _ keys: RunKeys) -> Bool {
+        if let stop = keys.stop ?? loop(rule) ?? memory.pass(keys, rule) {
+            record(stop, of: number)
+            return false
         }
-        if let stop = memory.pass(keys, rule) { return record(stop, of: number) }
         tally(number) { $0.runs += 1 }
         (runNumber, isShadow) = (runNumber + 1, keys.isShadow)
         perform(rule, number)
+        return true
+    }
+
+    /// The stop of a run to which too many of our own writes led.
+    private func loop(_ rule: Rule) -> Stop? {
+        guard rule.mayCauseEvents, frame.hop >= Event.lastHop else { return nil }
+        let writes = "\(Event.lastHop) writes or events of rules led to this event, each causing the next"
+        return .failed(.loop, "stopped: \(writes); rules trigger each other")
     }
 
     mutating func record(_ stop: Stop, of number: Int) {

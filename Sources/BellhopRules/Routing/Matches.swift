@@ -13,6 +13,8 @@ public struct Matches: Sendable {
     var runs: [Run] = []
     /// The waits that events of the batch end, in the order of the events.
     var endings: [Ending] = []
+    /// For rules that read the events since their run before: the place on the bus after which they see events.
+    var starts: [Int: Int64] = [:]
 
     /// Whether no rule matches any of the events: deciding then only marks them as routed.
     public var isEmpty: Bool { runs.isEmpty && endings.isEmpty && timers.isEmpty }

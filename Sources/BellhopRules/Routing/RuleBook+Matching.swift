@@ -199,6 +199,10 @@ private struct Matcher {
                 return
             }
         }
+        if rule.readsDigest {
+            matches.starts[run.rule] = starts[run.rule] ?? .min
+            matches.needs.state.insert(rule.digestKey)
+        }
         if !rule.isShadow(for: frame) {
             let targets = WriteTargets(frame: frame, activation: activation, zone: rule.zone)
             for step in rule.steps {

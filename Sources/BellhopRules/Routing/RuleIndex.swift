@@ -124,7 +124,8 @@ extension SlotReader {
     var isOfEvent: Bool {
         switch self {
         case .own, .field, .label, .source, .changeEnd: true
-        case .change, .task, .before, .comment, .changes, .event, .user, .now, .events, .key, .since, .rule, .zone, .tasks,
+        case .change, .task, .before, .comment, .changes, .event, .user, .now, .events, .eventsMore, .key, .since, .rule, .zone,
+            .tasks,
             .element, .follow:
             false
         }

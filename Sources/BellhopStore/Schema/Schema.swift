@@ -175,9 +175,11 @@ enum Schema {
             value TEXT NOT NULL,
             expires INTEGER,
             event INTEGER AS (value ->> '$.event'),   -- the event that a wait or a window is about, which is not pruned
+            subject TEXT AS (value ->> '$.subject'),  -- what it is about, as in an event
             PRIMARY KEY (rule, kind, key, element)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX rule_state_event ON rule_state (event) WHERE event IS NOT NULL;
+        CREATE INDEX rule_state_subject ON rule_state (subject) WHERE subject IS NOT NULL;
         CREATE INDEX rule_state_expires ON rule_state (expires) WHERE expires IS NOT NULL;
 
         -- The timers of rules; id is the order in which they were set.

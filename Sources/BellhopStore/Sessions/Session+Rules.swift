@@ -18,6 +18,7 @@ extension Session {
             try set(rule, row, place: place, since: last)
             try schedule(rule, row)
             if row == nil || row?.waits != rule.waits { try beginWaits(rule, at: now) }
+            try setDigest(of: rule.name, from: rule.readsEvents ? last : nil)
         }
         var remove = try prepare(SQL.Rules.remove)
         var removeTimers = try prepare(SQL.Timers.removeAll)
@@ -27,6 +28,7 @@ extension Session {
             try removeTimers.bind(":rule", name)
             try removeTimers.run()
             try forgetWaits(of: name)
+            try setDigest(of: name, from: nil)
         }
         return since
     }
@@ -68,6 +70,14 @@ extension Session {
         var forget = try prepare(SQL.Rules.forgetWaits)
         try forget.bind(":rule", rule)
         try forget.run()
+    }
+
+    /// Begins the digests of a rule, unless they have begun; ends them if there is no place from which they begin.
+    private func setDigest(of rule: String, from place: Int64?) throws {
+        var statement = try prepare(place == nil ? SQL.Rules.forgetDigest : SQL.Rules.beginDigest)
+        try statement.bind(":rule", rule)
+        if let place { try statement.bind(":value", text: JSON.object(["event": .int(place)]).encoded()) }
+        try statement.run()
     }
 
     /// Sets the timer of the rule's schedule. It continues while the schedule's text is the same; if the clock was set back, it

@@ -3,10 +3,10 @@ import BellhopCore
 
 /// A status for people: failures first, each reason once.
 struct StatusPage {
-    private let status: JSON
-    private let zone: TimeZoneTable
+    let status: JSON
+    let zone: TimeZoneTable
     /// The screen's width; nil for no limit.
-    private let width: Int?
+    let width: Int?
 
     init(_ status: JSON, zone: TimeZoneTable, width: Int?) {
         self.status = status
@@ -21,7 +21,7 @@ struct StatusPage {
 
     var whole: [String] {
         parts([
-            head, sources(limit: .max), rules(limit: .max), waits(limit: .max) + paused + stopped(limit: .max),
+            head, sources(limit: .max), rules(limit: .max), waits(limit: .max), upcoming, paused + stopped(limit: .max),
             totals(limit: .max),
             lines(ofNeeds: beside, atMost: .max),
         ])
@@ -162,26 +162,6 @@ struct StatusPage {
             silences + shown + (more > 0 ? ["and \(more) more rules are paused: `bellhop status --json` lists them."] : []))
     }
 
-    /// What rules wait for, a sentence each; in the short form a line each.
-    private func waits(limit: Int) -> [String] {
-        let (shown, more) = cut(status["waits"]?.asArray ?? [], limit: limit)
-        let lines = shown.map { wait in
-            let (rule, count) = (wait["rule"]?.asString ?? "", wait["count"]?.asInt ?? 0)
-            let next = wait["next"].words(in: zone)
-            switch wait["part"]?.asString {
-            case "for": return "Rule \(rule) waits for \(count) key\(count == 1 ? "" : "s"), the first until \(next)."
-            case "count": return "Rule \(rule) has counted \(count) so far."
-            default:
-                let gathered = wait["gathered"]?.asInt ?? 0
-                return
-                    "Rule \(rule) has gathered \(gathered) in \(count) group\(count == 1 ? "" : "s"); the first flushes at \(next)."
-            }
-        }
-        if limit == .max { return wrapped(lines) }
-        return lines.map { $0.cutBetweenWords(to: width ?? .max) }
-            + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : [])
-    }
-
     /// The most pauses that are listed.
     private static let mostPauses = 10
 
@@ -211,7 +191,7 @@ struct StatusPage {
     }
 
     /// How many lines fit; one fewer if a line must say how many are left out.
-    private func cut(_ all: [JSON], limit: Int) -> (shown: [JSON], more: Int) {
+    func cut(_ all: [JSON], limit: Int) -> (shown: [JSON], more: Int) {
         guard all.count > limit else { return (all, 0) }
         let shown = Array(all.prefix(max(limit - 1, 1)))
         return (shown, all.count - shown.count)
@@ -284,7 +264,7 @@ struct StatusPage {
         wrapped(rules.map { "\($0["rule"].words(in: zone)): \($0["error"].words(in: zone))" })
     }
 
-    private func wrapped(_ lines: [String]) -> [String] {
+    func wrapped(_ lines: [String]) -> [String] {
         broken(lines.map { $0.singleLine.withLocalTimes(in: zone) })
     }
 
