@@ -1,152 +1,27 @@
 public import BellhopCore
-import BellhopRules
+public import BellhopRules
 import Glibc
-import YAML
 
-/// A calendar of bellhop.yaml, whose files of holidays are read when the rules are.
-public struct CalendarEntry: Sendable {
-    public var name: String
-    /// With the holidays that bellhop.yaml itself lists.
-    public var calendar: WorkCalendar
-    /// Files of holidays, resolved against the folder of bellhop.yaml.
-    public var files: [String]
-
+extension CalendarEntry {
     /// The largest file of holidays.
     private static let largest = 4 << 20
 
     /// The calendars with the holidays of their files.
     public static func read(_ entries: [CalendarEntry], at now: Timestamp) throws(Diagnostics) -> [String: WorkCalendar] {
-        var calendars: [String: WorkCalendar] = [:]
-        var problems = Diagnostics()
-        for entry in entries {
-            var holidays = entry.calendar.holidays
-            for file in entry.files {
-                do throws(Diagnostic) {
-                    holidays = holidays.union(try entry.read(file, at: now))
-                } catch {
-                    problems.report(error)
-                }
-            }
-            calendars[entry.name] = WorkCalendar(zone: entry.calendar.zone, hours: entry.calendar.hours, holidays: holidays)
+        try calendars(entries, at: now, zones: { ZoneFiles.zone($0) }) { name, file throws(Diagnostic) in
+            try bytes(of: file, for: name)
         }
-        if problems.hasErrors { throw problems }
-        for (name, calendar) in calendars.sorted(by: { $0.key < $1.key }) where calendar.opening(after: now) == nil {
-            problems.report(
-                Diagnostic(
-                    code: "never-open", "calendar `\(name)` is not open within the next ten years",
-                    help: "change its `days`, `hours` or `holidays` in bellhop.yaml"))
-        }
-        if problems.hasErrors { throw problems }
-        return calendars
     }
 
-    private func read(_ file: String, at now: Timestamp) throws(Diagnostic) -> Holidays {
+    private static func bytes(of file: String, for name: String) throws(Diagnostic) -> [UInt8]? {
         var facts = stat()
         if stat(file, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG {
             throw Diagnostic(code: "unreadable", "\(file) is not a regular file, so it is not read")
         }
-        let bytes: [UInt8]?
         do throws(PrivateFile.FileError) {
-            bytes = try PrivateFile.readAny(file, limit: Self.largest)
+            return try PrivateFile.readAny(file, limit: largest)
         } catch {
             throw Diagnostic(code: "unreadable", "the holidays of calendar `\(name)` cannot be read: \(error.message)")
         }
-        guard let bytes else {
-            throw Diagnostic(
-                code: "missing-file", "the file `\(file)` of calendar `\(name)` does not exist",
-                help: "correct the path, which is relative to bellhop.yaml")
-        }
-        let last = calendar.zone.local(now).date.adding(days: WorkCalendar.reach)
-        do throws(HolidayFile.Malformed) {
-            return try HolidayFile(zone: calendar.zone, zones: { ZoneFiles.zone($0) }, until: last).holidays(bytes)
-        } catch {
-            throw Diagnostic(
-                code: "bad-holidays", error.message,
-                at: Diagnostic.Place(file: file, line: error.line, column: 1),
-                help: "correct the file, or list its days in bellhop.yaml instead")
-        }
-    }
-}
-
-/// Reads `calendars`.
-struct CalendarReading {
-    let file: String
-    let folder: String
-    /// The file's zone.
-    let zone: TimeZoneTable
-
-    func entries(_ settings: Settings?, _ node: Node?, _ reader: inout SettingsReader<Never>) -> [CalendarEntry] {
-        guard let settings, let mapping = node?.mapping else { return [] }
-        return mapping.compactMap { pair -> CalendarEntry? in
-            guard let values = settings.record(pair.name) else { return nil }
-            var zone = zone
-            if let name = values.text("timezone"), let place = pair.value["timezone"] {
-                zone = ConfigurationReading.zone(name, at: place, &reader) ?? zone
-            }
-            let days = parsed(pair.value["days"], Set(Weekday.allCases), &reader) { text throws(TimeTextError) in
-                try HoursWindow.days(text)
-            }
-            let hours: [HoursWindow]? = parsed(pair.value["hours"], nil, &reader) { text throws(TimeTextError) in
-                try self.hours(text, days: days)
-            }
-            let (dates, files) = holidays(values.texts("holidays"), pair.value["holidays"], &reader)
-            guard let whole = try? HoursWindow("00:00-24:00", days: days) else { return nil }
-            return CalendarEntry(
-                name: pair.name, calendar: WorkCalendar(zone: zone, hours: hours ?? [whole], holidays: Holidays(days: dates)),
-                files: files)
-        }
-    }
-
-    private func hours(_ text: String, days: Set<Weekday>) throws(TimeTextError) -> [HoursWindow] {
-        var windows: [HoursWindow] = []
-        var offset = 0
-        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let spaces = part.prefix { $0 == " " }.count
-            var text = part.dropFirst(spaces)
-            while text.last == " " { text.removeLast() }
-            do throws(TimeTextError) {
-                windows.append(try HoursWindow(text, days: days))
-            } catch {
-                var error = error
-                error.offset += offset + spaces
-                throw error
-            }
-            offset += part.utf8.count + 1
-        }
-        return windows
-    }
-
-    private func parsed<Value>(
-        _ node: Node?, _ standard: Value, _ reader: inout SettingsReader<Never>,
-        _ parse: (String) throws(TimeTextError) -> Value
-    ) -> Value {
-        guard let node, let text = node.scalarText else { return standard }
-        do throws(TimeTextError) {
-            return try parse(text)
-        } catch {
-            let place = Diagnostic.Place(node, utf8: error.offset..<error.offset + max(error.length, 1), file: file)
-            reader.report(Diagnostic(code: "bad-hours", error.message, at: place, help: error.help))
-            return standard
-        }
-    }
-
-    /// The days and the files of a list: what is not a day must end in `.ics`.
-    private func holidays(
-        _ texts: [String], _ node: Node?, _ reader: inout SettingsReader<Never>
-    ) -> (Set<CivilDate>, [String]) {
-        var dates: Set<CivilDate> = []
-        var files: [String] = []
-        for text in texts {
-            if let date = CivilDate(text) {
-                dates.insert(date)
-            } else if text.hasSuffix(".ics") {
-                files.append(text.hasPrefix("/") ? text : folder + text)
-            } else if let node {
-                reader.report(
-                    code: "wrong-value", "`\(text)` is neither a day nor an iCalendar file", at: node,
-                    help: "write a day as `2026-12-25`, or the name of a file that ends in .ics")
-            }
-        }
-        return (dates, files)
     }
 }
