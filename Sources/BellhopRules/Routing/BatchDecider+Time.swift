@@ -194,8 +194,8 @@ extension BatchDecider {
             var wait = memory.value(key).flatMap(Wait.init), !wait.hasRun, wait.due == timer.due
         else { return }
         var candidate = Candidate(
-            rule: number, occasion: .timer(timer.id, due: timer.due), time: timer.due, source: wait.began.source,
-            subject: wait.began.subject, gathered: [wait.began])
+            rule: number, occasion: .timer(timer.id, due: timer.due, begun: wait.began.event), time: timer.due,
+            source: wait.began.source, subject: wait.began.subject, gathered: [wait.began])
         candidate.gathered[0].name = candidate.occasion.id.text
         candidate.key = String(timer.id.key.drop { $0 != "/" }.dropFirst())
         candidate.since = wait.began.at
