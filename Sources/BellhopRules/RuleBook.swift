@@ -101,7 +101,7 @@ public struct RuleBook: Sendable {
             return RuleRegistration(
                 name: rule.name, revision: rule.summary.revision, schedule: schedule, waits: rule.isOff ? nil : rule.waits,
                 beginsByItself: (rule.time.hold?.existing == true || rule.time.pattern?.beginsByItself == true) && !rule.isOff,
-                isOff: rule.isOff, calendars: rule.isOff ? nil : rule.time.calendars, mostKeys: surroundings.mostKeys)
+                readsEvents: rule.readsDigest && !rule.isOff, isOff: rule.isOff, calendars: rule.isOff ? nil : rule.time.calendars, mostKeys: surroundings.mostKeys)
         }
     }
 
@@ -118,9 +118,9 @@ public struct RuleBook: Sendable {
     /// The sources and connections whose silence a rule waits for.
     public func watched(by rule: String) -> [String] { self.rule(named: rule)?.time.pattern?.watched ?? [] }
 
-    /// The scopes whose tasks a rule reads.
+    /// The scopes whose tasks or events a rule reads.
     public func scopesRead(by rule: String) -> [Scope.ID] {
         guard let rule = self.rule(named: rule) else { return [] }
-        return rule.scopesRead
+        return rule.readsDigest ? rule.scopes + rule.scopesRead : rule.scopesRead
     }
 }

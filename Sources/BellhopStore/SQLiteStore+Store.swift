@@ -102,6 +102,14 @@ extension SQLiteStore: Store {
         return try await read { try $0.timers(ids) }
     }
 
+    func tasks(named name: String) async throws(StoreError) -> [NamedTask] {
+        try await read { try $0.tasks(named: name) }
+    }
+
+    func forget(_ task: NamedTask) async throws(StoreError) -> [Forgotten] {
+        try await write { try $0.forget(task) }
+    }
+
     // Deliveries.
 
     /// Takes at most one delivery per lane, and only after all earlier ones of its lane are done, dead, dropped or held. A held
@@ -205,6 +213,10 @@ extension SQLiteStore: Store {
 
     func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent] {
         try await read { try $0.events(at: places) }
+    }
+
+    func digest(_ query: DigestQuery) async throws(StoreError) -> Digest {
+        try await read { try $0.digest(query) }
     }
 
     func events(_ query: EventQuery) async throws(StoreError) -> EventPage {

@@ -17,13 +17,14 @@ struct Bellhop: AsyncParsableCommand {
         version: BellhopVersion.text,
         subcommands: [
             Initialise.self, LogIn.self, LogOut.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Events.self,
-            Deliveries.self, PauseCommand.self, Resume.self, SilenceCommand.self, Notify.self, Eval.self, Query.self, Doctor.self,
+            Deliveries.self, PauseCommand.self, Resume.self, SilenceCommand.self, Forget.self, Notify.self, Eval.self, Query.self,
+            Doctor.self,
             SecretCommand.self,
             SchemaCommand.self, Simulate.self,
         ])
 
     /// Commands that are specified but not built yet: refused by name.
-    static let later = ["explain", "replay", "backtest", "forget"]
+    static let later = ["explain", "replay", "backtest"]
 
     static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }
 

@@ -105,7 +105,7 @@ extension Inquiry {
     /// Whether it writes to the store.
     var changes: Bool {
         switch self {
-        case .apply, .edit, .pause, .resume, .pauseSubject, .resumeSubject, .addSilence, .endSilence,
+        case .apply, .edit, .pause, .resume, .pauseSubject, .resumeSubject, .addSilence, .endSilence, .forget,
             .keepRefusal:
             true
         case .status, .events, .deliveries, .tasks, .form, .silences, .keychainChanged: false

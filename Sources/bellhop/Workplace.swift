@@ -1,6 +1,7 @@
 import BellhopAgent
 import BellhopConnectors
 import BellhopCore
+import BellhopRules
 
 /// The context of commands that check rules: a configuration with its connectors, or nothing.
 struct Workplace {

@@ -1,5 +1,6 @@
 import BellhopAgent
 import BellhopCore
+import BellhopRules
 import BellhopTesting
 import Testing
 

@@ -33,6 +33,8 @@ import Testing
         for page in try DocumentationPage.all() {
             for listing in page.listings where listing.language == "yaml" {
                 let example = try #require(try DocumentedExample(listing.text), "the kind of file of \(listing.place) is unclear")
+                // Types of events and permissions are declared in bellhop.yaml alone.
+                let worlds = page.name == Self.declaring ? [worlds[1]] : worlds
                 let isOwn = !example.sources.isSubset(of: known)
                 let own = isOwn ? [worlds[0], try await Self.documented(on: page, with: example.sources)] : worlds
                 #expect(await example.problems(at: listing.place, in: own) == [], "\(listing.place)")
@@ -44,7 +46,10 @@ import Testing
             "\(counts)")
     }
 
-    @Test(arguments: [("Rules-cookbook", 10), ("Conversations-and-pauses", 3)])
+    /// The guide whose rules need what bellhop.yaml declares.
+    private static let declaring = "Events-and-programs"
+
+    @Test(arguments: [("Rules-cookbook", 10), ("Conversations-and-pauses", 3), (declaring, 3)])
     func `the rules of a guide pass their tests, with and without a configuration`(_ page: String, _ least: Int) async throws {
         let listings = try DocumentationPage(page).listings.filter { $0.language == "yaml" }
         var rules: [RuleFile] = []
@@ -59,11 +64,14 @@ import Testing
         }
         #expect(rules.count >= least)
         #expect(tests.map(\.path) == rules.map { $0.path.replacing(".yaml", with: ".test.yaml") }, "each rule has its tests")
-        for world in [RuleLoading.openSurroundings(), try await Self.documented()] {
+        let documented = try await Self.documented()
+        for world in page == Self.declaring ? [documented] : [RuleLoading.openSurroundings(), documented] {
             do throws(Diagnostics) {
                 let results = try RuleTests.run(tests, rules: rules, surroundings: world)
                 #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
                 #expect(results.count >= rules.count)
+                let restarted = try RuleTests.run(tests, rules: rules, surroundings: world, restarts: true)
+                #expect(restarted.flatMap(\.problems).map { $0.rendered() } == [], "with a restart before each step")
             } catch {
                 for problem in error.all { Issue.record("\(problem.rendered())") }
             }
@@ -129,10 +137,12 @@ import Testing
         let listing = try #require(try DocumentationPage("Configuration").listings.first { $0.text.hasPrefix("version: 1") })
         let added = try ["Rules-cookbook", "Conversations-and-pauses"].flatMap { try DocumentationPage($0).listings }
             .filter { $0.text.hasPrefix("connections:\n") }
+        let declared = try DocumentationPage(declaring).listings.map(\.text)
+            .filter { $0.hasPrefix("events:") || $0.hasPrefix("allow_exec:") }.joined(separator: "\n")
         let lines = added.map { $0.text.dropFirst("connections:\n".count) }.joined()
         try #require(listing.text.contains("\nsources:"))
         return try await DocumentedExample.surroundings(
-            of: listing.text.replacing("\nsources:", with: "\n\(lines)\nsources:"), file: listing.place)
+            of: listing.text.replacing("\nsources:", with: "\n\(lines)\nsources:") + "\n" + declared, file: listing.place)
     }
 
     /// The configuration on a page that declares these sources.

@@ -11,9 +11,46 @@ import Testing
         let query = DeliveryQuery(
             states: [.dead, .held], rule: "r", receiver: "ops", since: TestClock().now, reason: .throttled, id: "ab", limit: 7)
         let edit = FormEdit(delivery: "ab", before: "a: 1\n", after: "a: \"\u{0}\"\n", by: "ada")
-        for inquiry in [Inquiry.deliveries(query), .form("ab"), .edit(edit), .apply(.drop, deliveries: ["a", "b"])] {
+        let all = [
+            Inquiry.deliveries(query), .form("ab"), .edit(edit), .apply(.drop, deliveries: ["a", "b"]), .forget(task: "INC1"),
+        ]
+        for inquiry in all {
             #expect(Inquiry(json: inquiry.json) == inquiry)
         }
+    }
+
+    @Test func `a task whose name is ambiguous or unknown is not forgotten, and the error names the tasks`() async throws {
+        let (store, clock) = (try Stores.inMemory(), TestClock())
+        for instance in ["https://one.example", "https://two.example"] {
+            let scope = Scope(instance: instance, user: "ada", kind: "table")
+            _ = try await store.open(scope, source: instance, at: clock.now)
+            let task = PollCommit.PresentTask(
+                text: SnapshotText(Snapshot(key: "a1", number: "INC1", title: "No mail")), listed: .of("a"), content: .of("a"),
+                generation: 1, refreshed: clock.now)
+            _ = try await store.commit(
+                PollCommit(
+                    scope: scope.id, source: instance, expectedTurn: 0, at: clock.now, cursor: nil, answer: nil,
+                    present: [task], events: []))
+        }
+        let once = StateKey(rule: "r", kind: .once, key: "a1")
+        try await store.route(Routing(state: [StateWrite(once, .set(true, expires: nil))]))
+        let inquirer = Inquirer(store: store, clock: clock)
+        func refusal(_ name: String) async -> String? {
+            do throws(StoreError) {
+                _ = try await inquirer.forget(name)
+                return nil
+            } catch {
+                return error.message
+            }
+        }
+        #expect(
+            await refusal("INC1")
+                == "Several tasks are called `INC1`: give one of https://one.example/a1 (No mail) and https://two.example/a1 (No mail), without its title."
+        )
+        #expect(await refusal("INC2") == "No source has shown a task `INC2`, and no rule waits for one.")
+        #expect(try await store.state(for: [once])[once] == true)
+        #expect(try await inquirer.forget("https://one.example/a1")["ended"] == [["rule": "r", "part": "once", "count": 1]])
+        #expect(try await store.state(for: [once])[once] == nil)
     }
 
     @Test func `an edit of a text that is no longer the delivery's is refused, and changes nothing`() async throws {

@@ -70,6 +70,49 @@ import Testing
         }
     }
 
+    @Test func `a running agent forgets a task: its wait ends, and its next event begins anew`() async throws {
+        let rules = """
+            rules:
+              - rule: wait
+                on: [task_created, task_changed]
+                when: task.title != ""
+                for: 5h
+                do: [{log: "W ${{ task.title }}"}]
+              - rule: note
+                on: [task_created, task_changed]
+                once: task.id
+                do: [{log: "A ${{ task.title }}"}]
+
+            """
+        try await Stage.set(rules: rules) { stage in
+            try await withAgent(stage) { agent in
+                let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
+                let other = stage.instance.addTask(title: "Other", assignedTo: Stage.user)
+                func waits() async throws -> Int64? {
+                    try JSON.parse(try await stage.bellhop("status", "--json").output).at("waits")?.asArray?.first?["count"]?
+                        .asInt
+                }
+                try await eventually("both wait") { try await waits() == 2 }
+                let forgot = try await stage.bellhop("forget", task.number)
+                #expect(forgot.code == 0, "\(forgot.errors)")
+                #expect(
+                    forgot.output
+                        == "Forgot \(task.number):\n  rule note: `once` lets it run again\n  rule wait: 1 wait of `for` ended\n")
+                #expect(try await waits() == 1)
+                stage.instance.updateTask(task.id, set: ["short_description": "Two"])
+                stage.instance.updateTask(other.id, set: ["short_description": "Other again"])
+                try await eventually("it waits again") { try await waits() == 2 }
+                try await eventually("the rule runs again") { agent.outputSoFar.contains("A Two") }
+                #expect(!agent.outputSoFar.contains("A Other again"))
+            }
+            // Without an agent.
+            let ended = try await stage.bellhop("forget", "One", "--json")
+            #expect(ended.code != 0)
+            let task = try #require(stage.instance.tasks.first { $0.title == "Two" })
+            #expect(try JSON.parse(try await stage.bellhop("forget", task.id, "--json").output)["ended"]?.asArray?.count == 2)
+        }
+    }
+
     @Test func `a second agent on the same store is refused, and the first continues`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await withAgent(stage) { agent in

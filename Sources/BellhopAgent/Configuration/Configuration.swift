@@ -1,4 +1,5 @@
 public import BellhopCore
+public import BellhopRules
 public import BellhopEngine
 
 /// The checked contents of bellhop.yaml, with secrets inserted. Never printed.

@@ -1,6 +1,7 @@
 import BellhopConnectors
 public import BellhopCore
 import BellhopInbound
+import BellhopRules
 import YAML
 
 /// The settings of bellhop.yaml itself; those of connections and sources are declared by their kinds.
@@ -36,16 +37,7 @@ public enum ConfigurationManifest {
             "inbound", .record(InboundSettings.root), "Where requests from other systems are taken; without it nothing listens."),
     ]
 
-    public static let calendar: [Setting] = [
-        Setting("timezone", .name, "The calendar's time zone; by default the file's."),
-        Setting(
-            "days", .text, default: "*",
-            "The weekdays, as in a cron expression: `MON-FRI`. Hours past midnight belong to the day on which they begin."),
-        Setting("hours", .text, default: "00:00-24:00", "The hours, separated by commas: `08:00-12:00, 13:00-17:30`."),
-        Setting(
-            "holidays", .list(.text),
-            "Days such as `2026-12-25`, and iCalendar files, whose entries are closed. The files are read again with the rules."),
-    ]
+    public static let calendar = CalendarReading.settings
 
     public static let silence: [Setting] = [
         Setting("when", .text, "Which messages: a condition over the names of a rule's `when`."),

@@ -87,7 +87,9 @@ struct ConfigurationReading {
         if let most = retention?.integer("keys") { configuration.mostKeys = most }
         configuration.allowsExec = settings.boolean("allow_exec") ?? false
         configuration.inbound = inbound.configuration
-        configuration.calendars = CalendarReading(file: file, folder: folder, zone: configuration.timeZone).entries(
+        configuration.calendars = CalendarReading(file: file, folder: folder, zone: configuration.timeZone) {
+            ConfigurationReading.zone($0, at: $1, &$2)
+        }.entries(
             settings.record("calendars"), root["calendars"], &reader)
         configuration.silences = SilenceReading(file: file, zone: configuration.timeZone, zoneName: zoneName).entries(
             root["silences"], connections: connections.map(\.name), &reader)

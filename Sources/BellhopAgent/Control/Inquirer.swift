@@ -101,6 +101,9 @@ public struct Inquirer: Sendable {
                 source.json(underway: underway[source.source], polled: polled?[source.source]?.asString, at: now)
             })
         status["waits"] = .array(known.waits.map(\.json))
+        status["upcoming"] = .array(known.upcoming.map(\.json))
+        status["later_waits"] = .int(Int64(known.laterWaits))
+        status["counts"] = .array(known.counts.map(\.json))
         status["silences"] = .array(
             known.silences.filter { $0.silence.isActive(at: now) }.map { .object($0.json(at: now)) })
         status["paused"] = .array(known.pauses.map(\.json))

@@ -16,6 +16,7 @@ extension Inquiry {
         case .silences(let ended): ["inquiry": "silences", "ended": .bool(ended)]
         case .addSilence(let silence): ["inquiry": "add_silence", "silence": .object(silence.json)]
         case .endSilence(let id): ["inquiry": "end_silence", "id": .string(id)]
+        case .forget(let task): ["inquiry": "forget", "task": .string(task)]
         case .form(let id): ["inquiry": "form", "delivery": .string(id)]
         case .edit(let edit):
             [
@@ -75,6 +76,9 @@ extension Inquiry {
         case "end_silence":
             guard let id = json["id"]?.asString else { return nil }
             self = .endSilence(id)
+        case "forget":
+            guard let task = json["task"]?.asString else { return nil }
+            self = .forget(task: task)
         case "form":
             guard let id = json["delivery"]?.asString else { return nil }
             self = .form(id)

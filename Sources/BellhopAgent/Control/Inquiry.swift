@@ -22,6 +22,8 @@ public enum Inquiry: Sendable, Hashable {
     case addSilence(Silence)
     /// A person ends a silence, by its id or the start of one.
     case endSilence(String)
+    /// A person ends all that rules wait for, have counted and have gathered about a task, named by its id, number, address or subject.
+    case forget(task: String)
     /// The arguments of one delivery, by id or the start of one, as a text to edit; see ``BellhopRules/DeliveryForm``.
     case form(String)
     /// A person's change to that text.

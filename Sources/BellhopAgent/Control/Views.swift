@@ -152,6 +152,33 @@ extension StoreStatus.WaitStatus {
     }
 }
 
+extension StoreStatus.UpcomingStatus {
+    var json: JSON {
+        let name = subject.map(JSON.string) ?? .null
+        return [
+            "due": .string(timer.due.rfc3339), "rule": .string(timer.id.rule), "kind": .string(timer.id.kind.part),
+            "key": .string(timer.id.key), "subject": name, "number": number.map(JSON.string) ?? .null,
+            "gathered": gathered.map { .int(Int64($0)) } ?? .null,
+        ]
+    }
+}
+
+extension RuleTimer.Kind {
+    /// The part of the rule that waits.
+    fileprivate var part: String {
+        switch self {
+        case .hold: "for"
+        case .absence: "none"
+        case .escalation: "escalate"
+        default: rawValue
+        }
+    }
+}
+
+extension StoreStatus.CountStatus {
+    var json: JSON { ["rule": .string(rule), "key": .string(key), "count": .int(Int64(count))] }
+}
+
 extension StoreStatus.StopStatus {
     var json: JSON {
         var json = stop.json

@@ -1,8 +1,9 @@
 /// What a run of a rule is for. It is part of each delivery's key, so that a run that is decided twice delivers nothing twice.
 public enum Occasion: Sendable, Hashable {
     case event(Event.ID)
-    /// A timer of a rule that came due.
-    case timer(RuleTimer.ID, due: Timestamp)
+    /// A timer of a rule that came due. After the clock was set back, a rule may wait for the same time again: the place on the bus of
+    /// the event that began it tells the two apart.
+    case timer(RuleTimer.ID, due: Timestamp, begun: Int64? = nil)
     /// One element of a list that a rule runs through because of this event.
     case element(of: Event.ID, key: String)
     /// A step of the escalation that a run began: its place in the list, and how often it was repeated before.
@@ -16,7 +17,9 @@ public enum Occasion: Sendable, Hashable {
     public var id: ID {
         switch self {
         case .event(let id): ID("event/" + id.text)
-        case .timer(let timer, let due): ID("timer/\(timer.kind.rawValue)/\(timer.rule)/\(due.microseconds)/\(timer.key)")
+        case .timer(let timer, let due, let begun):
+            ID(
+                "timer/\(timer.kind.rawValue)/\(timer.rule)/\(due.microseconds)\(begun.map { "-\($0)" } ?? "")/\(timer.key)")
         case .element(let event, let key): ID("element/\(event.text)/\(key)")
         case .escalation(let run, let step, let repetition): ID("escalation/\(step)/\(repetition)/\(run.text)")
         case .escalationEnd(let run): ID("escalation/end/0/\(run.text)")

@@ -102,6 +102,8 @@ public struct RuleRegistration: Sendable, Hashable {
     public var mostKeys: Int
     /// Whether waits of it begin when it is first loaded, and when a source makes its baseline: `existing`, and `none` without `after`.
     public var beginsByItself: Bool
+    /// Whether its runs are given the events since the run before, from now on if it is new or did not read them until now.
+    public var readsEvents: Bool
     /// True for a rule that is turned off (`enabled: false`).
     public var isOff: Bool
 
@@ -121,6 +123,7 @@ public struct RuleRegistration: Sendable, Hashable {
 
     public init(
         name: String, revision: String, schedule: Schedule? = nil, waits: String? = nil, beginsByItself: Bool = false,
+        readsEvents: Bool = false,
         isOff: Bool = false, calendars: String? = nil, mostKeys: Int = RuleRegistration.mostKeys
     ) {
         self.calendars = calendars
@@ -130,6 +133,7 @@ public struct RuleRegistration: Sendable, Hashable {
         self.schedule = schedule
         self.waits = waits
         self.beginsByItself = beginsByItself
+        self.readsEvents = readsEvents
         self.isOff = isOff
     }
 }

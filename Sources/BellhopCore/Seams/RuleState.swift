@@ -11,9 +11,25 @@ public struct StateKey: Sendable, Hashable {
         case escalation
         /// The events of an escalation's run before its latest; the rules as they were when escalations began.
         case escalated, steps
+        /// The place on the bus up to which a rule with a schedule was given its sources' events.
+        case digest
+
+        /// The kind of timer that a piece of state of this kind has, if any.
+        public var timer: RuleTimer.Kind? {
+            switch self {
+            case .hold: .hold
+            case .gathered: .group
+            case .absence: .absence
+            case .escalation: .escalation
+            case .once, .throttle, .budget, .count, .group, .match, .begun, .escalated, .steps, .digest: nil
+            }
+        }
+
+        /// Whether several pieces of state share one timer.
+        public var isGathered: Bool { self == .gathered }
     }
 
-    /// The rule; empty for state shared by all rules, or kept by task.
+    /// The rule, after `shadow/` for what its shadow runs keep; empty for state shared by all rules, or kept by task.
     public var rule: String
     public var kind: Kind
     public var key: String
@@ -25,6 +41,12 @@ public struct StateKey: Sendable, Hashable {
         self.kind = kind
         self.key = key
         self.element = element
+    }
+
+    /// The rule, whose timers are the same in both modes.
+    public var ruleName: String {
+        if kind == .escalation { return element }
+        return rule.hasPrefix("shadow/") ? String(rule.dropFirst("shadow/".count)) : rule
     }
 
     /// The key of a piece of the window with this key.
@@ -42,6 +64,11 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
 
     public var isEmpty: Bool { values.isEmpty && windows.isEmpty }
+
+    /// The values with their keys.
+    public var all: [(key: StateKey, value: JSON)] {
+        values.map { ($0, $1) } + windows.flatMap { key, window in window.map { (key.at($0), $1) } }
+    }
 
     public subscript(key: StateKey) -> JSON? {
         get { key.element.isEmpty ? values[key] : windows[key.at("")]?[key.element] }

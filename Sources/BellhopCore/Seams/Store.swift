@@ -31,6 +31,8 @@ public protocol Store: Notebook {
     func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent]
     /// The events at these places on the bus, those that still exist.
     func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent]
+    /// The newest of the selected events, as many as fit.
+    func digest(_ query: DigestQuery) async throws(StoreError) -> Digest
     /// The values of these keys, with all elements of each.
     func state(for keys: [StateKey]) async throws(StoreError) -> RuleState
     /// T2. Skips deliveries that exist. Those that a silence keeps back are counted; nothing is stored if it has ended. One that is `after` others that are not yet done waits for them. Stores nothing if a
@@ -52,6 +54,12 @@ public protocol Store: Notebook {
     func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer]
     /// Those of these timers that are set.
     func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer]
+
+    /// The tasks with this id, number, address or subject: at most two, as one is meant.
+    func tasks(named name: String) async throws(StoreError) -> [NamedTask]
+    /// Ends all that rules wait for, have counted and have gathered about a task, and forgets the keys of `once` and `throttle` that
+    /// are its id. Returns what that was, by rule.
+    func forget(_ task: NamedTask) async throws(StoreError) -> [Forgotten]
 
     // Deliveries.
 

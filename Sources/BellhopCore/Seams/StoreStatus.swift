@@ -77,8 +77,11 @@ public struct StoreStatus: Sendable, Hashable {
         public var count: Int
         /// The runs that open groups have gathered.
         public var gathered: Int
-        /// When the next wait, group or absence is over, or the next step comes.
+        /// When the next wait, group or absence is over, or the next step comes; nil if there are more than ``most``.
         public var next: Timestamp?
+
+        /// The most waits, runs or groups that are counted; one more stands for any number.
+        public static let most = 10_000
 
         public init(rule: String, part: Part, count: Int, gathered: Int = 0, next: Timestamp? = nil) {
             self.rule = rule
@@ -86,6 +89,36 @@ public struct StoreStatus: Sendable, Hashable {
             self.count = count
             self.gathered = gathered
             self.next = next
+        }
+    }
+
+    /// Something that rules wait for: a wait of `for` or an open group.
+    public struct UpcomingStatus: Sendable, Hashable {
+        public var timer: RuleTimer
+        /// What it is about, as an event's subject, and the number of that task; nil for a group or if it is unknown.
+        public var subject: String?
+        public var number: String?
+        /// How many runs a group has gathered.
+        public var gathered: Int?
+
+        public init(timer: RuleTimer, subject: String?, number: String?, gathered: Int?) {
+            self.timer = timer
+            self.subject = subject
+            self.number = number
+            self.gathered = gathered
+        }
+    }
+
+    /// How many runs a rule's `count` has for a key.
+    public struct CountStatus: Sendable, Hashable {
+        public var rule: String
+        public var key: String
+        public var count: Int
+
+        public init(rule: String, key: String, count: Int) {
+            self.rule = rule
+            self.key = key
+            self.count = count
         }
     }
 
@@ -113,6 +146,11 @@ public struct StoreStatus: Sendable, Hashable {
     public var pauses: [Pause] = []
     /// What rules wait for, by rule.
     public var waits: [WaitStatus] = []
+    /// What comes due next of it, and how much more there is, counted up to ``WaitStatus/most``.
+    public var upcoming: [UpcomingStatus] = []
+    public var laterWaits = 0
+    /// A few of the counts on the way, of each rule.
+    public var counts: [CountStatus] = []
     /// The silences that have not ended.
     public var silences: [SilenceRecord] = []
     public var deliveries: [DeliveryState: Int]

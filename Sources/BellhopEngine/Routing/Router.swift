@@ -146,7 +146,10 @@ extension Surroundings {
             present[scope] = remembered.filter { $0.value.removed == nil }.mapValues(\.snapshot)
                 .merging((earlier[scope] ?? [:]).filter { keys.contains($0.key) }) { $1 }
         }
-        facts.add(needs, state: state, tasks: tasks, events: events, present: present, departed: departed)
+        var digests: [DigestQuery: Digest] = [:]
+        for query in needs.digests { digests[query] = try await store.digest(query) }
+        facts.add(
+            needs, state: state, tasks: tasks, events: events, present: present, departed: departed, digests: digests)
     }
 
     private func signal(_ routing: Routing) {

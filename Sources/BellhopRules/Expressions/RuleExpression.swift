@@ -34,5 +34,7 @@ final class RuleExpression: Sendable {
         static let now = Needs(rawValue: 2)
         /// What the rule waited for, counted or gathered.
         static let gathered = Needs(rawValue: 8)
+        /// The events since the rule's run before.
+        static let digest = Needs(rawValue: 16)
     }
 }

@@ -72,6 +72,14 @@ struct RuleNames {
         }
     }
 
+    /// Declares what a run of a rule with a schedule is given of its sources.
+    mutating func declareDigest() {
+        environment.declare("events", .list(.object(GatheredEvent.type(types))))
+        environment.declare("events_more", .int)
+        needs["events"] = .digest
+        needs["events_more"] = .digest
+    }
+
     /// Declares a `let` value.
     mutating func declare(_ name: String, _ expression: Expression, needs: RuleExpression.Needs, rule: String) {
         environment.declare(.init(name, expression, scope: rule))

@@ -12,6 +12,8 @@ final class RunFrame: Resolver {
     /// The place of the run's event in `events`; negative for a run without an event.
     private var place = 0
     private var context: RunContext?
+    /// The events since the rule's run before; nil unless the rule reads them.
+    private var digest: Digest?
     /// When the runs are decided; nil while unknown.
     let now: BellhopCore.Timestamp?
     private let snapshots: [Scope.ID: [Snapshot]]
@@ -54,6 +56,7 @@ final class RunFrame: Resolver {
 
     /// Moves to the run for an event of the batch.
     func move(to place: Int) {
+        digest = nil
         if context != nil {
             context = nil
             events = batch
@@ -64,6 +67,7 @@ final class RunFrame: Resolver {
 
     /// Moves to a run with a context of its own.
     func move(to context: RunContext) {
+        digest = nil
         self.context = context
         events = context.events
         place = context.event ?? -1
@@ -73,7 +77,11 @@ final class RunFrame: Resolver {
     /// Moves to the run at which another frame of the same batch stands.
     func move(to other: RunFrame) {
         if let context = other.context { move(to: context) } else { move(to: other.place) }
+        digest = other.digest
     }
+
+    /// Gives the run the events since the rule's run before.
+    func give(_ digest: Digest) { self.digest = digest }
 
     private func forgetTask() {
         guard isTaskRead else { return }
@@ -166,6 +174,7 @@ final class RunFrame: Resolver {
         case .user(let first): return .string(data(.user)?.asString ?? facts.users[source] ?? first)
         case .now: return now.map { Value($0) }
         case .events: return .list(Value.List(gathered()))
+        case .eventsMore: return .int(Int64(digest?.more ?? 0))
         case .key: return context?.key.map { .string($0) } ?? .null
         case .since: return context?.since.map { Value($0) } ?? .null
         case .answered: return .bool(context?.isAnswered == true)
@@ -207,9 +216,10 @@ final class RunFrame: Resolver {
         snapshot.map { .object(TaskObject($0, source: source, types: facts.types, type: facts.anyTask)) } ?? .null
     }
 
-    /// The events that led to the run.
+    /// The events that led to the run, or that it is given.
     private func gathered() -> [Value] {
-        events.dropLast(context?.isEventApart == true ? 1 : 0).enumerated().map { number, stored in
+        if let digest { return digest.events.map { .object(GatheredEvent($0.event, nil, facts)) } }
+        return events.dropLast(context?.isEventApart == true ? 1 : 0).enumerated().map { number, stored in
             .object(GatheredEvent(stored.event, context?.elements[number], facts))
         }
     }

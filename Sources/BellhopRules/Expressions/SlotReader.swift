@@ -20,6 +20,8 @@ indirect enum SlotReader: Sendable {
     case events, key, since
     /// Whether the task of an escalation was answered.
     case answered
+    /// How many of the events since the rule's run before are not among `events`.
+    case eventsMore
     /// The user of the event, else of the rule's first source.
     case user(String)
     case rule(String)
@@ -48,6 +50,7 @@ indirect enum SlotReader: Sendable {
         case ("user", 0): self = .user(groups[slot.scope]?.user ?? "")
         case ("now", 0): self = .now
         case ("events", 0): self = .events
+        case ("events_more", 0): self = .eventsMore
         case ("key", 0): self = .key
         case ("since", 0): self = .since
         case ("answered", 0): self = .answered

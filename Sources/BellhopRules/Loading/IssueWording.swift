@@ -120,11 +120,13 @@ struct IssueWording {
             guard !names.events.isEmpty else { return missingSubject(name, at: place) }
             let types = names.events.map { "`\($0.type.name)`" }.joined(separator: ", ")
             return Diagnostic(code: "no-comment", "\(types) has no comment", at: place, help: "`task_commented` has one")
-        case "events", "key", "since":
+        case "events", "events_more", "key", "since":
             guard !names.events.isEmpty else { return missingSubject(name, at: place) }
-            let parts = name == "events" ? "`count`, `group`, `all` or `sequence`" : "`for`, `count`, `group` or several events"
+            let parts =
+                ["events": "`count`, `group`, `all`, `sequence` or a schedule alone", "events_more": "a schedule alone"][name]
+                ?? "`for`, `count`, `group` or several events"
             return Diagnostic(
-                code: "no-\(name)", "only a rule with \(parts) has `\(name)`", at: place,
+                code: "no-\(name.replacing("_", with: "-"))", "only a rule with \(parts) has `\(name)`", at: place,
                 help: "`event` is the one that the rule runs for")
         case "answered":
             return Diagnostic(

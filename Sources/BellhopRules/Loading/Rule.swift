@@ -30,6 +30,8 @@ final class Rule: Sendable {
     let mayCauseEvents: Bool
     /// What its steps read that is known only at routing.
     let stepNeeds: RuleExpression.Needs
+    /// Whether its runs are given the events since the run before.
+    let readsDigest: Bool
 
     init(
         summary: RuleSummary, triggers: [Trigger], schedule: RuleSchedule?, sources: [String], scopes: [Scope.ID],
@@ -54,6 +56,7 @@ final class Rule: Sendable {
         allSteps = steps + (escalation?.steps.flatMap(\.actions) ?? [])
         mayCauseEvents = allSteps.contains { $0.action.effect != nil || $0.action.emitsEvent }
         stepNeeds = steps.reduce(into: []) { $0.formUnion($1.needs) }
+        readsDigest = stepNeeds.union(condition?.needs ?? []).contains(.digest)
     }
 
     struct Throttle: Sendable {

@@ -10,8 +10,8 @@ extension RuleReader {
             return report("wrong-type", "`let` is a mapping of names to expressions, not \(node.kind)", at: node)
         }
         let taken: Set<String> = [
-            "event", "task", "before", "changes", "comment", "tasks", "events", "now", "source", "rule", "user", "zone", "key",
-            "since", "answered", "env",
+            "event", "task", "before", "changes", "comment", "tasks", "events", "events_more", "now", "source", "rule", "user",
+            "zone", "key", "since", "answered", "env",
             "secret",
         ]
         for pair in mapping {
@@ -49,7 +49,7 @@ extension RuleReader {
             let (name, help) =
                 needs.contains(.now)
                 ? ("the time of routing", "`event.time` is when the event was observed")
-                : needs.contains(.gathered)
+                : !needs.isDisjoint(with: [.gathered, .digest])
                     ? ("`events`, `key` or `since`", "use the event or its task as the key")
                     : (needs.contains(.tasks) ? "`tasks`" : "`snapshot`", "use the event's task as the key")
             report("not-known-yet", "\(what) cannot use \(name)", at: node, help: help)

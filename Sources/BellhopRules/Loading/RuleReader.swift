@@ -93,6 +93,7 @@ struct RuleReader {
 
         var compiler = ExpressionCompiler(file: file, names: names, keepsSources: keepsSources)
         compiler.names.declare(Set(mapping.names + (draft.map { [$0.kind.rawValue] } ?? [])))
+        if trigger.isOnlySchedule, mapping["count"] == nil, mapping["group"] == nil { compiler.names.declareDigest() }
         // The former values of `let` have a scope of their own beside the present ones.
         readLet(mapping["let"]?.value, rule: former.map { "\(name)/\($0)" } ?? name, &compiler)
         let condition = mapping["when"].flatMap { compiler.compile($0.value, "`when`", expecting: .bool) }
@@ -121,6 +122,14 @@ struct RuleReader {
         }
         let escalation = passed.contains("escalate") ? nil : escalation(mapping, trigger, events, condition, &steps)
         problems.all += steps.compiler.takeProblems()
+        if let pair = mapping["each"],
+            actions.contains(where: { $0.needs.contains(.digest) }) || condition?.needs.contains(.digest) == true
+                || time.each?.needs.contains(.digest) == true
+        {
+            report(
+                "not-together", "`events` are those of all tasks, and `each` runs the rule for each task", at: pair.key,
+                help: "leave `each` out, and write the tasks under `list`")
+        }
         let all = actions + (escalation?.steps.flatMap(\.actions) ?? [])
         if let limit = mapping["limit"], settings.record("limit") != nil,
             !all.contains(where: {

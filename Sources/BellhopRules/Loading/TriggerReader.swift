@@ -11,6 +11,8 @@ struct TriggerReader {
     private(set) var schedule: RuleSchedule?
     /// `all`, `sequence` or `none`.
     private(set) var pattern: PatternDraft?
+    /// Whether a schedule is all that makes the rule run.
+    var isOnlySchedule: Bool { schedule != nil && triggers.allSatisfy { $0.type == .scheduleDue } }
     /// Fields that triggers name, with their places; checked once the rule's sources are known.
     private(set) var fields: [(name: String, node: Node)] = []
     /// The `from` and `to` values of changes, with their places.

@@ -106,6 +106,10 @@ extension BatchDecider {
         let gathered = memory.window(rule.stateKey(.gathered, key)).compactMap { Gathered(name: $0, json: $1) }
             .sorted(by: Gathered.isBefore)
         guard let latest = gathered.last else { return }
+        var occasion = occasion
+        if case .timer(let id, let due, _) = occasion, id.kind == .group {
+            occasion = .timer(id, due: due, begun: gathered.first?.event)
+        }
         var candidate = Candidate(
             rule: number, occasion: occasion, time: time, source: latest.source, subject: latest.subject, gathered: gathered)
         candidate.key = group.by == nil ? nil : key

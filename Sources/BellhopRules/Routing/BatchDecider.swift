@@ -15,6 +15,8 @@ struct BatchDecider {
     private var (runNumber, isShadow) = (0, false)
     /// What the current run opened and closed at pagers.
     private(set) var (opened, closed): ([Pager], [Pager]) = ([], [])
+    /// The rules that this batch has given the events since their run before.
+    var digested: Set<Int> = []
     /// The elements of the lists of rules whose waits this batch ends, by the place of the rule.
     var listed: [Int: Set<String>] = [:]
     /// The keys of the waits that events of the batch may end, by the place of the rule; empty if no event may end one.
@@ -68,7 +70,7 @@ struct BatchDecider {
         var (next, ended) = (0, 0)
         var answers = matches.answers[...]
         for place in 0..<matches.count {
-            if place > 0, isFull || isOvertaken(at: place) || comesTooLate(place) {
+            if place > 0, isFull || isOvertaken(at: place) || comesTooLate(place) || isNextDigest(next, at: place) {
                 end = place
                 break
             }
@@ -188,25 +190,34 @@ struct BatchDecider {
     private mutating func decide(_ run: Matches.Run) {
         let rule = book.compiled[run.rule]
         guard rule.time.isEmpty else { return begin(run, rule) }
+        if rule.readsDigest, !giveDigest(to: run, of: rule) { return }
         switch run.condition ?? rule.judge(activation) {
-        case .holds: perform(rule, run.rule, run.keys)
+        case .holds:
+            if perform(rule, run.rule, run.keys), rule.readsDigest { endDigest(of: rule, at: run.place) }
         case .doesNotHold: break
         case .failed(let stop): record(stop, of: run.rule)
         }
     }
 
-    /// Runs the rule, unless its own writes led here, or `throttle` or `once` stop it.
+    /// Runs the rule, unless its own writes led here, or `throttle` or `once` stop it; returns whether it ran.
     /// - Parameter candidate: the run on its way through the parts of its rule; nil for a rule without such parts.
-    mutating func perform(_ rule: Rule, _ number: Int, _ keys: RunKeys, _ candidate: Candidate? = nil) {
-        if let stop = keys.stop { return record(stop, of: number) }
-        if rule.mayCauseEvents, frame.hop >= Event.lastHop {
-            let writes = "\(Event.lastHop) writes or events of rules led to this event, each causing the next"
-            return record(.failed(.loop, "stopped: \(writes); rules trigger each other"), of: number)
+    @discardableResult
+    mutating func perform(_ rule: Rule, _ number: Int, _ keys: RunKeys, _ candidate: Candidate? = nil) -> Bool {
+        if let stop = keys.stop ?? loop(rule) ?? memory.pass(keys, rule) {
+            record(stop, of: number)
+            return false
         }
-        if let stop = memory.pass(keys, rule) { return record(stop, of: number) }
         tally(number) { $0.runs += 1 }
         perform(rule.steps, of: rule, number, isShadow: keys.isShadow)
         if let escalation = rule.escalation { begin(escalation, of: rule, number, candidate, isShadow: keys.isShadow) }
+        return true
+    }
+
+    /// The stop of a run to which too many of our own writes led.
+    private func loop(_ rule: Rule) -> Stop? {
+        guard rule.mayCauseEvents, frame.hop >= Event.lastHop else { return nil }
+        let writes = "\(Event.lastHop) writes or events of rules led to this event, each causing the next"
+        return .failed(.loop, "stopped: \(writes); rules trigger each other")
     }
 
     /// Makes the deliveries of these steps.

@@ -9,10 +9,12 @@ public struct RoutingNeeds: Sendable, Hashable {
     public var events: Set<Int64> = []
     /// Single tasks, as they are now.
     public var tasks: [Scope.ID: Set<TaskKey>] = [:]
+    /// What rules with a schedule have not been given yet.
+    public var digests: Set<DigestQuery> = []
 
     public init() {}
 
-    public var isEmpty: Bool { state.isEmpty && scopes.isEmpty && events.isEmpty && tasks.isEmpty }
+    public var isEmpty: Bool { state.isEmpty && scopes.isEmpty && events.isEmpty && tasks.isEmpty && digests.isEmpty }
 }
 
 /// What is known from the store while a batch is decided.
@@ -24,6 +26,7 @@ public struct RoutingFacts: Sendable {
     private var present: [Scope.ID: [TaskKey: Snapshot]] = [:]
     /// Tasks that left, as they were last seen.
     private var departed: [Scope.ID: [TaskKey: Snapshot]] = [:]
+    private var digests: [DigestQuery: Digest] = [:]
     /// What was read, found or not; nil if everything is known.
     private var known: RoutingNeeds?
 
@@ -44,8 +47,10 @@ public struct RoutingFacts: Sendable {
     /// Adds what the store has for these needs.
     public mutating func add(
         _ needs: RoutingNeeds, state: RuleState, tasks: [Scope.ID: [Snapshot]], events: [StoredEvent],
-        present: [Scope.ID: [TaskKey: Snapshot]], departed: [Scope.ID: [TaskKey: Snapshot]] = [:]
+        present: [Scope.ID: [TaskKey: Snapshot]], departed: [Scope.ID: [TaskKey: Snapshot]] = [:],
+        digests: [DigestQuery: Digest] = [:]
     ) {
+        self.digests.merge(digests) { $1 }
         self.state.merge(state)
         self.tasks.merge(tasks) { $1 }
         for event in events { self.events[event.sequence] = event }
@@ -56,6 +61,13 @@ public struct RoutingFacts: Sendable {
 
     func isKnown(_ key: StateKey) -> Bool { known?.state.contains(key.at("")) ?? true || state[key] != nil }
     func isKnown(_ scope: Scope.ID) -> Bool { known?.scopes.contains(scope) ?? true }
+
+    /// The selected events; nil if they must be read first.
+    func digest(_ query: DigestQuery) -> Digest? {
+        if known != nil { return digests[query] }
+        let all = events.values.filter(query.contains).sorted { $0.sequence < $1.sequence }
+        return Digest(events: all.suffix(DigestQuery.most), more: max(0, all.count - DigestQuery.most))
+    }
 
     func event(at place: Int64) -> Known<StoredEvent> {
         if let event = events[place] { return .found(event) }
@@ -86,6 +98,7 @@ extension RoutingNeeds {
         scopes.formUnion(other.scopes)
         events.formUnion(other.events)
         tasks.merge(other.tasks) { $0.union($1) }
+        digests.formUnion(other.digests)
     }
 }
 

@@ -240,6 +240,10 @@ private struct Matcher {
             matches.needs.state.insert(.escalations(of: task.key, in: frame.source))
             matches.needs.state.insert(escalation.key(of: rule))
         }
+        if rule.readsDigest {
+            matches.starts[run.rule] = start(of: run.rule)
+            matches.needs.state.insert(rule.digestKey)
+        }
         if !rule.isShadow(for: frame) {
             let targets = WriteTargets(frame: frame, activation: activation, zone: rule.zone)
             for step in rule.steps {

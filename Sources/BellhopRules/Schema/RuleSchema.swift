@@ -133,7 +133,9 @@ public enum RuleSchema {
     private static func given(_ events: EventCatalogue) -> JSON {
         var properties = JSON.Object(
             events.nameable.map { ($0.type.name, SettingSchema.record(TestKeys.members(of: $0))) })
-        for setting in [TestKeys.wait, TestKeys.at, TestKeys.source] { properties[setting.name] = SettingSchema.schema(setting) }
+        for setting in [TestKeys.wait, TestKeys.at, TestKeys.source, TestKeys.restart, TestKeys.down] {
+            properties[setting.name] = SettingSchema.schema(setting)
+        }
         properties["silence"] = SettingSchema.record(TestKeys.givenSilence)
         properties["tasks"] = ["type": "array", "items": ["type": "object"], "description": .string(TestKeys.tasks.summary)]
         return ["type": "object", "additionalProperties": false, "properties": .object(properties)]
@@ -147,7 +149,8 @@ public enum RuleSchema {
             arguments = orShort(arguments, of: action, isTemplated: false)
             schema["properties"]?[action.kind] = arguments
         }
-        schema["oneOf"] = .array(actions.map { ["required": [.string($0.kind)]] })
+        schema["properties"]?[TestKeys.after.name] = SettingSchema.schema(TestKeys.after)
+        schema["oneOf"] = .array((actions.map(\.kind) + [TestKeys.after.name]).map { ["required": [.string($0)]] })
         return schema
     }
 }

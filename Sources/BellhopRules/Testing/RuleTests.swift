@@ -8,8 +8,15 @@ public enum RuleTests {
     public static func run(
         _ files: [RuleFile], rules: [RuleFile], surroundings: RuleSurroundings
     ) throws(Diagnostics) -> [RuleTestResult] {
+        try run(files, rules: rules, surroundings: surroundings, restarts: false)
+    }
+
+    /// - Parameter restarts: whether the agent restarts before each step, which must change nothing.
+    static func run(
+        _ files: [RuleFile], rules: [RuleFile], surroundings: RuleSurroundings, restarts: Bool
+    ) throws(Diagnostics) -> [RuleTestResult] {
         let byPath = Dictionary(rules.map { (TestFileReader.normalised($0.path), $0) }) { first, _ in first }
-        return try run(files, surroundings: surroundings) { byPath[TestFileReader.normalised($0)] }
+        return try run(files, surroundings: surroundings, restarts: restarts) { byPath[TestFileReader.normalised($0)] }
     }
 
     /// Runs the tests of these files against the rules they name.
@@ -19,12 +26,22 @@ public enum RuleTests {
     public static func run(
         _ files: [RuleFile], surroundings: RuleSurroundings, rules: (_ path: String) -> RuleFile?
     ) throws(Diagnostics) -> [RuleTestResult] {
+        try run(files, surroundings: surroundings, restarts: false, rules: rules)
+    }
+
+    private static func run(
+        _ files: [RuleFile], surroundings: RuleSurroundings, restarts: Bool, rules: (_ path: String) -> RuleFile?
+    ) throws(Diagnostics) -> [RuleTestResult] {
         var results: [RuleTestResult] = []
         var problems = Diagnostics()
-        var books: [[String]: RuleBook?] = [:]
+        var shared: [[String]: RuleBook?] = [:]
         for file in files {
             var reader = TestFileReader(file)
             if let root = reader.root() {
+                var surroundings = surroundings
+                var own: [[String]: RuleBook?] = [:]
+                let calendars = reader.calendars(root, in: surroundings) { rules($0)?.bytes }
+                if calendars != nil { surroundings.calendars = reader.problems.hasErrors ? nil : calendars }
                 var found: [RuleFile] = []
                 let paths = reader.rulePaths(root)
                 for (path, node) in paths {
@@ -36,9 +53,14 @@ public enum RuleTests {
                             help: "`rules:` names files beside this one")
                     }
                 }
-                if found.count == paths.count, let book = book(of: found, surroundings, &books, &problems) {
+                let book =
+                    found.count < paths.count
+                    ? nil
+                    : calendars == nil
+                        ? book(of: found, surroundings, &shared, &problems) : book(of: found, surroundings, &own, &problems)
+                if let book {
                     let tests = reader.tests(root, of: book, in: surroundings)
-                    if !reader.problems.hasErrors { results += tests.map { run($0, book, file: file.path) } }
+                    if !reader.problems.hasErrors { results += tests.map { run($0, book, file: file.path, restarts) } }
                 }
             }
             let before = problems.all.count
@@ -66,9 +88,13 @@ public enum RuleTests {
         }
     }
 
-    private static func run(_ test: TestCase, _ book: RuleBook, file: String) -> RuleTestResult {
+    private static func run(_ test: TestCase, _ book: RuleBook, file: String, _ restarts: Bool) -> RuleTestResult {
         var run = TestRun(book, at: test.start, silences: test.silences)
-        for step in test.given { run.perform(step) }
+        for step in test.given {
+            if restarts { run.perform(.restart) }
+            run.perform(step)
+        }
+        run.finish()
         return RuleTestResult(file: file, line: test.line, name: test.name, problems: TestComparison.problems(test, run))
     }
 }

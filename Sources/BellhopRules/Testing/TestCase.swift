@@ -20,6 +20,10 @@ struct TestCase: Sendable {
         /// One that begins now; its times are set when the step is taken.
         case silence(Silence, Duration)
         case tasks([Scope.ID: [Snapshot]])
+        /// The agent starts again, with what it stored.
+        case restart
+        /// The agent is away for so long.
+        case down(Duration)
     }
 
     /// An expected action, with the arguments that the test names.
@@ -30,6 +34,8 @@ struct TestCase: Sendable {
         /// Nil: not dead; empty: dead for any reason.
         var dead: String?
         var isSilenced = false
+        /// How long after the test's begin it happens at the earliest.
+        var earliest: Duration?
         var place: Diagnostic.Place
         var places: [String: Diagnostic.Place]
     }

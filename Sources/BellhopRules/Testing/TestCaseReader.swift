@@ -22,7 +22,7 @@ struct TestCaseReader {
         problems.report(reader.diagnostics)
         present = settings.text("at").flatMap { Timestamp(rfc3339: $0) }
         let given = (node["given"].flatMap { list($0, "`given`") } ?? []).compactMap { step($0) }
-        let expected = (node["expect"].flatMap { list($0, "`expect`") } ?? []).compactMap { expectation($0) }
+        let expected = expectations(node["expect"].flatMap { list($0, "`expect`") } ?? [])
         guard let name = settings.text("name"), let at = settings.text("at"), let start = moment(at, node["at"] ?? node) else {
             return nil
         }
@@ -76,6 +76,8 @@ struct TestCaseReader {
             return .until(moment)
         case "silence":
             return silence(pair.value)
+        case "restart", "down":
+            return absence(pair)
         case "tasks":
             return tasks(pair.value).map(TestCase.Step.tasks)
         default:
@@ -86,7 +88,7 @@ struct TestCaseReader {
     private mutating func event(_ pair: Mapping.Pair, source node: Node?) -> TestCase.Step? {
         let type = EventType(pair.name)
         guard let definition = surroundings.events[type], definition.canBeNamed else {
-            let names = surroundings.events.nameable.map(\.type.name) + ["wait", "at", "tasks", "silence"]
+            let names = surroundings.events.nameable.map(\.type.name) + ["wait", "at", "tasks", "silence", "restart", "down"]
             let help =
                 type == .scheduleDue
                 ? "schedules fire by themselves as time passes" : MeantEvent.help(for: pair.name, among: names)
@@ -134,7 +136,7 @@ struct TestCaseReader {
 
     // MARK: Expectations
 
-    private mutating func expectation(_ node: Node) -> TestCase.Expectation? {
+    mutating func expectation(_ node: Node) -> TestCase.Expectation? {
         let kinds = surroundings.actions.map(\.kind)
         let keys = TestKeys.expectation.map(\.name)
         guard let mapping = node.mapping, let pair = mapping.first(where: { !keys.contains($0.name) }) else {

@@ -13,9 +13,13 @@ struct TestComparison {
         var isSilenced = false
         /// Whether it closes what an escalation opened, at a receiver that may be no pager.
         var isImplied = false
+        var at: Timestamp
     }
 
     static func problems(_ test: TestCase, _ run: TestRun) -> [Diagnostic] {
+        func compare(_ expected: TestCase.Expectation, _ happened: Happening) -> Diagnostic? {
+            Self.compare(expected, happened) ?? early(expected, happened, since: test.start)
+        }
         let happened = sent(happenings(run), against: test.expected)
         var problems: [Diagnostic] = []
         for (index, expected) in test.expected.enumerated() {
@@ -101,11 +105,22 @@ struct TestComparison {
                     Happening(
                         rule: delivery.id.rule, kind: delivery.action, receivers: [delivery.id.receiver], task: delivery.task,
                         arguments: delivery.arguments, failure: failure, isSilenced: isSilenced,
-                        isImplied: delivery.closesEscalation && run.book.surroundings.isOpen))
+                        isImplied: delivery.closesEscalation && run.book.surroundings.isOpen, at: delivery.createdAt))
             }
             last = delivery.id
         }
         return result
+    }
+
+    /// The problem of an action that an `after` expects later.
+    private static func early(
+        _ expected: TestCase.Expectation, _ happened: Happening, since start: Timestamp
+    ) -> Diagnostic? {
+        guard let earliest = expected.earliest, happened.at < start + earliest else { return nil }
+        let passed = DurationText.format(happened.at - start)
+        return failed(
+            "`\(expected.kind)` happened \(passed) after the test's begin, before `after: \(DurationText.format(earliest))`",
+            expected.place)
     }
 
     private static func compare(_ expected: TestCase.Expectation, _ happened: Happening) -> Diagnostic? {

@@ -41,11 +41,48 @@ struct TestFileReader {
         }
     }
 
+    /// The calendars of the file; nil if it has none. Their mistakes are reported with those of the file.
+    /// - Parameter bytes: reads a file of holidays.
+    mutating func calendars(
+        _ root: Node, in surroundings: RuleSurroundings, bytes: (String) -> [UInt8]?
+    ) -> [String: WorkCalendar]? {
+        guard let node = root["calendars"] else { return nil }
+        var shape = SettingsReader<Never>(file: file.path)
+        let values = shape.read(node, as: TestKeys.calendars)?.json
+        if shape.diagnostics.hasErrors {
+            problems.report(shape.diagnostics)
+            return [:]
+        }
+        var reader = SettingsReader<Never>(file: file.path)
+        let folder = file.path.lastIndex(of: "/").map { String(file.path[...$0]) } ?? ""
+        let reading = CalendarReading(file: file.path, folder: folder, zone: surroundings.timeZone) { name, node, reader in
+            if let zone = surroundings.zone(name) { return zone }
+            reader.report(code: "unknown-time-zone", "there is no time zone `\(name)`", at: node)
+            return nil
+        }
+        let entries = values.map { reading.entries(Settings(["calendars": $0]).record("calendars"), node, &reader) } ?? []
+        // Holidays are carried out from the latest of the tests' own times.
+        let starts = root["tests"]?.items?.compactMap { $0["at"]?.scalarText.flatMap { Timestamp(rfc3339: $0) } }
+        let latest = max(starts?.max() ?? TestKeys.start, TestKeys.start)
+        var calendars: [String: WorkCalendar] = [:]
+        if reader.diagnostics.hasErrors {
+            problems.report(reader.diagnostics)
+        } else {
+            do throws(Diagnostics) {
+                calendars = try CalendarEntry.calendars(entries, at: latest, zones: surroundings.zone) { bytes($1) }
+            } catch {
+                problems.report(error)
+            }
+        }
+        return calendars
+    }
+
     /// The tests of the file, checked against the rules.
     mutating func tests(_ root: Node, of book: RuleBook, in surroundings: RuleSurroundings) -> [TestCase] {
         var reader = SettingsReader<Never>(file: file.path)
         _ = reader.settings(root, as: TestKeys.file, of: "a test file")
-        problems.report(reader.diagnostics)
+        // Those of the calendars are reported already.
+        if !problems.hasErrors { problems.report(reader.diagnostics) }
         guard let node = root["tests"] else { return [] }
         guard let items = node.items else {
             report("wrong-type", "`tests` is a list of tests, not \(node.kind)", at: node)

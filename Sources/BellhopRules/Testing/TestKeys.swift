@@ -6,14 +6,21 @@ enum TestKeys {
         Setting(
             "rules", .list(.path),
             "The rule files that are tested, beside this file; by default the one of the same name."),
+        calendars,
         Setting("tests", .json, required: true, "The tests."),
     ]
 
+    static let calendars = Setting(
+        "calendars", .map(.record(CalendarReading.settings)), "The calendars, as in bellhop.yaml, instead of those there.")
+
+    /// When a test begins that does not say so.
+    static let start = Timestamp(seconds: 1_767_603_600)
+
     static let test: [Setting] = [
         Setting("name", .text, required: true, "What the test shows, as a sentence."),
-        Setting("at", .text, default: "2026-01-05T09:00:00Z", "When the test begins."),
+        Setting("at", .text, default: start.rfc3339, "When the test begins."),
         Setting("silences", .list(.record(silence)), "The silences of the test, each with its begin and end."),
-        Setting("given", .json, "What happens, in order: events, `wait`, `at`, `tasks`, `silence`."),
+        Setting("given", .json, "What happens, in order: events, `wait`, `at`, `tasks`, `silence`, `restart`, `down`."),
         Setting("expect", .json, required: true, "What the rules do, complete and in order; `[]` for nothing."),
     ]
 
@@ -33,6 +40,10 @@ enum TestKeys {
 
     static let wait = Setting("wait", .duration, "Lets this much time pass.")
     static let at = Setting("at", .text, "Moves the time forward to this moment.")
+    static let restart = Setting("restart", .boolean, "Restarts the agent: all that it knows is what it stored.")
+    static let down = Setting(
+        "down", .duration, least: "1s",
+        "From here on the agent is away for that long. What is given meanwhile comes with its first poll.")
     static let tasks = Setting("tasks", .json, "The tasks that the sources show from here on.")
     static let source = Setting("source", .name, "The source of the event; by default the rule's first `from`.")
 
@@ -78,6 +89,8 @@ enum TestKeys {
         Setting("silenced", .boolean, "That a silence keeps it back. Without it, what is kept back is not expected at all."),
         Setting("dead", .either([.boolean, .text]), "That it is dead at once, and why: `budget`, `unrenderable`."),
     ]
+
+    static let after = Setting("after", .duration, "What follows happens this long after the test's begin, or later.")
 
     /// What a test can expect of a message.
     static let message: [Setting] = [

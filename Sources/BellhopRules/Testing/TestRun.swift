@@ -4,17 +4,23 @@ import CEL
 /// A running test: a simulated clock, the rules' state, the sources' snapshots. Nothing is sent; deliveries are recorded.
 struct TestRun {
     let book: RuleBook
-    private var now: BellhopCore.Timestamp
-    private var state: RuleState = [:]
-    private var tasks: [Scope.ID: [Snapshot]] = [:]
+    var now: BellhopCore.Timestamp
+    var state: RuleState = [:]
+    var tasks: [Scope.ID: [Snapshot]] = [:]
     private var departed: [Scope.ID: [TaskKey: Snapshot]] = [:]
-    private var timers: [RuleTimer] = []
+    var timers: [RuleTimer] = []
+    /// When the agent is back, if it is away, and what happened meanwhile.
+    var back: BellhopCore.Timestamp?
+    var unseen: [TestCase.Step] = []
     private var sequence: Int64 = 0
     /// The test's events by their places.
     private var events: [Int64: StoredEvent] = [:]
     private(set) var deliveries: [Delivery] = []
     private var silences: [Silence]
     private var silenceBook: SilenceBook
+    /// The silences whose begin and end the rules were told, and how many deliveries each kept back.
+    private var (begun, ended): (Set<String>, Set<String>) = ([], [])
+    private var kept: [String: Int] = [:]
     /// Errors of rules, each once.
     private(set) var errors: [RuleError] = []
     /// Why rules and their steps did nothing for the test's events, in order.
@@ -50,32 +56,95 @@ struct TestRun {
             (silence.starts, silence.ends) = (now, now + span)
             silences.append(silence.identified)
             silenceBook = book.silences(silences)
-        case .tasks(let given): for (scope, list) in given { tasks[scope] = list }
-        case .event(let type, let source, let subject, let data, let place):
+            goOn(to: now)
+        case .restart:
+            goOn(to: now)
+            reload()
+        case .down(let duration):
+            goOn(to: now)
+            back = max(back ?? .distantPast, now + duration)
+        case .tasks, .event:
+            if back != nil { return unseen.append(step) }
             // What is due at a moment comes before the events of that moment.
             goOn(to: now)
-            let event = Event(
-                id: Event.ID("test-\(sequence + 1)"), type: type, source: source, subject: subject, time: now, data: data)
-            remember(event)
-            route([event], from: place.line)
+            show([step])
         }
     }
 
-    /// Fires the timers that become due on the way, each at its own time; those of one time by the place of the rule, then by
-    /// when they were set.
+    /// Lets an absence of the agent pass that lasts at the end of the test.
+    mutating func finish() { if let back { goOn(to: back) } }
+
+    /// Shows the sources' tasks and events, those of one poll.
+    mutating func show(_ steps: [TestCase.Step]) {
+        var events: [Event] = []
+        var lines: [Int?] = []
+        for step in steps {
+            switch step {
+            case .tasks(let given): for (scope, list) in given { tasks[scope] = list }
+            case .event(let type, let source, let subject, let data, let place):
+                let id = Event.ID("test-\(sequence + Int64(events.count) + 1)")
+                events.append(Event(id: id, type: type, source: source, subject: subject, time: now, data: data))
+                lines.append(place.line)
+                remember(events[events.count - 1])
+            case .until, .wait, .silence, .restart, .down: break
+            }
+        }
+        route(events, from: lines)
+    }
+
+    /// Lets time pass. What becomes due on the way happens at its own time; at one time silences begin and end first, then come the
+    /// timers, by the place of the rule, then by when they were set.
     private mutating func goOn(to moment: BellhopCore.Timestamp) {
+        if let back {
+            now = max(now, min(moment, back))
+            guard moment >= back else { return }
+            self.back = nil
+            reload()
+            let book = book
+            fire(until: now) { !$0.id.kind.isJudged && book.scopesRead(by: $0.id.rule).isEmpty }
+            let steps = unseen
+            unseen = []
+            show(steps)
+        }
+        fire(until: moment) { _ in true }
+        now = max(now, moment)
+    }
+
+    /// Lets happen what is due until a moment, of the timers only those that may fire.
+    private mutating func fire(until moment: BellhopCore.Timestamp, _ mayFire: (RuleTimer) -> Bool) {
         let places = book.byName
-        while let next = timers.min(by: { ($0.due, places[$0.id.rule] ?? 0) < ($1.due, places[$1.id.rule] ?? 0) }),
-            next.due <= moment, firings < Self.mostFirings
-        {
+        while firings < Self.mostFirings {
+            let timer = timers.filter(mayFire).min { ($0.due, places[$0.id.rule] ?? 0) < ($1.due, places[$1.id.rule] ?? 0) }
+            if let edge = nextEdge, edge <= moment, edge <= timer?.due ?? .distantFuture {
+                now = max(now, edge)
+                turnSilences()
+                continue
+            }
+            guard let timer, timer.due <= moment else { return }
             firings += 1
-            now = max(now, next.due)
-            let routing = decide(book.match([next]))
-            for record in routing.decisions where !next.id.kind.isOfSchedule { note(record, for: next) }
+            now = max(now, timer.due)
+            let routing = decide(book.match([timer]))
+            for record in routing.decisions where !timer.id.kind.isOfSchedule { note(record, for: timer) }
             keep(routing)
             route(routing.events + emitted(by: routing))
         }
-        now = max(now, moment)
+    }
+
+    /// When the next silence begins or ends.
+    private var nextEdge: BellhopCore.Timestamp? {
+        let begins = silences.filter { !begun.contains($0.id) }.map(\.starts)
+        return (begins + silences.filter { begun.contains($0.id) && !ended.contains($0.id) }.map(\.ends)).min()
+    }
+
+    /// Tells the rules which silences have begun and ended.
+    private mutating func turnSilences() {
+        var events: [Event] = []
+        for silence in silences where silence.starts <= now {
+            if begun.insert(silence.id).inserted { events.append(.silenceStarted(silence, at: now)) }
+            guard silence.ends <= now, ended.insert(silence.id).inserted else { continue }
+            events.append(.silenceEnded(SilenceRecord(silence, kept: kept[silence.id] ?? 0, ended: now), at: now))
+        }
+        route(events)
     }
 
     /// Decides a batch; everything is known.
@@ -88,6 +157,7 @@ struct TestRun {
     private mutating func keep(_ routing: Routing) {
         state.apply(routing.state)
         deliveries += routing.deliveries
+        for case .silenced(let silence) in routing.deliveries.map(\.initial) { kept[silence, default: 0] += 1 }
         timers.removeAll(where: routing.fired.contains)
         for change in routing.timers {
             switch change {
@@ -107,10 +177,10 @@ struct TestRun {
         }
     }
 
-    /// - Parameter line: where the test gives the event; nil for any other event.
-    private mutating func route(_ first: [Event], from line: Int? = nil) {
+    /// - Parameter lines: where the test gives the events, if it does.
+    private mutating func route(_ first: [Event], from lines: [Int?] = []) {
         var events = first
-        var line = line
+        var lines = lines
         // Events caused by routing are routed too; the hop count ends the loop.
         while !events.isEmpty {
             var stored = events.map { event in
@@ -123,12 +193,14 @@ struct TestRun {
             while !stored.isEmpty {
                 let matches = book.match(stored, since: [:])
                 let routing = decide(matches)
-                for event in matches.events.prefix(routing.routed.count) { note(event, routing.decisions, from: line) }
+                for (place, event) in matches.events.prefix(routing.routed.count).enumerated() {
+                    note(event, routing.decisions, from: place < lines.count ? lines[place] : nil)
+                }
+                lines.removeFirst(min(routing.routed.count, lines.count))
                 keep(routing)
                 events += routing.events + emitted(by: routing)
                 stored.removeFirst(routing.routed.count)
             }
-            line = nil
         }
     }
 

@@ -70,6 +70,13 @@ extension SQL {
             FROM rule CROSS JOIN rule_state ON rule_state.rule = rule.name AND rule_state.kind = 'steps'
             """
 
+        static let forgetDigest = "DELETE FROM rule_state WHERE rule = :rule AND kind = 'digest'"
+
+        /// Begins the digests of a rule with the present end of the bus.
+        static let beginDigest = """
+            INSERT OR IGNORE INTO rule_state (rule, kind, key, element, value) VALUES (:rule, 'digest', '', '', :value)
+            """
+
         /// Each rule with the timer of its schedule.
         static let all = """
             SELECT rule.name, rule.since, rule.schedule, timer.due, rule.waits, rule.calendars, rule.is_off

@@ -9,25 +9,31 @@ extension SQL {
             ORDER BY source
             """
 
+        /// When a rule's next timer is due is known only if it has few, or if it is its schedule's.
         static let rules = """
-            SELECT name, runs, errors, last_error, last_run, (SELECT min(due) FROM timer WHERE timer.rule = rule.name), is_off,
+            SELECT name, runs, errors, last_error, last_run,
+                coalesce(
+                    (SELECT iif(count(*) > :most, NULL, min(due))
+                    FROM (SELECT due FROM timer WHERE timer.rule = rule.name LIMIT :most + 1)),
+                    (SELECT due FROM timer WHERE timer.rule = rule.name AND kind = 'schedule' AND key = '')), is_off,
                 dropped
             FROM rule
             ORDER BY name
             """
 
-        /// What each rule waits for, has counted and has gathered, in both modes. (PostgreSQL: the same.)
+        /// What each rule waits for, has counted and has gathered, in both modes, each counted up to `:most` and one more.
+        /// (PostgreSQL: the same.)
         static let waits = """
             SELECT name,
-                (SELECT count(*) FROM timer WHERE timer.rule = name AND kind = 'hold'),
-                (SELECT min(due) FROM timer WHERE timer.rule = name AND kind = 'hold'),
-                (SELECT count(*) FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = 'count'),
-                (SELECT count(*) FROM timer WHERE timer.rule = name AND kind = 'group'),
-                (SELECT min(due) FROM timer WHERE timer.rule = name AND kind = 'group'),
-                (SELECT count(*) FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = 'gathered'),
-                (SELECT count(*) FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = 'match'),
-                (SELECT count(*) FROM timer WHERE timer.rule = name AND kind = 'absence'),
-                (SELECT min(due) FROM timer WHERE timer.rule = name AND kind = 'absence')
+                (SELECT count(*) FROM (SELECT 1 FROM timer WHERE timer.rule = name AND kind = 'hold' LIMIT :most + 1)),
+                (SELECT min(due) FROM (SELECT due FROM timer WHERE timer.rule = name AND kind = 'hold' LIMIT :most + 1)),
+                (SELECT count(*) FROM (\(pieces("count")) LIMIT :most + 1)),
+                (SELECT count(*) FROM (SELECT 1 FROM timer WHERE timer.rule = name AND kind = 'group' LIMIT :most + 1)),
+                (SELECT min(due) FROM (SELECT due FROM timer WHERE timer.rule = name AND kind = 'group' LIMIT :most + 1)),
+                (SELECT count(*) FROM (\(pieces("gathered")) LIMIT :most + 1)),
+                (SELECT count(*) FROM (\(pieces("match")) LIMIT :most + 1)),
+                (SELECT count(*) FROM (SELECT 1 FROM timer WHERE timer.rule = name AND kind = 'absence' LIMIT :most + 1)),
+                (SELECT min(due) FROM (SELECT due FROM timer WHERE timer.rule = name AND kind = 'absence' LIMIT :most + 1))
             FROM rule
             WHERE waits IS NOT NULL
             ORDER BY name
@@ -36,10 +42,48 @@ extension SQL {
         /// The escalations of each rule that have steps to come.
         static let escalations = """
             SELECT name,
-                (SELECT count(*) FROM timer WHERE timer.rule = name AND kind = 'escalation'),
-                (SELECT min(due) FROM timer WHERE timer.rule = name AND kind = 'escalation')
+                (SELECT count(*) FROM (SELECT 1 FROM timer WHERE timer.rule = name AND kind = 'escalation' LIMIT :most + 1)),
+                (SELECT min(due) FROM (SELECT due FROM timer WHERE timer.rule = name AND kind = 'escalation' LIMIT :most + 1))
             FROM rule
             ORDER BY name
+            """
+
+        private static func pieces(_ kind: String) -> String {
+            "SELECT 1 FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = '\(kind)'"
+        }
+
+        /// The next timers but those of schedules, in the order in which they come due, with what they are about. A wait's subject
+        /// stands in its state, which is a piece of a window for a rule that runs through a list.
+        static let upcoming = """
+            SELECT timer.rule, timer.kind, timer.key, timer.due, timer.payload,
+                coalesce(timer.payload ->> '$.subject', \(wait("timer.rule", "timer.key", "''")),
+                    \(wait("timer.rule", "''", "timer.key")), \(wait("'shadow/' || timer.rule", "timer.key", "''")),
+                    \(wait("'shadow/' || timer.rule", "''", "timer.key"))),
+                CASE timer.kind WHEN 'group' THEN (
+                    SELECT count(*) FROM rule_state
+                    WHERE rule IN (timer.rule, 'shadow/' || timer.rule) AND kind = 'gathered' AND key = timer.key) END
+            FROM timer
+            WHERE timer.kind NOT IN ('schedule', 'existing')
+            ORDER BY timer.due, timer.id
+            LIMIT :limit
+            """
+
+        private static func wait(_ rule: String, _ key: String, _ element: String) -> String {
+            "(SELECT subject FROM rule_state WHERE rule = \(rule) AND kind = 'hold' AND key = \(key) AND element = \(element))"
+        }
+
+        static let upcomingCount = """
+            SELECT count(*) FROM (SELECT 1 FROM timer WHERE kind NOT IN ('schedule', 'existing') LIMIT :most + 1)
+            """
+
+        /// The number of a task, by the index of each scope.
+        static let number = """
+            SELECT task.snapshot ->> '$.number' FROM scope CROSS JOIN task ON task.scope = scope.id AND task.key = :key LIMIT 1
+            """
+
+        /// The first keys of a rule's counts. The rows come in their order, so only those shown are read.
+        static let counts = """
+            SELECT key, count(*) FROM rule_state WHERE rule = :rule AND kind = 'count' GROUP BY key ORDER BY key LIMIT :limit
             """
 
         /// How many deliveries wait for each receiver that is or was stopped. From the index alone.
@@ -81,6 +125,17 @@ extension SQL {
         static let eventSpan = """
             SELECT min(sequence), max(sequence)
             FROM (SELECT sequence FROM event WHERE \(eventFilter) ORDER BY sequence DESC LIMIT :limit)
+            """
+
+        static let digest = """
+            \(eventRows) WHERE \(digestFilter) ORDER BY sequence DESC LIMIT :limit
+            """
+
+        static let digestCount = "SELECT count(*) FROM event WHERE \(digestFilter)"
+
+        private static let digestFilter = """
+            sequence > :after AND sequence < :before AND type IN (SELECT value FROM json_each(:types))
+                AND (:sources IS NULL OR source IN (SELECT value FROM json_each(:sources)))
             """
 
         private static let eventRows = "SELECT sequence, id, type, source, subject, time, hop, data, cause FROM event"
@@ -147,12 +202,18 @@ extension SQL {
             FROM (SELECT sequence, time FROM event WHERE sequence > :after ORDER BY sequence LIMIT 1000)
             """
 
-        /// Keeps events that rules have not seen yet or still wait with, and always the last place on the bus.
+        /// Keeps events that rules have not seen yet or still wait with, those that a digest has yet to show unless they are stale,
+        /// and always the last place on the bus.
         static let removeEvents = """
             DELETE FROM event
             WHERE sequence > :after AND sequence <= :last AND time < :before
                 AND sequence NOT IN (SELECT sequence FROM unrouted WHERE sequence > :after AND sequence <= :last)
                 AND sequence NOT IN (SELECT event FROM rule_state WHERE event > :after AND event <= :last)
+                AND (time < :stale OR sequence <= coalesce((
+                    SELECT min(rule_state.event)
+                    FROM rule CROSS JOIN rule_state
+                        ON rule_state.rule = rule.name AND rule_state.kind = 'digest' AND rule_state.key = ''
+                    WHERE rule.name NOT IN (SELECT rule FROM pause)), :last))
                 AND sequence < (SELECT max(sequence) FROM event)
             """
 

@@ -181,9 +181,11 @@ enum Schema {
             expires INTEGER,
             used INTEGER NOT NULL,                    -- when it was written
             event INTEGER AS (value ->> '$.event'),   -- the event that a wait or a window is about, which is not pruned
+            subject TEXT AS (value ->> '$.subject'),  -- what it is about, as in an event
             PRIMARY KEY (rule, kind, key, element)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX rule_state_event ON rule_state (event) WHERE event IS NOT NULL;
+        CREATE INDEX rule_state_subject ON rule_state (subject) WHERE subject IS NOT NULL;
         CREATE INDEX rule_state_expires ON rule_state (expires) WHERE expires IS NOT NULL;
 
         -- Keep the numbers of keys. A window is one key, whatever it holds. A budget is no key of a rule, and what a task has begun

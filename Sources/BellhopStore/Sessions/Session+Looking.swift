@@ -12,7 +12,8 @@ extension Session {
             undecided: try undecided(), events: Int(try int(SQL.Looking.eventCount)),
             unrouted: Int(try int(SQL.Looking.unroutedCount)), damaged: try damagedEvents())
         status.pauses = try pauses()
-        status.waits = try waits()
+        (status.waits, status.counts) = (try waits(), try counts())
+        (status.upcoming, status.laterWaits) = try upcoming()
         status.silences = try silences().filter { $0.ended == nil }
         return status
     }
@@ -39,6 +40,30 @@ extension Session {
         }
         if query.after == nil { page.events.reverse() }
         return page
+    }
+
+    func digest(_ query: DigestQuery) throws -> Digest {
+        func prepared(_ sql: String) throws -> Prepared {
+            var statement = try prepare(sql)
+            try statement.bind(":after", query.after)
+            try statement.bind(":before", query.before)
+            try statement.bind(":types", text: Self.list(query.types.map(\.name)) ?? Array("[]".utf8))
+            try statement.bind(":sources", text: Self.list(query.sources))
+            return statement
+        }
+        var counting = try prepared(SQL.Looking.digestCount)
+        let count = try counting.next() ? Int(counting.int(0)) : 0
+        var statement = try prepared(SQL.Looking.digest)
+        try statement.bind(":limit", DigestQuery.most)
+        var digest = Digest(events: [])
+        var bytes = 0
+        while bytes < Self.mostUnrouted, try statement.next() {
+            bytes += statement.size(7)
+            do { digest.events.append(try StoredEvent(statement)) } catch is DamagedValue { continue }
+        }
+        digest.events.reverse()
+        digest.more = count - digest.events.count
+        return digest
     }
 
     func span(of query: EventQuery) throws -> RowSpan? {
@@ -133,6 +158,7 @@ extension Session {
 
     private func rules() throws -> [StoreStatus.RuleStatus] {
         var statement = try prepare(SQL.Looking.rules)
+        try statement.bind(":most", StoreStatus.WaitStatus.most)
         var rules: [StoreStatus.RuleStatus] = []
         while try statement.next() {
             rules.append(
@@ -142,38 +168,6 @@ extension Session {
                     isOff: statement.int(6) == 1, droppedKeys: Int(statement.int(7))))
         }
         return rules
-    }
-
-    private func waits() throws -> [StoreStatus.WaitStatus] {
-        var statement = try prepare(SQL.Looking.waits)
-        var waits: [StoreStatus.WaitStatus] = []
-        while try statement.next() {
-            let rule = statement.text(0)
-            let all = [
-                StoreStatus.WaitStatus(rule: rule, part: .match, count: Int(statement.int(7))),
-                StoreStatus.WaitStatus(
-                    rule: rule, part: .absence, count: Int(statement.int(8)), next: statement.optionalTime(9)),
-                StoreStatus.WaitStatus(rule: rule, part: .hold, count: Int(statement.int(1)), next: statement.optionalTime(2)),
-                StoreStatus.WaitStatus(rule: rule, part: .count, count: Int(statement.int(3))),
-                StoreStatus.WaitStatus(
-                    rule: rule, part: .group, count: Int(statement.int(4)), gathered: Int(statement.int(6)),
-                    next: statement.optionalTime(5)),
-            ]
-            waits += all.filter { $0.count > 0 }
-        }
-        return try waits + escalations()
-    }
-
-    private func escalations() throws -> [StoreStatus.WaitStatus] {
-        var statement = try prepare(SQL.Looking.escalations)
-        var escalations: [StoreStatus.WaitStatus] = []
-        while try statement.next() {
-            guard statement.int(1) > 0 else { continue }
-            escalations.append(
-                StoreStatus.WaitStatus(
-                    rule: statement.text(0), part: .escalation, count: Int(statement.int(1)), next: statement.optionalTime(2)))
-        }
-        return escalations
     }
 
     private func stopStatus() throws -> [StoreStatus.StopStatus] {

@@ -21,7 +21,9 @@ extension Session {
     ) throws -> (removed: Int, next: PruningStep?) {
         switch step {
         case .events(let after):
-            let (removed, last) = try walk(SQL.Pruning.events, SQL.Pruning.removeEvents, after, before: now - retention.events)
+            let (removed, last) = try walk(
+                SQL.Pruning.events, SQL.Pruning.removeEvents, after, before: now - retention.events,
+                stale: now - max(retention.forgotten, retention.events))
             return (removed, last.map { .events(after: $0) } ?? .deliveries(after: 0))
         case .deliveries(let after):
             let (removed, last) = try walk(
@@ -46,7 +48,7 @@ extension Session {
 
     /// Removes the old ones among the next thousand rows; returns the last of these rows, or nil if none was old.
     private func walk(
-        _ look: String, _ remove: String, _ after: Int64, before limit: Timestamp
+        _ look: String, _ remove: String, _ after: Int64, before limit: Timestamp, stale: Timestamp? = nil
     ) throws -> (removed: Int, last: Int64?) {
         var looking = try prepare(look)
         try looking.bind(":before", limit)
@@ -57,6 +59,7 @@ extension Session {
         try removing.bind(":after", after)
         try removing.bind(":last", last)
         try removing.bind(":before", limit)
+        if let stale { try removing.bind(":stale", stale) }
         return (try removing.run(), last)
     }
 

@@ -25,6 +25,7 @@ extension Session {
                 try recompute(rule.name, at: now)
             }
             if rule.isOff, row?.isOff == false { try forgetEscalations(of: rule.name) }
+            try setDigest(of: rule.name, from: rule.readsEvents ? last : nil)
         }
         var remove = try prepare(SQL.Rules.remove)
         var removeTimers = try prepare(SQL.Timers.removeAll)
@@ -35,6 +36,7 @@ extension Session {
             try removeTimers.run()
             try forgetWaits(of: name)
             try forgetEscalations(of: name)
+            try setDigest(of: name, from: nil)
         }
         return since
     }
@@ -104,6 +106,14 @@ extension Session {
             try forget.bind(":rule", rule)
             try forget.run()
         }
+    }
+
+    /// Begins the digests of a rule, unless they have begun; ends them if there is no place from which they begin.
+    private func setDigest(of rule: String, from place: Int64?) throws {
+        var statement = try prepare(place == nil ? SQL.Rules.forgetDigest : SQL.Rules.beginDigest)
+        try statement.bind(":rule", rule)
+        if let place { try statement.bind(":value", text: JSON.object(["event": .int(place)]).encoded()) }
+        try statement.run()
     }
 
     /// Sets the timer of the rule's schedule. It continues while the schedule's text is the same; if the clock was set back, it

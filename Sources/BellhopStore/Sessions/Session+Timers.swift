@@ -103,7 +103,7 @@ extension Session {
     }
 
     /// Nil for a kind that only a newer version knows: other timers must not wait for it.
-    private static func timer(_ row: borrowing Prepared) throws -> RuleTimer? {
+    static func timer(_ row: borrowing Prepared) throws -> RuleTimer? {
         guard let kind = RuleTimer.Kind(rawValue: row.text(1)) else { return nil }
         return RuleTimer(
             .init(rule: row.text(0), kind: kind, key: row.text(2)), due: row.time(3), payload: try row.json(4).asObject ?? [:])

@@ -4,7 +4,7 @@ import BellhopConnectors
 import BellhopCore
 import BellhopRules
 
-struct SchemaCommand: ParsableCommand {
+struct SchemaCommand: AsyncParsableCommand {
     enum Part: String, ExpressibleByArgument, CaseIterable { case configuration, rules, tests }
 
     static let configuration = CommandConfiguration(
@@ -12,17 +12,25 @@ struct SchemaCommand: ParsableCommand {
         discussion: """
             In an editor with a YAML language server, put this above a rule file:
             # yaml-language-server: $schema=rules.schema.json
+
+            The schemas of rules and tests list the types of events that bellhop.yaml declares, if there is one.
             """)
+
+    @OptionGroup var config: ConfigOptions
 
     @Argument(help: "The kind of file: configuration, rules or tests.")
     var part = Part.rules
 
-    func run() throws {
+    func run() async throws {
+        var events = EventCatalogue.builtIn
+        if part != .configuration, config.config != "bellhop.yaml" || Files.exist(config.config) {
+            events = try await config.load(focus: .shape).events
+        }
         let schema =
             switch part {
             case .configuration: ConfigurationSchema.json
-            case .rules: RuleSchema.rules(actions: Catalogue.actions)
-            case .tests: RuleSchema.tests(actions: Catalogue.actions)
+            case .rules: RuleSchema.rules(actions: Catalogue.actions, events: events)
+            case .tests: RuleSchema.tests(actions: Catalogue.actions, events: events)
             }
         Console.data(schema.text(.pretty))
     }

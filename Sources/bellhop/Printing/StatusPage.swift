@@ -3,10 +3,10 @@ import BellhopCore
 
 /// A status for people: failures first, each reason once.
 struct StatusPage {
-    private let status: JSON
-    private let zone: TimeZoneTable
+    let status: JSON
+    let zone: TimeZoneTable
     /// The screen's width; nil for no limit.
-    private let width: Int?
+    let width: Int?
 
     init(_ status: JSON, zone: TimeZoneTable, width: Int?) {
         self.status = status
@@ -21,7 +21,7 @@ struct StatusPage {
 
     var whole: [String] {
         parts([
-            head, sources(limit: .max), rules(limit: .max), waits(limit: .max) + paused + stopped(limit: .max),
+            head, sources(limit: .max), rules(limit: .max), waits(limit: .max), upcoming, paused + stopped(limit: .max),
             totals(limit: .max),
             lines(ofNeeds: beside, atMost: .max),
         ])
@@ -125,7 +125,7 @@ struct StatusPage {
 
     private var allSources: [JSON] { Self.failingFirst(status["sources"]?.asArray ?? []) }
 
-    private var allRules: [JSON] { Self.failingFirst(status["rules"]?.asArray ?? []) }
+    var allRules: [JSON] { Self.failingFirst(status["rules"]?.asArray ?? []) }
 
     private func sources(limit: Int) -> [String] {
         let (shown, more) = cut(allSources, limit: limit)
@@ -162,35 +162,6 @@ struct StatusPage {
             silences + shown + (more > 0 ? ["and \(more) more rules are paused: `bellhop status --json` lists them."] : []))
     }
 
-    /// What rules wait for, a sentence each; in the short form a line each.
-    private func waits(limit: Int) -> [String] {
-        let (shown, more) = cut(status["waits"]?.asArray ?? [], limit: limit)
-        let lines = shown.map { wait in
-            let (rule, count) = (wait["rule"]?.asString ?? "", wait["count"]?.asInt ?? 0)
-            let next = wait["next"].words(in: zone)
-            switch wait["part"]?.asString {
-            case "for": return "Rule \(rule) waits for \(count) key\(count == 1 ? "" : "s"), the first until \(next)."
-            case "on": return "Rule \(rule) has \(count) event\(count == 1 ? " that waits" : "s that wait") for others."
-            case "none":
-                return "Rule \(rule) runs if nothing comes for \(count) key\(count == 1 ? "" : "s"), for the first at \(next)."
-            case "count": return "Rule \(rule) has counted \(count) so far."
-            case "escalate":
-                return "Rule \(rule) escalates \(count) task\(count == 1 ? "" : "s"); the next step comes at \(next)."
-            default:
-                let gathered = wait["gathered"]?.asInt ?? 0
-                return
-                    "Rule \(rule) has gathered \(gathered) in \(count) group\(count == 1 ? "" : "s"); the first flushes at \(next)."
-            }
-        }
-        let lost = allRules.filter { $0["dropped_keys"]?.asInt ?? 0 > 0 }.map { rule in
-            "Rule \(rule["rule"]?.asString ?? "") has dropped \(rule["dropped_keys"]?.asInt ?? 0) keys, because it had more than it may "
-                + "remember (`retention: {keys: …}` in bellhop.yaml)."
-        }
-        if limit == .max { return wrapped(lines + lost) }
-        return (lines + lost.prefix(limit)).map { $0.cutBetweenWords(to: width ?? .max) }
-            + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : [])
-    }
-
     /// The most pauses that are listed.
     private static let mostPauses = 10
 
@@ -220,7 +191,7 @@ struct StatusPage {
     }
 
     /// How many lines fit; one fewer if a line must say how many are left out.
-    private func cut(_ all: [JSON], limit: Int) -> (shown: [JSON], more: Int) {
+    func cut(_ all: [JSON], limit: Int) -> (shown: [JSON], more: Int) {
         guard all.count > limit else { return (all, 0) }
         let shown = Array(all.prefix(max(limit - 1, 1)))
         return (shown, all.count - shown.count)
@@ -293,7 +264,7 @@ struct StatusPage {
         wrapped(rules.map { "\($0["rule"].words(in: zone)): \($0["error"].words(in: zone))" })
     }
 
-    private func wrapped(_ lines: [String]) -> [String] {
+    func wrapped(_ lines: [String]) -> [String] {
         broken(lines.map { $0.singleLine.withLocalTimes(in: zone) })
     }
 

@@ -152,6 +152,15 @@ final class FaultyStore: Store {
     func resume(receiver: String, at now: Timestamp) async throws(StoreError) -> Bool {
         try await through(.resume) { () throws(StoreError) in try await base.resume(receiver: receiver, at: now) }
     }
+    func digest(_ query: DigestQuery) async throws(StoreError) -> Digest {
+        try await through(.events) { () throws(StoreError) in try await base.digest(query) }
+    }
+    func tasks(named name: String) async throws(StoreError) -> [NamedTask] {
+        try await through(.tasks) { () throws(StoreError) in try await base.tasks(named: name) }
+    }
+    func forget(_ task: NamedTask) async throws(StoreError) -> [Forgotten] {
+        try await through(.route) { () throws(StoreError) in try await base.forget(task) }
+    }
     func silences() async throws(StoreError) -> [SilenceRecord] {
         try await through(.silences) { () throws(StoreError) in try await base.silences() }
     }

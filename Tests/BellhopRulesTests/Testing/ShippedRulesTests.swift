@@ -1,5 +1,5 @@
 import BellhopCore
-import BellhopRules
+@testable import BellhopRules
 import Foundation
 import Testing
 
@@ -30,8 +30,16 @@ import Testing
         for isOpen in [true, false] {
             let results = try RuleTests.run(
                 files.filter(\.isTest), rules: files, surroundings: Fixture.surroundings(isOpen: isOpen))
-            #expect(results.count == 24)
+            #expect(results.count == 32)
             #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
         }
+    }
+
+    @Test func `the shipped rules do the same if the agent restarts between any two steps of their tests`() throws {
+        let files = try Self.files()
+        let results = try RuleTests.run(
+            files.filter(\.isTest), rules: files, surroundings: Fixture.surroundings(), restarts: true)
+        #expect(results.count == 32)
+        #expect(results.flatMap(\.problems).map { $0.rendered() } == [])
     }
 }

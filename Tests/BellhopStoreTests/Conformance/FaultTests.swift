@@ -35,6 +35,21 @@ struct Operation: Sendable, CustomTestStringConvertible {
                         }))
             }),
         Operation(
+            testDescription: "forget",
+            prepare: { bench in
+                _ = try await bench.store.register(rules, at: bench.now)
+                let id = RuleTimer.ID(rule: "a", kind: .hold, key: "k")
+                try await bench.store.route(
+                    Routing(
+                        state: [
+                            StateWrite(StateKey(rule: "a", kind: .hold, key: "k"), .set(["subject": "test/x"], expires: nil)),
+                            StateWrite(StateKey(rule: "a", kind: .once, key: "x"), .set(true, expires: nil)),
+                        ], timers: [.set(RuleTimer(id, due: bench.after(60)))]))
+            },
+            run: { bench in
+                _ = try await bench.store.forget(NamedTask(subject: "test/x", key: "x", number: "", title: ""))
+            }),
+        Operation(
             testDescription: "register", prepare: { _ = try await $0.store.register(rules, at: $0.now) },
             run: { bench in
                 let changed = [RuleRegistration(name: "b", revision: "2"), RuleRegistration(name: "c", revision: "1")]

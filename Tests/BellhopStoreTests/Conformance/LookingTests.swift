@@ -110,4 +110,23 @@ import Testing
         try await bench.store.setNote("a", to: nil)
         #expect(try await bench.store.note("a") == Optional<JSON>.none)
     }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a digest is the newest selected events between two places, and the number of the others`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        try await bench.store.append(
+            (1...1005).map { Sample.event($0, source: $0 == 1004 ? "other" : "tasks") }
+                + [Sample.event(1006, type: .scheduleDue), Sample.event(1007)])
+        let query = DigestQuery(after: 2, before: 1006, types: [.taskCreated], sources: ["tasks"])
+        let digest = try await bench.store.digest(query)
+        #expect(digest.events.map(\.sequence) == Array(5...1003) + [1005])
+        #expect(digest.more == 2)
+        let all = try await bench.store.digest(DigestQuery(after: 1003, before: 2000, types: [.taskCreated], sources: []))
+        #expect(all == Digest(events: try await bench.store.events(at: [1004, 1005, 1007]), more: 0))
+        #expect(try await bench.store.digest(DigestQuery(after: 0, before: 9, types: [], sources: [])) == Digest(events: []))
+        try await bench.tested.spoilEvents([1005])
+        #expect(try await bench.store.digest(query).events.last?.sequence == 1003)
+    }
 }

@@ -20,6 +20,31 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `events that a digest has yet to show are kept until it has, or until they are stale`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        let digest = RuleRegistration(name: "digest", revision: "1", readsEvents: true)
+        try await bench.store.append((1...3).map { Sample.event($0) })
+        _ = try await bench.store.register([digest, RuleRegistration(name: "rule", revision: "1")], at: bench.now)
+        try await bench.store.append((4...6).map { Sample.event($0) } + [Sample.event(9999, at: bench.after(2000))])
+        try await bench.store.route(Routing(routed: Array(1...7)))
+        #expect(try await bench.store.prune(retention, at: bench.after(500)) == 2)
+        #expect(try await bench.store.events(EventQuery()).map(\.sequence) == [3, 4, 5, 6, 7])
+        // The run has shown up to the fifth.
+        let key = StateKey(rule: "digest", kind: .digest, key: "")
+        try await bench.store.route(
+            Routing(state: [StateWrite(key, .set(["event": 5], expires: nil), expecting: .value(["event": 3]))]))
+        #expect(try await bench.store.prune(retention, at: bench.after(500)) == 2)
+        #expect(try await bench.store.events(EventQuery()).map(\.sequence) == [5, 6, 7])
+        #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 1)
+        #expect(try await bench.store.events(EventQuery()).map(\.sequence) == [5, 7])
+        // A rule that reads no events any more keeps none.
+        _ = try await bench.store.register([RuleRegistration(name: "digest", revision: "2")], at: bench.now)
+        #expect(try await bench.store.prune(retention, at: bench.after(1001)) == 1)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `old ended deliveries are deleted, except those that a person must decide on`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(

@@ -18,6 +18,10 @@ import Testing
         ("followers", SQL.Waiting.followers, "PRIMARY KEY (after=?)"),
         ("readiness", SQL.Waiting.readiness, "delivery_wait_delivery"), ("forget", SQL.Waiting.forget, "delivery_wait_delivery"),
         ("due timers", SQL.Timers.due, "timer_due"), ("next timer", SQL.Timers.nextDue, "timer_due"),
+        ("upcoming timers", SQL.Looking.upcoming, "timer_due"),
+        ("counts", SQL.Looking.counts, "PRIMARY KEY (rule=? AND kind=?"),
+        ("what is kept about a task", SQL.Forgetting.about, "rule_state_subject"),
+        ("keys of a task", SQL.Forgetting.keyed, "PRIMARY KEY (rule=? AND kind=? AND key=?"),
         ("last decision", SQL.Decisions.last, "PRIMARY KEY (rule=? AND verdict=?"),
         ("decisions of an occasion", SQL.Decisions.ofOccasion, "decision_occasion"),
         ("old decisions", SQL.Decisions.prune, "decision_at"), ("any bars", SQL.Waiting.anyBars, "delivery_bars"),
@@ -95,6 +99,54 @@ import Testing
         }
         let (few, many) = (try await work(1000), try await work(20_000))
         #expect(many < few * 3 / 2 && few > 100, "\(few) \(many)")
+    }
+}
+
+/// The status of a store with many timers.
+@Suite struct `The status of many timers` {
+    /// Fills a store with waits of one rule, and returns its status and the steps of SQLite's machine that it took.
+    private func status(waiting count: Int) async throws -> (status: StoreStatus, steps: Int) {
+        let bench = try SQLiteUnderTest()
+        let schedule = RuleRegistration.Schedule(text: "x", next: Sample.now + .seconds(5))
+        _ = try await bench.store.register(
+            [RuleRegistration(name: "rule", revision: "1", schedule: schedule, waits: "w")], at: Sample.now)
+        try await bench.sqlite.write { session in
+            try session.database.execute(
+                """
+                WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(count))
+                INSERT INTO timer (rule, kind, key, due, payload)
+                SELECT 'rule', 'hold', 'tasks/' || n, \(Sample.now.microseconds) + 1000000 * (\(count) - n + 60), '{}' FROM number
+                """)
+            try session.database.execute(
+                """
+                INSERT INTO rule_state (rule, kind, key, element, value)
+                SELECT rule, kind, key, '', '{"subject":"test/' || substr(key, 7) || '","event":1}' FROM timer WHERE kind = 'hold'
+                """)
+            _ = session.takeWork()
+        }
+        return try await bench.sqlite.write { session in
+            let status = try session.status()
+            return (status, session.takeWork().steps)
+        }
+    }
+
+    @Test func `the status of 100,000 timers shows the next few and reads no more than it counts`() async throws {
+        let (few, many) = (try await status(waiting: 12_000), try await status(waiting: 100_000))
+        #expect(many.steps < few.steps * 11 / 10, "\(few.steps) \(many.steps)")
+        let upcoming = many.status.upcoming
+        #expect(upcoming.map(\.subject) == (0..<10).map { "test/\(100_000 - $0)" })
+        #expect(upcoming.map(\.timer.due) == (0..<10).map { Sample.now + .seconds($0 + 60) })
+        #expect(many.status.laterWaits == StoreStatus.WaitStatus.most + 1 - 10)
+        #expect(
+            many.status.waits == [StoreStatus.WaitStatus(rule: "rule", part: .hold, count: StoreStatus.WaitStatus.most + 1)])
+        // The schedule's time is known all the same.
+        #expect(many.status.rules.map(\.nextDue) == [Sample.now + .seconds(5)])
+        let small = try await status(waiting: 25).status
+        #expect(small.laterWaits == 15)
+        #expect(
+            small.waits == [
+                StoreStatus.WaitStatus(rule: "rule", part: .hold, count: 25, next: Sample.now + .seconds(60))
+            ])
     }
 }
 

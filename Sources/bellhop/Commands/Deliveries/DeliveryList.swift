@@ -62,14 +62,20 @@ struct DeliveryList: AsyncParsableCommand {
             delivery["rule"].words(in: zone),
             (delivery["name"] ?? delivery["action"]).words(in: zone), delivery["receiver"].words(in: zone),
             delivery["task"]?["number"].words(in: zone) ?? "-", "\(attempts)", delivery["created"].minute(in: zone),
-            state == .available ? nextTry(delivery, attempts: attempts, in: zone) : "-",
+            nextTry(delivery, state, attempts: attempts, in: zone),
             what(delivery).withLocalTimes(in: zone),
         ]
         return (cells, state?.paint(attempts: attempts).map { [1: $0] } ?? [:], state?.needsPerson ?? false)
     }
 
-    /// `paused` while its receiver is.
-    private static func nextTry(_ delivery: JSON, attempts: Int64, in zone: TimeZoneTable) -> String {
+    /// `paused` while its receiver is; what it waits for, or the silence that kept it back.
+    private static func nextTry(_ delivery: JSON, _ state: DeliveryState?, attempts: Int64, in zone: TimeZoneTable) -> String {
+        switch state {
+        case .waiting: return delivery["after"]?.asArray?.first?.asString.map { "after \($0.prefix(12))" } ?? "-"
+        case .silenced: return delivery["silence"]?.asString.map { "silence \($0)" } ?? "-"
+        case .available: break
+        default: return "-"
+        }
         if let stop = delivery["stopped"] { return stop["until"]?.isNull ?? true ? "paused" : stop["until"].minute(in: zone) }
         return attempts > 0 ? delivery["next"].minute(in: zone) : "-"
     }

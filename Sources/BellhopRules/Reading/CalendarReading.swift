@@ -1,7 +1,5 @@
 public import BellhopCore
-import BellhopRules
-import Glibc
-import YAML
+public import YAML
 
 /// A calendar of bellhop.yaml, whose files of holidays are read when the rules are.
 public struct CalendarEntry: Sendable {
@@ -11,18 +9,19 @@ public struct CalendarEntry: Sendable {
     /// Files of holidays, resolved against the folder of bellhop.yaml.
     public var files: [String]
 
-    /// The largest file of holidays.
-    private static let largest = 4 << 20
-
     /// The calendars with the holidays of their files.
-    public static func read(_ entries: [CalendarEntry], at now: Timestamp) throws(Diagnostics) -> [String: WorkCalendar] {
+    /// - Parameter bytes: reads a file of holidays of the calendar of this name; nil if there is none.
+    public static func calendars(
+        _ entries: [CalendarEntry], at now: Timestamp, zones: @escaping @Sendable (String) -> TimeZoneTable?,
+        bytes: (_ calendar: String, _ file: String) throws(Diagnostic) -> [UInt8]?
+    ) throws(Diagnostics) -> [String: WorkCalendar] {
         var calendars: [String: WorkCalendar] = [:]
         var problems = Diagnostics()
         for entry in entries {
             var holidays = entry.calendar.holidays
             for file in entry.files {
                 do throws(Diagnostic) {
-                    holidays = holidays.union(try entry.read(file, at: now))
+                    holidays = holidays.union(try entry.holidays(file, try bytes(entry.name, file), at: now, zones))
                 } catch {
                     problems.report(error)
                 }
@@ -40,17 +39,9 @@ public struct CalendarEntry: Sendable {
         return calendars
     }
 
-    private func read(_ file: String, at now: Timestamp) throws(Diagnostic) -> Holidays {
-        var facts = stat()
-        if stat(file, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG {
-            throw Diagnostic(code: "unreadable", "\(file) is not a regular file, so it is not read")
-        }
-        let bytes: [UInt8]?
-        do throws(PrivateFile.FileError) {
-            bytes = try PrivateFile.readAny(file, limit: Self.largest)
-        } catch {
-            throw Diagnostic(code: "unreadable", "the holidays of calendar `\(name)` cannot be read: \(error.message)")
-        }
+    private func holidays(
+        _ file: String, _ bytes: [UInt8]?, at now: Timestamp, _ zones: @escaping @Sendable (String) -> TimeZoneTable?
+    ) throws(Diagnostic) -> Holidays {
         guard let bytes else {
             throw Diagnostic(
                 code: "missing-file", "the file `\(file)` of calendar `\(name)` does not exist",
@@ -58,7 +49,7 @@ public struct CalendarEntry: Sendable {
         }
         let last = calendar.zone.local(now).date.adding(days: WorkCalendar.reach)
         do throws(HolidayFile.Malformed) {
-            return try HolidayFile(zone: calendar.zone, zones: { ZoneFiles.zone($0) }, until: last).holidays(bytes)
+            return try HolidayFile(zone: calendar.zone, zones: zones, until: last).holidays(bytes)
         } catch {
             throw Diagnostic(
                 code: "bad-holidays", error.message,
@@ -69,19 +60,44 @@ public struct CalendarEntry: Sendable {
 }
 
 /// Reads `calendars`.
-struct CalendarReading {
+public struct CalendarReading {
     let file: String
     let folder: String
     /// The file's zone.
     let zone: TimeZoneTable
+    /// A zone by its name; reports an unknown one.
+    let zones: (_ name: String, _ node: Node, _ reader: inout SettingsReader<Never>) -> TimeZoneTable?
 
-    func entries(_ settings: Settings?, _ node: Node?, _ reader: inout SettingsReader<Never>) -> [CalendarEntry] {
+    /// - Parameter folder: of the files that calendars name, with a slash at its end.
+    public init(
+        file: String, folder: String, zone: TimeZoneTable,
+        zones: @escaping (_ name: String, _ node: Node, _ reader: inout SettingsReader<Never>) -> TimeZoneTable?
+    ) {
+        self.file = file
+        self.folder = folder
+        self.zone = zone
+        self.zones = zones
+    }
+
+    /// The settings of a calendar.
+    public static let settings: [Setting] = [
+        Setting("timezone", .name, "The calendar's time zone; by default the file's."),
+        Setting(
+            "days", .text, default: "*",
+            "The weekdays, as in a cron expression: `MON-FRI`. Hours past midnight belong to the day on which they begin."),
+        Setting("hours", .text, default: "00:00-24:00", "The hours, separated by commas: `08:00-12:00, 13:00-17:30`."),
+        Setting(
+            "holidays", .list(.text),
+            "Days such as `2026-12-25`, and iCalendar files, whose entries are closed. The files are read again with the rules."),
+    ]
+
+    public func entries(_ settings: Settings?, _ node: Node?, _ reader: inout SettingsReader<Never>) -> [CalendarEntry] {
         guard let settings, let mapping = node?.mapping else { return [] }
         return mapping.compactMap { pair -> CalendarEntry? in
             guard let values = settings.record(pair.name) else { return nil }
             var zone = zone
             if let name = values.text("timezone"), let place = pair.value["timezone"] {
-                zone = ConfigurationReading.zone(name, at: place, &reader) ?? zone
+                zone = zones(name, place, &reader) ?? zone
             }
             let days = parsed(pair.value["days"], Set(Weekday.allCases), &reader) { text throws(TimeTextError) in
                 try HoursWindow.days(text)

@@ -1,0 +1,38 @@
+import BellhopCore
+
+extension Inquirer {
+    /// Ends what rules wait for about the only task with this name. The rows are deleted in one transaction; a batch that was decided
+    /// with them meanwhile is decided again.
+    func forget(_ name: String) async throws(StoreError) -> JSON {
+        let found = try await store.tasks(named: name)
+        guard let task = found.first else {
+            throw StoreError(.other, "No source has shown a task `\(name)`, and no rule waits for one.")
+        }
+        guard found.count == 1 else {
+            let names = found.map { "\($0.subject) (\($0.title))" }.joined(separator: " and ")
+            throw StoreError(.other, "Several tasks are called `\(name)`: give one of \(names), without its title.")
+        }
+        let forgotten = try await store.forget(task)
+        return [
+            "task": ["id": .string(task.key.text), "number": .string(task.number), "subject": .string(task.subject)],
+            "ended": .array(
+                forgotten.map {
+                    ["rule": .string($0.rule), "part": .string($0.kind.part), "count": .int(Int64($0.count))]
+                }),
+        ]
+    }
+}
+
+extension StateKey.Kind {
+    /// The part of a rule that keeps it.
+    fileprivate var part: String {
+        switch self {
+        case .hold: "for"
+        case .gathered: "group"
+        case .match: "on"
+        case .absence, .begun: "none"
+        case .escalation, .escalated: "escalate"
+        default: rawValue
+        }
+    }
+}

@@ -1,0 +1,29 @@
+/// A task that the store knows: from its sources' listings, or because rules wait for it.
+public struct NamedTask: Sendable, Hashable {
+    /// As in its events.
+    public var subject: String
+    public var key: TaskKey
+    /// Empty if no source has shown the task since it was pruned.
+    public var number: String
+    public var title: String
+
+    public init(subject: String, key: TaskKey, number: String, title: String) {
+        self.subject = subject
+        self.key = key
+        self.number = number
+        self.title = title
+    }
+}
+
+/// What a rule no longer waits for or remembers, because a person asked to forget a task.
+public struct Forgotten: Sendable, Hashable {
+    public var rule: String
+    public var kind: StateKey.Kind
+    public var count: Int
+
+    public init(rule: String, kind: StateKey.Kind, count: Int) {
+        self.rule = rule
+        self.kind = kind
+        self.count = count
+    }
+}

@@ -1,0 +1,90 @@
+import BellhopCore
+
+extension Session {
+    /// The most tasks that a name is compared with: one is meant, and a second one shows that the name is ambiguous.
+    private static let mostNamed = 2
+
+    func tasks(named name: String) throws -> [NamedTask] {
+        var found: [NamedTask] = []
+        // The subject of an event, `INSTANCE/ID`, is a name too.
+        let keys = [name] + (name.lastIndex(of: "/").map { [String(name[name.index(after: $0)...])] } ?? [])
+        for key in keys where !key.isEmpty {
+            var statement = try prepare(SQL.Forgetting.byKey)
+            try statement.bind(":key", key: key)
+            try Self.collect(&statement, into: &found) { key == name || $0.subject == name }
+        }
+        if found.isEmpty {
+            var statement = try prepare(SQL.Forgetting.byName)
+            try statement.bind(":name", name)
+            try Self.collect(&statement, into: &found) { _ in true }
+        }
+        if found.isEmpty, let slash = name.lastIndex(of: "/") {
+            var statement = try prepare(SQL.Forgetting.bySubject)
+            try statement.bind(":name", name)
+            if try statement.next() {
+                let key = TaskKey(String(name[name.index(after: slash)...]))
+                found.append(NamedTask(subject: name, key: key, number: "", title: ""))
+            }
+        }
+        return found
+    }
+
+    private static func collect(
+        _ statement: inout Prepared, into found: inout [NamedTask], where isMeant: (NamedTask) -> Bool
+    ) throws {
+        while found.count < mostNamed, try statement.next() {
+            guard let snapshot = Snapshot(json: try statement.json(1)) else { continue }
+            let task = NamedTask(
+                subject: "\(statement.text(0))/\(snapshot.key.text)", key: snapshot.key, number: snapshot.number,
+                title: snapshot.title)
+            if isMeant(task), !found.contains(where: { $0.subject == task.subject }) { found.append(task) }
+        }
+    }
+
+    func forget(_ task: NamedTask) throws -> [Forgotten] {
+        var about = try prepare(SQL.Forgetting.about)
+        try about.bind(":subject", task.subject)
+        var keys = try Self.stateKeys(&about)
+        var keyed = try prepare(SQL.Forgetting.keyed)
+        try keyed.bind(":key", task.key.text)
+        keys += try Self.stateKeys(&keyed)
+        try write(keys.map { StateWrite($0, .delete) })
+        try change(try timers(endingWith: keys).map { .cancel($0) })
+        var counts: [StateKey: Int] = [:]
+        for key in keys { counts[StateKey(rule: key.ruleName, kind: key.kind, key: ""), default: 0] += 1 }
+        return counts.map { Forgotten(rule: $0.rule, kind: $0.kind, count: $1) }
+            .sorted { ($0.rule, $0.kind.rawValue) < ($1.rule, $1.kind.rawValue) }
+    }
+
+    /// The timers that end with these pieces of state: that of a wait, and that of a group from which all is gone.
+    private func timers(endingWith keys: [StateKey]) throws -> [RuleTimer.ID] {
+        var timers: [RuleTimer.ID] = []
+        var remains = try prepare(SQL.Forgetting.remains)
+        for key in keys {
+            guard let kind = key.kind.timer else { continue }
+            if key.kind.isGathered {
+                try remains.bind(":rule", key.rule)
+                try remains.bind(":kind", key.kind.rawValue)
+                try remains.bind(":key", key.key)
+                let others = try remains.next() && remains.int(0) == 1
+                remains.stop()
+                if others { continue }
+                timers.append(RuleTimer.ID(rule: key.ruleName, kind: kind, key: key.key))
+            } else {
+                // The wait of an element of a list is a piece of a window.
+                timers.append(RuleTimer.ID(rule: key.ruleName, kind: kind, key: key.key.isEmpty ? key.element : key.key))
+            }
+        }
+        return timers
+    }
+
+    /// A kind that only a newer version knows is left alone.
+    private static func stateKeys(_ rows: inout Prepared) throws -> [StateKey] {
+        var keys: [StateKey] = []
+        while try rows.next() {
+            guard let kind = StateKey.Kind(rawValue: rows.text(1)) else { continue }
+            keys.append(StateKey(rule: rows.text(0), kind: kind, key: rows.text(2), element: rows.text(3)))
+        }
+        return keys
+    }
+}

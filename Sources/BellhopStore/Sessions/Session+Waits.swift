@@ -1,0 +1,93 @@
+import BellhopCore
+
+/// What rules wait for, as the status shows it. No statement reads more than a bounded number of timers, however many there are.
+extension Session {
+    /// The most timers that are listed, and the most keys of each rule's counts.
+    private static let (mostUpcoming, mostKeys) = (10, 3)
+
+    func waits() throws -> [StoreStatus.WaitStatus] {
+        let most = StoreStatus.WaitStatus.most
+        var statement = try prepare(SQL.Looking.waits)
+        try statement.bind(":most", most)
+        var waits: [StoreStatus.WaitStatus] = []
+        while try statement.next() {
+            let rule = statement.text(0)
+            let (holds, groups, absences) = (Int(statement.int(1)), Int(statement.int(4)), Int(statement.int(8)))
+            let all = [
+                StoreStatus.WaitStatus(rule: rule, part: .match, count: Int(statement.int(7))),
+                StoreStatus.WaitStatus(
+                    rule: rule, part: .absence, count: absences, next: absences > most ? nil : statement.optionalTime(9)),
+                StoreStatus.WaitStatus(
+                    rule: rule, part: .hold, count: holds, next: holds > most ? nil : statement.optionalTime(2)),
+                StoreStatus.WaitStatus(rule: rule, part: .count, count: Int(statement.int(3))),
+                StoreStatus.WaitStatus(
+                    rule: rule, part: .group, count: groups, gathered: Int(statement.int(6)),
+                    next: groups > most ? nil : statement.optionalTime(5)),
+            ]
+            waits += all.filter { $0.count > 0 }
+        }
+        return try waits + escalations()
+    }
+
+    private func escalations() throws -> [StoreStatus.WaitStatus] {
+        let most = StoreStatus.WaitStatus.most
+        var statement = try prepare(SQL.Looking.escalations)
+        try statement.bind(":most", most)
+        var escalations: [StoreStatus.WaitStatus] = []
+        while try statement.next() {
+            let count = Int(statement.int(1))
+            guard count > 0 else { continue }
+            escalations.append(
+                StoreStatus.WaitStatus(
+                    rule: statement.text(0), part: .escalation, count: count,
+                    next: count > most ? nil : statement.optionalTime(2)))
+        }
+        return escalations
+    }
+
+    /// The first keys of the counts of each rule.
+    func counts() throws -> [StoreStatus.CountStatus] {
+        let rules = try waits().filter { $0.part == .count }.map(\.rule)
+        var statement = try prepare(SQL.Looking.counts)
+        var counts: [StoreStatus.CountStatus] = []
+        for rule in rules {
+            for name in [rule, "shadow/\(rule)"] {
+                try statement.bind(":rule", name)
+                try statement.bind(":limit", Self.mostKeys)
+                while try statement.next() {
+                    counts.append(StoreStatus.CountStatus(rule: rule, key: statement.text(0), count: Int(statement.int(1))))
+                }
+                statement.stop()
+            }
+        }
+        return counts
+    }
+
+    /// What comes due next, and how much more there is.
+    func upcoming() throws -> ([StoreStatus.UpcomingStatus], later: Int) {
+        var statement = try prepare(SQL.Looking.upcoming)
+        try statement.bind(":limit", Self.mostUpcoming)
+        var numbers = try prepare(SQL.Looking.number)
+        var upcoming: [StoreStatus.UpcomingStatus] = []
+        var shown = 0
+        while try statement.next() {
+            shown += 1
+            guard let timer = try Self.timer(statement) else { continue }
+            let subject = statement.optionalText(5)
+            var number: String?
+            if let subject, let slash = subject.lastIndex(of: "/") {
+                try numbers.bind(":key", key: String(subject[subject.index(after: slash)...]))
+                if try numbers.next() { number = numbers.optionalText(0) }
+                numbers.stop()
+            }
+            upcoming.append(
+                StoreStatus.UpcomingStatus(
+                    timer: timer, subject: subject, number: number,
+                    gathered: statement.isNull(6) ? nil : Int(statement.int(6))))
+        }
+        var counting = try prepare(SQL.Looking.upcomingCount)
+        try counting.bind(":most", StoreStatus.WaitStatus.most)
+        let all = try counting.next() ? Int(counting.int(0)) : 0
+        return (upcoming, max(0, all - shown))
+    }
+}

@@ -1,0 +1,46 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+
+struct Forget: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget", abstract: "End what rules wait for, have counted and have gathered about a task.",
+        discussion: """
+            Ends the task's waits of `for`, takes it out of counts and groups, and forgets that `once` and `throttle` have seen it, where \
+            the task's id is their key. The next event of the task begins anew. What was delivered stays, and so does what waits to be \
+            delivered: `bellhop deliveries drop` ends that.
+
+            Works beside a running agent, and without one.
+            """)
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Argument(help: "The task: its number, sys_id or address, or the subject of its events.")
+    var task: String
+
+    func run() async throws {
+        let answer = try await config.answer(.forget(task: task))
+        if output.json { return Console.json(answer) }
+        let found = answer["task"]
+        let number = found?["number"]?.asString ?? ""
+        let name = number.isEmpty ? found?["id"]?.asString ?? task : number
+        let ended = answer["ended"]?.asArray ?? []
+        if ended.isEmpty { return Console.data("No rule waited for \(name.visible) or remembered it.") }
+        Console.data("Forgot \(name.visible):")
+        for one in ended { Console.data("  rule \((one["rule"]?.asString ?? "").visible): \(Self.words(one))") }
+    }
+
+    /// What was ended, in words.
+    private static func words(_ one: JSON) -> String {
+        let count = one["count"]?.asInt ?? 0
+        switch one["part"]?.asString {
+        case "for": return count == 1 ? "1 wait of `for` ended" : "\(count) waits of `for` ended"
+        case "count": return count == 1 ? "1 run is no longer counted" : "\(count) runs are no longer counted"
+        case "group": return count == 1 ? "1 run left its group" : "\(count) runs left their groups"
+        case "once": return "`once` lets it run again"
+        case "throttle": return "`throttle` lets it run at once"
+        case let part: return "\(count) of `\(part ?? "")` ended"
+        }
+    }
+}

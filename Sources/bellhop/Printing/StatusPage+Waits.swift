@@ -1,0 +1,74 @@
+import BellhopAgent
+import BellhopCore
+
+/// What rules wait for, have counted and have gathered.
+extension StatusPage {
+    /// A sentence for each rule and part; in the short form a line each.
+    func waits(limit: Int) -> [String] {
+        let (shown, more) = cut(status["waits"]?.asArray ?? [], limit: limit)
+        let lines = shown.map { wait in
+            let (rule, count) = (wait["rule"]?.asString ?? "", wait["count"]?.asInt ?? 0)
+            // Without a time there are too many to look for the first.
+            let next = wait["next"]?.asString == nil ? nil : wait["next"].words(in: zone)
+            switch wait["part"]?.asString {
+            case "for":
+                return "Rule \(rule) waits for \(Self.words(count)) key\(count == 1 ? "" : "s")"
+                    + (next.map { ", the first until \($0)." } ?? ".")
+            case "on": return "Rule \(rule) has \(Self.words(count)) event\(count == 1 ? " that waits" : "s that wait") for others."
+            case "none":
+                return "Rule \(rule) runs if nothing comes for \(Self.words(count)) key\(count == 1 ? "" : "s")"
+                    + (next.map { ", for the first at \($0)." } ?? ".")
+            case "escalate":
+                return "Rule \(rule) escalates \(Self.words(count)) task\(count == 1 ? "" : "s")"
+                    + (next.map { "; the next step comes at \($0)." } ?? ".")
+            case "count": return "Rule \(rule) has counted \(Self.words(count)) so far\(keys(of: rule))."
+            default:
+                let gathered = wait["gathered"]?.asInt ?? 0
+                return "Rule \(rule) has gathered \(Self.words(gathered)) in \(Self.words(count)) group\(count == 1 ? "" : "s")"
+                    + (next.map { "; the first flushes at \($0)." } ?? ".")
+            }
+        }
+        let lost = allRules.filter { $0["dropped_keys"]?.asInt ?? 0 > 0 }.map { rule in
+            "Rule \(rule["rule"]?.asString ?? "") has dropped \(rule["dropped_keys"]?.asInt ?? 0) keys, because it had more than it may "
+                + "remember (`retention: {keys: …}` in bellhop.yaml)."
+        }
+        if limit == .max { return wrapped(lines + lost) }
+        return (lines + lost.prefix(limit)).map { $0.cutBetweenWords(to: width ?? .max) }
+            + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : [])
+    }
+
+    /// What comes due next, and how much more there is.
+    var upcoming: [String] {
+        let next = status["upcoming"]?.asArray ?? []
+        if next.isEmpty { return [] }
+        var table = Table([.init("DUE"), .init("RULE"), .init("PART", rank: 2), .init("ABOUT", rank: 1)])
+        for timer in next {
+            let key = timer["key"]?.asString ?? ""
+            let number = timer["number"]?.asString ?? ""
+            var about = number.isEmpty ? timer["subject"]?.asString ?? key : number
+            if let gathered = timer["gathered"]?.asInt { about = (key.isEmpty ? "" : "\(key), ") + "\(gathered) gathered" }
+            table.add([
+                timer["due"].words(in: zone), timer["rule"].words(in: zone), timer["kind"]?.asString ?? "", about.singleLine,
+            ])
+        }
+        let later = status["later_waits"]?.asInt ?? 0
+        let isMany = later + Int64(next.count) > Int64(StoreStatus.WaitStatus.most)
+        return table.lines(width: width)
+            + (later > 0 ? ["and \(isMany ? "more than " : "")\(later - (isMany ? 1 : 0)) more"] : [])
+    }
+
+    /// `: 3 for Network, 2 for Desk`, the first keys of a rule's counts.
+    private func keys(of rule: String) -> String {
+        let keyed = (status["counts"]?.asArray ?? []).filter {
+            $0["rule"]?.asString == rule && $0["key"]?.asString?.isEmpty == false
+        }
+        if keyed.isEmpty { return "" }
+        return ": "
+            + keyed.map { "\($0["count"]?.asInt ?? 0) for \(($0["key"]?.asString ?? "").singleLine)" }.joined(separator: ", ")
+    }
+
+    /// The number; one above the most that is counted stands for any.
+    private static func words(_ count: Int64) -> String {
+        count > Int64(StoreStatus.WaitStatus.most) ? "more than \(StoreStatus.WaitStatus.most)" : "\(count)"
+    }
+}

@@ -1,0 +1,228 @@
+import BellhopCore
+
+/// What rules that wait, count and gather must do, written from what the format says of them, not from the program.
+///
+/// Each rule logs its letter and the ids of the tasks whose events led to the run.
+struct ReloadModel {
+    /// The rules' letters, in the order of the file.
+    static let letters = ["h", "c", "d", "g", "x"]
+
+    /// How a rule is written at the moment. What its condition and its `do` say is always the same; their text changes.
+    struct Writing {
+        var (condition, action) = (0, 0)
+        var isThere = true
+    }
+
+    /// The rules, in YAML.
+    static func rules(_ writings: [String: Writing] = [:]) -> String {
+        letters.compactMap { letter in
+            let writing = writings[letter] ?? Writing()
+            guard writing.isThere else { return nil }
+            return rule(letter).replacing("WHEN", with: "task.id != 'v\(writing.condition)'")
+                .replacing("ACTION", with: "\(writing.action)")
+        }.joined(separator: "\n---\n")
+    }
+
+    private static func rule(_ letter: String) -> String {
+        switch letter {
+        case "h":
+            """
+            rule: h
+            on: [task_created, task_changed]
+            when: task.priority == 1 && WHEN
+            for: 3m
+            do: [{log: "h ${{ task.id }}", if: "ACTION >= 0"}]
+            """
+        case "c":
+            """
+            rule: c
+            on: task_created
+            when: WHEN
+            count: {at_least: 3, within: 4m, by: task.priority}
+            do: [{log: "c ${{ events.map(e, e.task.id).join(' ') }}", if: "ACTION >= 0"}]
+            """
+        case "d":
+            """
+            rule: d
+            on: [task_created, task_changed]
+            when: WHEN
+            count: {at_least: 2, within: 3m, distinct: task.id}
+            do: [{log: "d ${{ events.map(e, e.task.id).join(' ') }}", if: "ACTION >= 0"}]
+            """
+        case "g":
+            """
+            rule: g
+            on: [task_created, task_changed, task_removed, task_returned]
+            when: WHEN
+            group: {by: task.priority, wait: 2m, every: 5m, max: 4}
+            do: [{log: "g ${{ key }} ${{ events.map(e, e.task.id).join(' ') }}", if: "ACTION >= 0"}]
+            """
+        default:
+            """
+            rule: x
+            on: [task_created, task_changed]
+            when: task.priority == 1 && WHEN
+            for: 2m
+            count: {at_least: 2, within: 6m}
+            group: {wait: 1m}
+            do: [{log: "x ${{ events.map(e, e.task.id).join(' ') }}", if: "ACTION >= 0"}]
+            """
+        }
+    }
+
+    enum Kind { case created, changed, removed, returned }
+
+    private struct Waits {
+        var due: Int
+        /// Counts the waits: those of one moment come in the order in which they began.
+        var number: Int
+        var hasRun = false
+    }
+
+    /// What a rule has counted or gathered: the tasks and the minutes of their events.
+    private typealias Window = [(id: String, at: Int)]
+
+    private struct Group {
+        var events: Window = []
+        var due = 0
+        var last: Int?
+    }
+
+    /// The tasks' priorities as they were last seen.
+    private(set) var tasks: [String: Int] = [:]
+    private var (hold, chainHold): ([String: Waits], [String: Waits]) = ([:], [:])
+    private var created: [Int: Window] = [:]
+    private var distinct: Window = []
+    private var chainCount: Window = []
+    private var groups: [Int: Group] = [:]
+    private var chainGroup = Group()
+    private var begun = 0
+    /// The rules that are not in the file.
+    private var absent: Set<String> = []
+    private(set) var log: [String] = []
+
+    /// The rules are loaded again. One whose condition has changed begins anew, and one that is gone ends what it had; a changed `do`
+    /// changes nothing of that.
+    mutating func load(anew: Set<String>, without absent: Set<String>) {
+        let ended = anew.union(absent)
+        if ended.contains("h") { hold = [:] }
+        if ended.contains("c") { created = [:] }
+        if ended.contains("d") { distinct = [] }
+        if ended.contains("g") { groups = [:] }
+        if ended.contains("x") { (chainHold, chainCount, chainGroup) = ([:], [], Group()) }
+        self.absent = absent
+    }
+
+    /// The first events of a moment are about to come. Groups that are due, and waits that are over at this very moment, come before
+    /// them; waits that were over while nobody looked come after them.
+    mutating func arrive(at now: Int) {
+        fireGroups(until: now)
+        fireHolds(at: now)
+    }
+
+    /// The look is over.
+    mutating func leave(at now: Int) {
+        fireHolds(until: now)
+        fireGroups(until: now)
+    }
+
+    /// An event of a task with this priority; for a removed task as it was last seen.
+    mutating func happen(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
+        // h and x
+        let (holds, begins) = (priority == 1, kind == .created || kind == .changed)
+        for (rule, waits, minutes) in [("h", \ReloadModel.hold, 3), ("x", \.chainHold, 2)] where !absent.contains(rule) {
+            if kind == .removed || !holds {
+                self[keyPath: waits][id] = nil
+            } else if begins, self[keyPath: waits][id] == nil {
+                self[keyPath: waits][id] = Waits(due: now + minutes, number: begun)
+                begun += 1
+            }
+        }
+        tasks[id] = kind == .removed ? nil : priority
+        // c
+        if kind == .created, !absent.contains("c") {
+            var window = created[priority, default: []].filter { now < $0.at + 4 } + [(id, now)]
+            if window.count >= 3 {
+                log.append("c " + Self.ids(window))
+                window = []
+            }
+            created[priority] = window
+        }
+        // d
+        if begins, !absent.contains("d") {
+            distinct = distinct.filter { now < $0.at + 3 && $0.id != id } + [(id, now)]
+            if distinct.count >= 2 {
+                log.append("d " + Self.ids(distinct))
+                distinct = []
+            }
+        }
+        // g
+        if absent.contains("g") { return }
+        var group = groups[priority] ?? Group()
+        if group.events.isEmpty { group.due = max(now + 2, group.last.map { $0 + 5 } ?? .min) }
+        group.events.append((id, now))
+        if group.events.count >= 4 { flush(&group, "g \(priority) ", at: now) }
+        groups[priority] = group
+    }
+
+    /// The ids by the time of their events; a clock that was set back makes a later event an earlier one.
+    private static func ids(_ window: Window) -> String {
+        window.enumerated().sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element.id)
+            .joined(separator: " ")
+    }
+
+    /// Waits that are over at this very moment come before its events.
+    private mutating func fireHolds(at now: Int) { fireHolds { $0 == now } }
+
+    private mutating func fireHolds(until now: Int) { fireHolds { $0 <= now } }
+
+    private mutating func fireHolds(_ isDue: (Int) -> Bool) {
+        func due(_ waits: [String: Waits]) -> [(id: String, due: Int)] {
+            waits.filter { !$0.value.hasRun && isDue($0.value.due) }
+                .sorted { ($0.value.due, $0.value.number) < ($1.value.due, $1.value.number) }.map { ($0.key, $0.value.due) }
+        }
+        for wait in due(hold) { run(wait.id) }
+        for wait in due(chainHold) {
+            // A group that an earlier wait began may be due before the next wait is over.
+            if chainGroup.due < wait.due { flushChain(until: wait.due) }
+            chain(wait.id, at: wait.due)
+        }
+    }
+
+    private mutating func run(_ id: String) {
+        hold[id]?.hasRun = true
+        log.append("h \(id)")
+    }
+
+    /// x goes on: its count, then its group, both from the moment at which the wait was over.
+    private mutating func chain(_ id: String, at due: Int) {
+        chainHold[id]?.hasRun = true
+        chainCount = (chainCount.filter { due < $0.at + 6 } + [(id, due)]).sorted { $0.at < $1.at }
+        guard chainCount.count >= 2 else { return }
+        if chainGroup.events.isEmpty { chainGroup.due = due + 1 }
+        chainGroup.events += chainCount
+        chainCount = []
+    }
+
+    private mutating func fireGroups(until now: Int) {
+        for priority in groups.keys.sorted() {
+            guard var group = groups[priority], !group.events.isEmpty, group.due <= now else { continue }
+            flush(&group, "g \(priority) ", at: group.due)
+            groups[priority] = group
+        }
+        flushChain(until: now)
+    }
+
+    private mutating func flushChain(until now: Int) {
+        guard !chainGroup.events.isEmpty, chainGroup.due <= now else { return }
+        var group = chainGroup
+        flush(&group, "x ", at: group.due)
+        chainGroup = group
+    }
+
+    private mutating func flush(_ group: inout Group, _ prefix: String, at now: Int) {
+        log.append(prefix + Self.ids(group.events))
+        group.events = []
+        group.last = now
+    }
+}

@@ -1,0 +1,127 @@
+import BellhopCore
+import Testing
+
+/// A person asks to forget a task.
+@Suite struct `Forgetting a task` {
+    private static let named = NamedTask(
+        subject: Sample.subject(1), key: Sample.key(1), number: "INC1001", title: "printer on fire")
+
+    /// What a rule keeps about a task, or the key of an element of it.
+    private static func about(_ number: Int) -> JSON { ["subject": .string(Sample.subject(number)), "event": 1] }
+
+    private static func key(_ kind: StateKey.Kind, _ key: String, _ element: String = "", rule: String = "rule") -> StateKey {
+        StateKey(rule: rule, kind: kind, key: key, element: element)
+    }
+
+    /// A store in which a rule waits for two tasks, has counted and gathered both, and remembers them.
+    private func bench(_ kind: StoreUnderTest) async throws -> Bench {
+        let bench = try kind.make()
+        _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
+        _ = try await bench.store.commit(Sample.poll([1, 2]))
+        _ = try await bench.store.register(
+            ["rule", "other"].map { RuleRegistration(name: $0, revision: "1", waits: "w") }, at: bench.now)
+        var state: [StateWrite] = []
+        var timers: [TimerChange] = []
+        for number in 1...2 {
+            let id = Sample.key(number).text
+            func add(_ key: StateKey, _ value: JSON) { state.append(StateWrite(key, .set(value, expires: nil))) }
+            add(Self.key(.hold, "tasks/\(id)"), Self.about(number))
+            timers.append(.set(RuleTimer(.init(rule: "rule", kind: .hold, key: "tasks/\(id)"), due: bench.after(60))))
+            // The element of a list.
+            add(Self.key(.hold, "", "tasks/\(id)", rule: "other"), Self.about(number))
+            timers.append(.set(RuleTimer(.init(rule: "other", kind: .hold, key: "tasks/\(id)"), due: bench.after(60))))
+            add(Self.key(.count, "net", "e\(number)"), Self.about(number))
+            add(Self.key(.gathered, "net", "e\(number)"), Self.about(number))
+            add(Self.key(.gathered, "own \(number)", "e\(number)", rule: "shadow/rule"), Self.about(number))
+            timers.append(.set(RuleTimer(.init(rule: "rule", kind: .group, key: "own \(number)"), due: bench.after(60))))
+            add(Self.key(.once, id), true)
+            add(Self.key(.throttle, id, rule: "gone"), 5)
+            add(Self.key(.once, "\(id) and more"), true)
+        }
+        timers.append(.set(RuleTimer(.init(rule: "rule", kind: .group, key: "net"), due: bench.after(60))))
+        try await bench.store.route(Routing(state: state, timers: timers))
+        return bench
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `forgetting a task ends all that rules keep about it, and nothing of another`(_ kind: StoreUnderTest) async throws {
+        let bench = try await bench(kind)
+        let found = try await bench.store.tasks(named: "INC1001")
+        #expect(found == [Self.named])
+        let forgotten = try await bench.store.forget(found[0])
+        #expect(
+            forgotten == [
+                Forgotten(rule: "gone", kind: .throttle, count: 1), Forgotten(rule: "other", kind: .hold, count: 1),
+                Forgotten(rule: "rule", kind: .count, count: 1), Forgotten(rule: "rule", kind: .gathered, count: 2),
+                Forgotten(rule: "rule", kind: .hold, count: 1), Forgotten(rule: "rule", kind: .once, count: 1),
+            ])
+        let (one, two) = (Sample.key(1).text, Sample.key(2).text)
+        let timers = try await bench.store.dueTimers(at: bench.after(60), limit: 10).map {
+            "\($0.id.rule) \($0.id.kind) \($0.id.key)"
+        }
+        #expect(Set(timers) == ["rule hold tasks/\(two)", "other hold tasks/\(two)", "rule group own 2", "rule group net"])
+        let state = try await bench.store.state(
+            for: [
+                Self.key(.hold, "tasks/\(one)"), Self.key(.hold, "tasks/\(two)"), Self.key(.hold, "", rule: "other"),
+                Self.key(.count, "net"), Self.key(.gathered, "net"), Self.key(.once, one), Self.key(.once, two),
+                Self.key(.once, "\(one) and more"), Self.key(.throttle, one, rule: "gone"),
+            ])
+        #expect(
+            Set(state.all.map(\.key)) == [
+                Self.key(.hold, "tasks/\(two)"), Self.key(.hold, "", "tasks/\(two)", rule: "other"),
+                Self.key(.count, "net", "e2"), Self.key(.gathered, "net", "e2"), Self.key(.once, two),
+                Self.key(.once, "\(one) and more"),
+            ])
+        #expect(try await bench.store.forget(found[0]) == [])
+        // A group from which all is gone flushes no more.
+        _ = try await bench.store.forget(
+            NamedTask(subject: Sample.subject(2), key: Sample.key(2), number: "INC1002", title: ""))
+        #expect(try await bench.store.nextTimer() == nil)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a routing that was decided before is refused, and one that begins anew is stored`(_ kind: StoreUnderTest) async throws {
+        let bench = try await bench(kind)
+        let id = Sample.key(1).text
+        let timer = RuleTimer(.init(rule: "rule", kind: .hold, key: "tasks/\(id)"), due: bench.after(60))
+        let key = Self.key(.count, "net", "e1")
+        _ = try await bench.store.forget(Self.named)
+        let used = Routing(state: [StateWrite(key, .delete, expecting: .value(Self.about(1)))])
+        #expect(try await bench.store.route(used) == .conflict(.state(key)))
+        #expect(try await bench.store.route(Routing(fired: [timer])) == .conflict(.timer(timer.id)))
+        let anew = Routing(state: [StateWrite(key, .set(Self.about(1), expires: nil), expecting: .absent)], timers: [.set(timer)])
+        #expect(try await bench.store.route(anew) == .stored)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a task is found by its id, number, address and subject, also after it left`(_ kind: StoreUnderTest) async throws {
+        let bench = try await bench(kind)
+        var poll = Sample.poll([], turn: 1)
+        poll.removed = [.init(key: Sample.key(1), snapshot: Sample.snapshot(1), generation: 2, reason: .gone)]
+        _ = try await bench.store.commit(poll)
+        for name in [Sample.key(1).text, "INC1001", Sample.snapshot(1).url, Sample.subject(1)] {
+            #expect(try await bench.store.tasks(named: name) == [Self.named], "\(name)")
+        }
+        for name in ["", "INC", "INC100", "/", "elsewhere/\(Sample.key(1).text)"] {
+            #expect(try await bench.store.tasks(named: name) == [], "\(name)")
+        }
+        // Known to a rule alone.
+        let gone = StateWrite(Self.key(.hold, "x"), .set(["subject": "test/a1"], expires: nil))
+        try await bench.store.route(Routing(state: [gone]))
+        #expect(
+            try await bench.store.tasks(named: "test/a1")
+                == [NamedTask(subject: "test/a1", key: "a1", number: "", title: "")])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a number that two instances use is ambiguous`(_ kind: StoreUnderTest) async throws {
+        let bench = try await bench(kind)
+        let other = Scope(instance: "https://other.service-now.com", user: "ada", kind: "tracker")
+        _ = try await bench.store.open(other, source: "others", at: bench.now)
+        var poll = Sample.poll([1])
+        (poll.scope, poll.events) = (other.id, [])
+        _ = try await bench.store.commit(poll)
+        #expect(try await bench.store.tasks(named: "INC1001").count == 2)
+        #expect(try await bench.store.tasks(named: Sample.subject(1)) == [Self.named])
+    }
+}

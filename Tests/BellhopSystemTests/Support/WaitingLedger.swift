@@ -1,0 +1,226 @@
+import BellhopCore
+import Simulator
+import Testing
+
+/// Compares the runs of rules that wait, count, gather and digest, after many kills, with what the events demand, computed from these
+/// events alone.
+struct WaitingLedger {
+    static let rules = """
+        rules:
+          - rule: hold
+            on: [task_created, task_changed, task_returned]
+            when: task.priority <= 2
+            for: 20m
+            do: [{log: "${{ event.id }} ${{ task.id }}"}]
+          - rule: each
+            on: {every: 10m}
+            each: tasks.filter(t, t.priority <= 2)
+            do: [{log: "${{ event.id }} ${{ task.id }}"}]
+          - rule: count
+            on: [task_created, task_changed, task_removed, task_returned]
+            count: {at_least: 3, within: 1h, by: task.class}
+            do: [{log: "${{ events.map(e, e.id).join(' ') }}"}]
+          - rule: group
+            on: [task_created, task_changed, task_removed, task_returned]
+            group: {by: task.class, wait: 10m, every: 30m, max: 4}
+            do: [{log: "${{ events.map(e, e.id).join(' ') }}"}]
+          - rule: chain
+            on: [task_created, task_changed, task_returned]
+            when: task.priority <= 2
+            for: 15m
+            count: {at_least: 2, within: 4h}
+            group: {wait: 5m}
+            do: [{log: "${{ events.map(e, e.id).join(' ') }}"}]
+          - rule: digest
+            on: {every: 25m}
+            do: [{log: "${{ events.map(e, e.id).join(' ') }}"}]
+          - rule: tell
+            on: [task_created, task_changed, task_removed, task_returned]
+            do: [{notify: {to: ops, title: "${{ event.id }}"}, retry: {attempts: 200, max_wait: 5m}}]
+
+        """
+
+    /// Messages are kept back for a while of each half hour.
+    static let silences = """
+        silences:
+          - {receivers: [ops], schedule: "*/30 * * * *", for: 9m, reason: test}
+        """
+
+    private static let minute: Int64 = 60_000_000
+
+    private struct Fact {
+        var id, type, task, kind: String
+        var isUrgent: Bool
+        /// In microseconds.
+        var time: Int64
+
+        init?(_ event: JSON) {
+            guard let id = event["id"]?.asString, let type = event["type"]?.asString, type.hasPrefix("task_"),
+                let task = event.at("data", "task", "id")?.asString,
+                let time = event["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
+            else { return nil }
+            (self.id, self.type, self.task) = (id, type, task)
+            kind = event.at("data", "task", "class")?.asString ?? ""
+            isUrgent = (event.at("data", "task", "fields", "priority")?.asInt).map { $0 <= 2 } ?? false
+            self.time = time.microseconds
+        }
+    }
+
+    /// A run of a rule, as its delivery shows it.
+    private struct Run {
+        var words: [String]
+        var created: Int64
+    }
+
+    private let events: [JSON]
+    private let facts: [Fact]
+    private let deliveries: [JSON]
+    private let passes: [ClosedRange<Int64>]
+
+    init(_ ordeal: Ordeal) async throws {
+        events = try await ordeal.stage.events()
+        facts = events.compactMap { Fact($0) }
+        deliveries = try await ordeal.stage.deliveries()
+        passes = ordeal.passes
+    }
+
+    private func runs(of rule: String) -> [Run] {
+        deliveries.filter { $0["rule"]?.asString == rule }.compactMap { delivery in
+            guard let text = delivery.at("arguments", "text")?.asString,
+                let created = delivery["created"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
+            else { return nil }
+            return Run(words: text.split(separator: " ").map(String.init), created: created.microseconds)
+        }
+    }
+
+    /// Records an issue for each run that was lost, doubled or early. Returns how many runs there were.
+    func check(sourceLocation place: SourceLocation = #_sourceLocation) -> Int {
+        checkHolds(place)
+        #expect(runs(of: "count").map(\.words) == counted, "counts", sourceLocation: place)
+        checkGroups(place)
+        checkDigests(place)
+        checkSilences(place)
+        let each = runs(of: "each").map(\.words)
+        #expect(Set(each).count == each.count, "a run for an element was doubled", sourceLocation: place)
+        #expect(!each.isEmpty, "no run for an element", sourceLocation: place)
+        let chained = runs(of: "chain").flatMap(\.words)
+        #expect(Set(chained).count == chained.count, "a run of the chain was doubled", sourceLocation: place)
+        return ["hold", "each", "count", "group", "chain", "digest"].reduce(0) { $0 + runs(of: $1).count }
+    }
+
+    // MARK: for
+
+    /// The times in which the condition held: from the event that began it to the one that ended it, if any.
+    private var intervals: [(begin: Fact, end: Fact?)] {
+        var open: [String: Fact] = [:]
+        var all: [(begin: Fact, end: Fact?)] = []
+        for fact in facts {
+            if fact.isUrgent, fact.type != "task_removed" {
+                if open[fact.task] == nil { open[fact.task] = fact }
+            } else if let begin = open.removeValue(forKey: fact.task) {
+                all.append((begin, fact))
+            }
+        }
+        return all + open.values.map { ($0, nil) }
+    }
+
+    private func checkHolds(_ place: SourceLocation) {
+        var runs = Dictionary(grouping: runs(of: "hold")) { $0.words.first ?? "" }
+        var required = 0
+        for (begin, end) in intervals {
+            let own = runs.removeValue(forKey: begin.id) ?? []
+            let due = begin.time + 20 * Self.minute
+            #expect(own.count <= 1, "the wait of \(begin) ended \(own.count) times", sourceLocation: place)
+            for run in own {
+                #expect(run.words.last == begin.task, sourceLocation: place)
+                #expect(run.created >= due, "\(begin) ran early", sourceLocation: place)
+                #expect(end.map { $0.time >= run.created } ?? true, "\(begin) ran after its end", sourceLocation: place)
+            }
+            // An undisturbed pass between the time at which it was due and its end must have run it.
+            if passes.contains(where: { $0.lowerBound >= due && $0.upperBound < end?.time ?? .max }) {
+                required += 1
+                #expect(own.count == 1, "the run of \(begin) was lost", sourceLocation: place)
+            }
+        }
+        #expect(runs.isEmpty, "runs of events that began no wait: \(runs.keys)", sourceLocation: place)
+        #expect(required > 3, sourceLocation: place)
+    }
+
+    // MARK: count and group
+
+    private var counted: [[String]] {
+        var windows: [String: [Fact]] = [:]
+        var runs: [[String]] = []
+        for fact in facts {
+            let window = windows[fact.kind, default: []].filter { fact.time < $0.time + 60 * Self.minute } + [fact]
+            if window.count >= 3 { runs.append(window.map(\.id)) }
+            windows[fact.kind] = window.count >= 3 ? [] : window
+        }
+        return runs
+    }
+
+    private func checkGroups(_ place: SourceLocation) {
+        struct Group {
+            var events: [String] = []
+            var due: Int64 = 0
+            var last = Int64.min / 2
+        }
+        var groups: [String: Group] = [:]
+        var flushes: [(events: [String], due: Int64)] = []
+        func flush(_ kind: String, at time: Int64) {
+            guard let group = groups[kind] else { return }
+            flushes.append((group.events, time))
+            groups[kind] = Group(last: time)
+        }
+        for fact in facts {
+            for (kind, group) in groups where !group.events.isEmpty && group.due <= fact.time { flush(kind, at: group.due) }
+            var group = groups[fact.kind] ?? Group()
+            if group.events.isEmpty { group.due = max(fact.time + 10 * Self.minute, group.last + 30 * Self.minute) }
+            group.events.append(fact.id)
+            groups[fact.kind] = group
+            if group.events.count >= 4 { flush(fact.kind, at: fact.time) }
+        }
+        for (kind, group) in groups where !group.events.isEmpty { flush(kind, at: group.due) }
+        let made = Dictionary(grouping: runs(of: "group"), by: \.words)
+        for flush in flushes {
+            let own = made[flush.events] ?? []
+            #expect(own.count == 1, "a group of \(flush.events) flushed \(own.count) times", sourceLocation: place)
+            // The events' times are shown to the second.
+            #expect(own.allSatisfy { $0.created + 1_000_000 >= flush.due }, "a group flushed early", sourceLocation: place)
+        }
+        #expect(made.count == flushes.count, "groups that should not be", sourceLocation: place)
+    }
+
+    // MARK: Digests
+
+    private func checkDigests(_ place: SourceLocation) {
+        let runs = runs(of: "digest")
+        let due = events.filter { $0["type"] == "schedule_due" && $0["source"] == "digest" }
+        #expect(runs.count == due.count, "digests", sourceLocation: place)
+        let last = due.last?["sequence"]?.asInt ?? 0
+        let told = events.filter { ($0["sequence"]?.asInt ?? 0) < last }.compactMap { Fact($0)?.id }
+        // In the order of the bus, each exactly once.
+        #expect(runs.flatMap(\.words).filter(Set(facts.map(\.id)).contains) == told, "events of digests", sourceLocation: place)
+    }
+
+    // MARK: Silences
+
+    private func checkSilences(_ place: SourceLocation) {
+        func ids(_ type: String) -> [String] {
+            events.filter { $0["type"]?.asString == type }.compactMap { $0.at("data", "silence", "id")?.asString }
+        }
+        let (started, ended) = (ids("silence_started"), ids("silence_ended"))
+        #expect(Set(started).count == started.count && started.count > 3, "silences began twice", sourceLocation: place)
+        #expect(
+            Set(ended).count == ended.count && Set(ended).isSubset(of: started), "silences ended twice", sourceLocation: place)
+        let kept = Dictionary(grouping: deliveries.filter { $0["state"] == "silenced" }) { $0["silence"]?.asString ?? "" }
+        for event in events where event["type"] == "silence_ended" {
+            let silence = event.at("data", "silence")
+            let own = kept[silence?["id"]?.asString ?? ""] ?? []
+            #expect(silence?["kept"]?.asInt == Int64(own.count), "what a silence kept back", sourceLocation: place)
+        }
+        #expect(Set(kept.keys).isSubset(of: started), sourceLocation: place)
+        let told = deliveries.filter { $0["rule"] == "tell" }.compactMap { $0.at("message", "title")?.asString }
+        #expect(told.sorted() == facts.map(\.id).sorted(), "messages, sent or kept back", sourceLocation: place)
+    }
+}

@@ -1,0 +1,57 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+/// The real program with all rules that wait at once, killed between any two transactions and at any moment. Each run happens once,
+/// none is lost, and none is early.
+@Suite(.timeLimit(.minutes(15))) struct WaitingKillTests {
+    private static func configuration(_ address: String) -> String {
+        Stage.configuration(address, extra: WaitingLedger.silences)
+    }
+
+    @Test(arguments: Checkpoints.all)
+    func `killed at a checkpoint again and again, rules that wait lose, double and hurry nothing`(
+        _ checkpoint: String
+    ) async throws {
+        try await Stage.set(rules: WaitingLedger.rules, configuration: Self.configuration) { stage in
+            var ordeal = Ordeal(stage, seed: Storm.seed(11))
+            var round = 0
+            while ordeal.kills < 12, round < 60 {
+                round += 1
+                try await ordeal.kill(at: checkpoint, nth: 1 + (Checkpoints.isRare(checkpoint) ? 0 : round % 3))
+                if round % 4 == 0 { try await ordeal.pass() }
+            }
+            #expect(ordeal.kills >= 12)
+            try await end(&ordeal)
+        }
+    }
+
+    @Test func `killed at any moment, rules that wait lose, double and hurry nothing`() async throws {
+        try await Stage.set(rules: WaitingLedger.rules, configuration: Self.configuration) { stage in
+            var ordeal = Ordeal(stage, seed: Storm.seed(12))
+            var round = 0
+            while ordeal.kills < 20, round < 80 {
+                round += 1
+                try await ordeal.killAtAnyMoment(["run", "--once"])
+                if round % 4 == 0 { try await ordeal.pass() }
+            }
+            #expect(ordeal.kills >= 20)
+            try await end(&ordeal)
+        }
+    }
+
+    private func end(_ ordeal: inout Ordeal) async throws {
+        try await ordeal.end { ordeal in
+            let runs = try await WaitingLedger(ordeal).check()
+            #expect(runs > 40)
+        }
+    }
+
+    private enum Checkpoints {
+        static let all = KillTests.checkpoints + ["before-silences", "after-silences"]
+
+        /// Whether a pass comes by it once.
+        static func isRare(_ checkpoint: String) -> Bool { checkpoint.hasSuffix("t1") || checkpoint.hasSuffix("silences") }
+    }
+}
