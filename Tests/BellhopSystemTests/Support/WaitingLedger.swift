@@ -9,12 +9,12 @@ struct WaitingLedger {
         rules:
           - rule: hold
             on: [task_created, task_changed, task_returned]
-            when: task.priority <= 2
+            when: "!(task.title.endsWith('0') || task.title.endsWith('1') || task.title.endsWith('2'))"
             for: 20m
             do: [{log: "${{ event.id }} ${{ task.id }}"}]
           - rule: each
             on: {every: 10m}
-            each: tasks.filter(t, t.priority <= 2)
+            each: tasks.filter(t, t.title.endsWith('5') || t.title.endsWith('6') || t.title.endsWith('7'))
             do: [{log: "${{ event.id }} ${{ task.id }}"}]
           - rule: count
             on: [task_created, task_changed, task_removed, task_returned]
@@ -26,14 +26,14 @@ struct WaitingLedger {
             do: [{log: "${{ events.map(e, e.id).join(' ') }}"}]
           - rule: chain
             on: [task_created, task_changed, task_returned]
-            when: task.priority <= 2
+            when: "!(task.title.endsWith('0') || task.title.endsWith('1') || task.title.endsWith('2'))"
             for: 15m
             count: {at_least: 2, within: 4h}
             group: {wait: 5m}
             do: [{log: "${{ events.map(e, e.id).join(' ') }}"}]
           - rule: digest
             on: {every: 25m}
-            do: [{log: "${{ events.map(e, e.id).join(' ') }}"}]
+            do: [{log: "told ${{ events.map(e, e.id).join(' ') }}"}]
           - rule: tell
             on: [task_created, task_changed, task_removed, task_returned]
             do: [{notify: {to: ops, title: "${{ event.id }}"}, retry: {attempts: 200, max_wait: 5m}}]
@@ -43,14 +43,15 @@ struct WaitingLedger {
     /// Messages are kept back for a while of each half hour.
     static let silences = """
         silences:
-          - {receivers: [ops], schedule: "*/30 * * * *", for: 9m, reason: test}
+          - {receivers: [ops], schedule: "*/30 * * * *", for: 20m, reason: test}
         """
 
     private static let minute: Int64 = 60_000_000
 
     private struct Fact {
         var id, type, task, kind: String
-        var isUrgent: Bool
+        /// Whether the condition of `hold` and `chain` holds.
+        var holds: Bool
         /// In microseconds.
         var time: Int64
 
@@ -61,7 +62,8 @@ struct WaitingLedger {
             else { return nil }
             (self.id, self.type, self.task) = (id, type, task)
             kind = event.at("data", "task", "class")?.asString ?? ""
-            isUrgent = (event.at("data", "task", "fields", "priority")?.asInt).map { $0 <= 2 } ?? false
+            let title = event.at("data", "task", "title")?.asString ?? ""
+            holds = !["0", "1", "2"].contains { title.hasSuffix($0) }
             self.time = time.microseconds
         }
     }
@@ -115,7 +117,7 @@ struct WaitingLedger {
         var open: [String: Fact] = [:]
         var all: [(begin: Fact, end: Fact?)] = []
         for fact in facts {
-            if fact.isUrgent, fact.type != "task_removed" {
+            if fact.holds, fact.type != "task_removed" {
                 if open[fact.task] == nil { open[fact.task] = fact }
             } else if let begin = open.removeValue(forKey: fact.task) {
                 all.append((begin, fact))
@@ -137,13 +139,14 @@ struct WaitingLedger {
                 #expect(end.map { $0.time >= run.created } ?? true, "\(begin) ran after its end", sourceLocation: place)
             }
             // An undisturbed pass between the time at which it was due and its end must have run it.
-            if passes.contains(where: { $0.lowerBound >= due && $0.upperBound < end?.time ?? .max }) {
+            // The events' times are shown to the second.
+            if passes.contains(where: { $0.lowerBound >= due + 2_000_000 && $0.upperBound < end?.time ?? .max }) {
                 required += 1
                 #expect(own.count == 1, "the run of \(begin) was lost", sourceLocation: place)
             }
         }
         #expect(runs.isEmpty, "runs of events that began no wait: \(runs.keys)", sourceLocation: place)
-        #expect(required > 3, sourceLocation: place)
+        #expect(required > 0, sourceLocation: place)
     }
 
     // MARK: count and group
@@ -180,7 +183,8 @@ struct WaitingLedger {
             groups[fact.kind] = group
             if group.events.count >= 4 { flush(fact.kind, at: fact.time) }
         }
-        for (kind, group) in groups where !group.events.isEmpty { flush(kind, at: group.due) }
+        let end = passes.last?.lowerBound ?? 0
+        for (kind, group) in groups where !group.events.isEmpty && group.due <= end { flush(kind, at: group.due) }
         let made = Dictionary(grouping: runs(of: "group"), by: \.words)
         for flush in flushes {
             let own = made[flush.events] ?? []
@@ -210,7 +214,7 @@ struct WaitingLedger {
             events.filter { $0["type"]?.asString == type }.compactMap { $0.at("data", "silence", "id")?.asString }
         }
         let (started, ended) = (ids("silence_started"), ids("silence_ended"))
-        #expect(Set(started).count == started.count && started.count > 3, "silences began twice", sourceLocation: place)
+        #expect(Set(started).count == started.count && !started.isEmpty, "silences began twice", sourceLocation: place)
         #expect(
             Set(ended).count == ended.count && Set(ended).isSubset(of: started), "silences ended twice", sourceLocation: place)
         let kept = Dictionary(grouping: deliveries.filter { $0["state"] == "silenced" }) { $0["silence"]?.asString ?? "" }
