@@ -39,7 +39,14 @@ public struct RuleBook: Sendable {
         try RuleLoader(surroundings, keepsSources: true).load(files)
     }
 
-    init(_ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, warnings: [Diagnostic]) {
+    /// The quiet times of connections, by their names.
+    let quiet: [String: Quiet]
+
+    init(
+        _ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, quiet: [String: Quiet],
+        warnings: [Diagnostic]
+    ) {
+        self.quiet = quiet
         slots = cache.base.slots
         self.surroundings = surroundings
         facts = RunFacts(surroundings, slots: slots, groups: cache.groups)

@@ -88,6 +88,8 @@ struct ConfigurationReading {
         configuration.inbound = inbound.configuration
         configuration.calendars = CalendarReading(file: file, folder: folder, zone: configuration.timeZone).entries(
             settings.record("calendars"), root["calendars"], &reader)
+        configuration.quiet = QuietReading(file: file, zone: configuration.timeZone).entries(
+            connections, root["connections"], among: configuration.calendars, &reader)
         configuration.silences = SilenceReading(file: file, zone: configuration.timeZone, zoneName: zoneName).entries(
             root["silences"], connections: connections.map(\.name), &reader)
         configuration.events = inbound.events

@@ -16,16 +16,18 @@ public struct DecisionRecord: Sendable, Hashable {
         case counting, gathering
         /// The budget of a task stopped a step. The run and its other steps took place.
         case budget
+        /// A quiet time keeps a message of a step back. The run and its other steps took place.
+        case quiet
 
         /// Whether rules often stop for this reason in normal operation. Such records are kept for a shorter time.
         public var isCommon: Bool {
             switch self {
-            case .throttled, .once, .waiting, .cancelled, .notTrueWhenDue, .counting, .gathering: true
+            case .throttled, .once, .waiting, .cancelled, .notTrueWhenDue, .counting, .gathering, .quiet: true
             case .conditionFailed, .keyFailed, .stepFailed, .loop, .budget: false
             }
         }
         /// Whether it stopped the run, and not only a step.
-        public var isOfRun: Bool { self != .stepFailed && self != .budget }
+        public var isOfRun: Bool { self != .stepFailed && self != .budget && self != .quiet }
     }
 
     public var rule: String

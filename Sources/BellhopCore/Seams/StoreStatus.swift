@@ -80,6 +80,19 @@ public struct StoreStatus: Sendable, Hashable {
         }
     }
 
+    /// Messages that quiet times hold for a receiver until the same moment.
+    public struct QuietStatus: Sendable, Hashable {
+        public var receiver: String
+        public var until: Timestamp
+        public var count: Int
+
+        public init(receiver: String, until: Timestamp, count: Int) {
+            self.receiver = receiver
+            self.until = until
+            self.count = count
+        }
+    }
+
     /// Deliveries that need a person's decision, with the same state, receiver and reason.
     public struct UndecidedStatus: Sendable, Hashable {
         public var state: DeliveryState
@@ -106,6 +119,8 @@ public struct StoreStatus: Sendable, Hashable {
     public var waits: [WaitStatus] = []
     /// The silences that have not ended.
     public var silences: [SilenceRecord] = []
+    /// What quiet times hold, by their ends, then by receiver.
+    public var quiet: [QuietStatus] = []
     public var deliveries: [DeliveryState: Int]
     /// The dead and held deliveries, by state, then by receiver, those with the most first.
     public var undecided: [UndecidedStatus]

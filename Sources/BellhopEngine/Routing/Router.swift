@@ -96,6 +96,7 @@ extension Surroundings {
             case .conflict(.timer), .alreadyRouted: break
             case .stored:
                 if !routing.deliveries.isEmpty { bells.dispatcher.ring() }
+                held.add(routing.deliveries)
                 if !routing.events.isEmpty { bells.router.ring() }
                 signal(routing)
             }
@@ -114,6 +115,7 @@ extension Surroundings {
         var facts = RoutingFacts()
         var needs = matches.needs
         let silenced: SilenceBook = matches.isEmpty ? .empty : try await silences.turn(for: book, in: self)
+        if !matches.isEmpty { try await held.release(by: book, in: self) }
         for _ in 1...Self.mostReads {
             try await read(needs, earlier: earlier, into: &facts)
             switch book.decide(matches, facts, silences: silenced, at: clock.now) {
@@ -151,6 +153,10 @@ extension Surroundings {
             case .shadow: signals.emit(.shadowed(delivery))
             case .done(let receipt): signals.emit(.delivered(delivery, receipt, attempt: 0, took: .zero))
             case .silenced(let silence): signals.emit(.silenced(delivery, silence: silence))
+            case .quiet:
+                signals.emit(.quiet(delivery, until: delivery.runAt))
+                bells.timers.ring()
+            case .dropped(let failure): signals.emit(.dropped(delivery, failure))
             case .dead(let failure): signals.emit(.dead(delivery, failure))
             }
         }

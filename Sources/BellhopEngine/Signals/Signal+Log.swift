@@ -19,6 +19,9 @@ extension Signal {
         case .ruleFailed: "rule.failed"
         case .shadowed: "delivery.shadow"
         case .silenced: "delivery.silenced"
+        case .quiet: "delivery.quiet"
+        case .dropped: "delivery.dropped"
+        case .released: "delivery.released"
         case .silenceRefused: "silence.refused"
         case .delivered: "delivery.done"
         case .retrying: "delivery.retrying"
@@ -51,7 +54,8 @@ extension Signal {
         switch self {
         case .unchanged, .routed, .pruned: .debug
         case .postponed(_, _, _, let isNewRest): isNewRest ? .warning : .debug
-        case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .silenced, .recovered,
+        case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .silenced, .quiet, .dropped,
+            .released, .recovered,
             .breakerTrial,
             .breakerClosed, .receiverResumed, .coalesced:
             .info
@@ -81,6 +85,9 @@ extension Signal {
         case .ruleFailed: "A part of a rule failed for some events: the rule or this step did not run for them."
         case .shadowed: "A rule in shadow mode would have done this; it was only recorded."
         case .silenced: "A silence keeps this back; it was only recorded."
+        case .quiet: "A quiet time keeps this message back until it ends."
+        case .dropped: "A quiet time drops this message; it was only recorded."
+        case .released: "A quiet time has ended; the messages that it kept back are sent."
         case .silenceRefused: "The condition of a silence has a mistake, so it keeps nothing back: end it, and add it anew."
         case .delivered: "Done."
         case .retrying: "An attempt failed; the delivery is tried again."
@@ -137,6 +144,9 @@ extension Signal {
         case .ruleFailed(let rule, let error, let times): ["rule": "\(rule)", "error": "\(error)", "times": "\(times)"]
         case .shadowed(let delivery): delivery.metadata
         case .silenced(let delivery, let silence): delivery.metadata.with(["silence": "\(silence)"])
+        case .quiet(let delivery, let until): delivery.metadata.with(["until": "\(until)"])
+        case .dropped(let delivery, let failure): delivery.metadata.with(failure.metadata)
+        case .released(let receiver, let count): ["receiver": "\(receiver)", "count": "\(count)"]
         case .silenceRefused(let id, let problem): ["silence": "\(id)", "error": "\(problem)"]
         case .delivered(let delivery, let receipt, let attempt, let took):
             delivery.metadata.with(["receipt": "\(receipt.summary)", "attempt": "\(attempt)", "ms": "\(took.milliseconds)"])

@@ -41,6 +41,9 @@ final class RunFrame: Resolver {
     /// The run's event; nil for a run without one.
     var event: Event? { place < 0 ? nil : events[place].event }
 
+    /// The place of the run's event on the bus.
+    var sequence: Int64? { place < 0 ? nil : events[place].sequence }
+
     var occasion: Occasion { context?.occasion ?? .event(events[place].event.id) }
     /// The source of the run's event or task.
     var source: String { context?.source ?? events[place].event.source }
@@ -169,7 +172,7 @@ final class RunFrame: Resolver {
     func data(_ key: EventKey) -> JSON? { place < 0 ? nil : events[place].event.data[key] }
 
     /// The run's task: its own, or the event's.
-    private var snapshot: Snapshot? { context?.task ?? data(.task).flatMap(Snapshot.init(json:)) }
+    var snapshot: Snapshot? { context?.task ?? data(.task).flatMap(Snapshot.init(json:)) }
 
     /// The members of the run's task; nil when it has none.
     private var task: JSON.Object? {

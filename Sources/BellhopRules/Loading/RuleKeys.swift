@@ -21,6 +21,7 @@ enum RuleKeys {
         Setting("group", .record(group), "Gathers what happens, and runs once for all of it."),
         Setting("once", .expression, "A key: the rule runs at most once per key, ever."),
         Setting("throttle", .record(throttle), "Runs once, then ignores repeats for this time."),
+        Setting("quiet", .record(quiet), "When the rule's messages are kept back."),
         Setting("let", .map(.expression), "Named values for the rest of the rule."),
         Setting("limit", .rate, "A budget for the rule's writes to a task, such as `20/h`."),
         Setting(
@@ -31,7 +32,9 @@ enum RuleKeys {
     ]
 
     /// The keys of a rule whose values are never a text.
-    static let known = KnownKeys(lists: ["do"], mappings: ["on", "throttle", "count", "group", "let"])
+    static let known = KnownKeys(lists: ["do"], mappings: ["on", "throttle", "count", "group", "quiet", "let"])
+
+    static let quiet = QuietTime.settings(except: .expression)
 
     static let canary: [Setting] = [
         Setting(
@@ -134,14 +137,13 @@ enum RuleKeys {
     ]
 
     /// Planned keys, refused by name until they are built.
-    static let laterInRules = ["quiet", "escalate", "until"]
+    static let laterInRules = ["escalate", "until"]
     static let laterInTriggers = ["all", "none", "within", "by"]
 
     /// What to write today in place of keys that are not built yet.
     static let today: [String: String] = {
         let events = "name the events in a list, `on: [task_created, task_changed]`, and write the rest in `when`"
         return [
-            "quiet": "write the hours in `when`: `now.getHours(zone) >= 8 && now.getHours(zone) < 18`",
             "escalate": "a second rule with `on: {every: 15m}` can ask for the `age(…)` of its `tasks`",
             "until": "write in `when` what must still be true", "all": events, "none": events, "within": events, "by": events,
             "emit": "let each rule wait for the event itself", "exec": "`webhook` can ask a service to do it",

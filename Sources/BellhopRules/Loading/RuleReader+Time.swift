@@ -145,7 +145,7 @@ extension RuleReader {
         return span
     }
 
-    private mutating func settings(_ node: YAML.Node, _ settings: [Setting], of subject: String) -> SettingsTree<YAML.Node> {
+    mutating func settings(_ node: YAML.Node, _ settings: [Setting], of subject: String) -> SettingsTree<YAML.Node> {
         var reader = SettingsReader<YAML.Node>(file: file) { node, text, setting in
             setting.type == .expression ? .deferred(node) : .text(text)
         }
@@ -156,7 +156,7 @@ extension RuleReader {
 }
 
 extension SettingsTree<YAML.Node> {
-    fileprivate func deferred(_ name: String) -> YAML.Node? {
+    func deferred(_ name: String) -> YAML.Node? {
         if case .deferred(let node)? = self[name] { node } else { nil }
     }
 }

@@ -96,6 +96,9 @@ struct RuleReader {
         }
         let once = mapping["once"].flatMap { key($0.value, "`once`", &compiler, isLate: true) }
         let throttle = mapping["throttle"].flatMap { passed.contains("throttle") ? nil : self.throttle($0.value, &compiler) }
+        let quiet = mapping["quiet"].flatMap { pair in
+            passed.contains("quiet") ? nil : self.quiet(pair, zone: trigger.schedule?.zone ?? surroundings.timeZone, &compiler)
+        }
         problems.all += compiler.takeProblems()
         let writable = (events.contains(where: \.hasTask) || mapping["each"] != nil) && !isVague ? sources : []
         var steps = StepReader(surroundings: surroundings, rule: name, sources: writable, compiler: compiler)
@@ -114,6 +117,7 @@ struct RuleReader {
                 Diagnostic(
                     .warning, code: "unused-limit", "`limit` counts writes to tasks, but this rule writes to no task", at: place))
         }
+        warnOfUnusedQuiet(mapping["quiet"], actions)
         guard !problems.hasErrors, let from else { return nil }
 
         let summary = RuleSummary(
@@ -125,7 +129,7 @@ struct RuleReader {
             summary: summary, triggers: trigger.triggers, schedule: trigger.schedule, sources: from, scopes: sources.map(\.scope),
             snapshots: steps.compiler.snapshots.sorted { $0.text < $1.text }, condition: condition, time: time,
             waits: time.isEmpty ? nil : waits(mapping, condition, time, compiler.names), once: once, throttle: throttle,
-            limit: Self.budget(settings), steps: actions,
+            quiet: quiet, limit: Self.budget(settings), steps: actions,
             zone: trigger.schedule?.zone ?? surroundings.timeZone)
     }
 

@@ -30,6 +30,9 @@ struct TestCase: Sendable {
         /// Nil: not dead; empty: dead for any reason.
         var dead: String?
         var isSilenced = false
+        var isQuiet = false
+        /// Whether the test demands that it is kept back.
+        var isKeptBack: Bool { isSilenced || isQuiet }
         var place: Diagnostic.Place
         var places: [String: Diagnostic.Place]
     }

@@ -13,6 +13,9 @@ struct TestRun {
     /// The test's events by their places.
     private var events: [Int64: StoredEvent] = [:]
     private(set) var deliveries: [Delivery] = []
+    private var holding = TestHolding()
+    /// Why tasks left.
+    private var reasons: [Scope.ID: [TaskKey: RemovalReason]] = [:]
     private var silences: [Silence]
     private var silenceBook: SilenceBook
     /// Errors of rules, each once.
@@ -65,6 +68,7 @@ struct TestRun {
     /// when they were set.
     private mutating func goOn(to moment: BellhopCore.Timestamp) {
         let places = book.byName
+        release(before: moment)
         while let next = timers.min(by: { ($0.due, places[$0.id.rule] ?? 0) < ($1.due, places[$1.id.rule] ?? 0) }),
             next.due <= moment, firings < Self.mostFirings
         {
@@ -74,8 +78,28 @@ struct TestRun {
             for record in routing.decisions where !next.id.kind.isOfSchedule { note(record, for: next) }
             keep(routing)
             route(routing.events + emitted(by: routing))
+            release(before: moment)
         }
         now = max(now, moment)
+    }
+
+    /// Releases what quiet times no longer hold at a moment, up to the next timer: what is released at its time comes before it.
+    private mutating func release(before moment: BellhopCore.Timestamp) {
+        let last = min(moment, timers.map(\.due).min() ?? .distantFuture)
+        while let end = holding.next, end <= last {
+            now = max(now, end)
+            var facts = ReleaseFacts(events: events)
+            for (scope, list) in tasks {
+                for task in list { facts.tasks[scope, default: [:]][task.key] = RememberedTask(snapshot: task, generation: 0) }
+            }
+            for (scope, list) in departed {
+                for (key, task) in list where facts.tasks[scope]?[key] == nil {
+                    facts.tasks[scope, default: [:]][key] = RememberedTask(
+                        snapshot: task, generation: 0, removed: now, reason: reasons[scope]?[key])
+                }
+            }
+            deliveries += holding.release(until: end, by: book, facts, silences: silenceBook, at: now)
+        }
     }
 
     /// Decides a batch; everything is known.
@@ -88,6 +112,7 @@ struct TestRun {
     private mutating func keep(_ routing: Routing) {
         state.apply(routing.state)
         deliveries += routing.deliveries
+        holding.keep(routing.deliveries)
         timers.removeAll(where: routing.fired.contains)
         for change in routing.timers {
             switch change {
@@ -185,6 +210,7 @@ struct TestRun {
             let place = list.firstIndex { $0.key == task.key }
             if event.type == .taskRemoved {
                 departed[scope, default: [:]][task.key] = task
+                reasons[scope, default: [:]][task.key] = event.data[.reason]?.asString.flatMap(RemovalReason.init)
                 if let place { list.remove(at: place) }
             } else if let place {
                 list[place] = task

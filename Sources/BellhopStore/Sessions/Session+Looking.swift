@@ -13,6 +13,7 @@ extension Session {
             unrouted: Int(try int(SQL.Looking.unroutedCount)), damaged: try damagedEvents())
         status.pauses = try pauses()
         status.waits = try waits()
+        status.quiet = try quietStatus()
         status.silences = try silences().filter { $0.ended == nil }
         return status
     }

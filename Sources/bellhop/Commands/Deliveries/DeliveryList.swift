@@ -62,7 +62,9 @@ struct DeliveryList: AsyncParsableCommand {
             delivery["rule"].words(in: zone),
             (delivery["name"] ?? delivery["action"]).words(in: zone), delivery["receiver"].words(in: zone),
             delivery["task"]?["number"].words(in: zone) ?? "-", "\(attempts)", delivery["created"].minute(in: zone),
-            state == .available ? nextTry(delivery, attempts: attempts, in: zone) : "-",
+            state == .available
+                ? nextTry(delivery, attempts: attempts, in: zone)
+                : state == .quiet ? delivery["quiet_until"].minute(in: zone) : "-",
             what(delivery).withLocalTimes(in: zone),
         ]
         return (cells, state?.paint(attempts: attempts).map { [1: $0] } ?? [:], state?.needsPerson ?? false)
@@ -92,7 +94,7 @@ extension DeliveryState {
     var needsPerson: Bool {
         switch self {
         case .dead, .held: true
-        case .available, .waiting, .running, .done, .shadow, .silenced, .dropped: false
+        case .available, .waiting, .running, .done, .shadow, .silenced, .quiet, .dropped: false
         }
     }
 
@@ -100,7 +102,7 @@ extension DeliveryState {
         switch self {
         case .dead, .held: .red
         case .available: attempts > 0 ? .yellow : nil
-        case .waiting, .running, .done, .shadow, .silenced, .dropped: nil
+        case .waiting, .running, .done, .shadow, .silenced, .quiet, .dropped: nil
         }
     }
 }
