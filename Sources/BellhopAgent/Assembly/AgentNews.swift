@@ -22,7 +22,8 @@ final class AgentNews: Sendable {
         case .configurationChanged: state.withLock { $0.hasOtherConfiguration = true }
         case .rebound(let connection, let problem): state.withLock { $0.unbound[connection] = problem }
         case .baseline, .recovered, .pollFailed, .pollHeld, .pollSuperseded, .notice, .event, .eventDropped, .routed, .ruleFailed,
-            .shadowed, .silenced, .quiet, .dropped, .released, .silenceRefused, .delivered, .retrying, .postponed, .dead, .held, .paused, .breakerOpened,
+            .shadowed, .silenced, .quiet, .dropped, .released, .silenceRefused, .delivered, .retrying, .postponed, .dead, .held,
+            .paused, .breakerOpened,
             .breakerTrial, .breakerClosed, .receiverPaused, .receiverResumed, .coalesced, .leaseLost, .rescued, .rulesLoaded,
             .rulesRefused, .ruleRefused,
             .rulesUnwatched,

@@ -39,8 +39,8 @@ public struct MessageRelease: Sendable, Hashable {
     public var joined: Delivery?
     public var at: Timestamp
 
-    public init(_ fates: [(message: HeldMessage, fate: Fate)], joined: Delivery? = nil, at: Timestamp) {
-        self.fates = fates
+    public init(_ fates: [(HeldMessage, Fate)], joined: Delivery? = nil, at: Timestamp) {
+        self.fates = fates.map { (message: $0, fate: $1) }
         self.joined = joined
         self.at = at
     }

@@ -36,7 +36,9 @@ public struct QuietTime: Sendable, Hashable {
 
     /// Whether its hours leave no time between them.
     public var neverEnds: Bool {
-        guard case .during(let calendar) = hours, let opening = calendar.opening(after: Timestamp(seconds: 0)) else { return false }
+        guard case .during(let calendar) = hours, let opening = calendar.opening(after: Timestamp(seconds: 0)) else {
+            return false
+        }
         return opening.upperBound - opening.lowerBound > .days(8)
     }
 

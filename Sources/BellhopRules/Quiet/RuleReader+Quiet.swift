@@ -41,7 +41,9 @@ extension RuleReader {
 
 extension RuleLoader {
     /// The quiet times of the connections, by their names, compiled.
-    static func quiet(_ surroundings: RuleSurroundings, _ cache: SharedNameCache, _ problems: inout Diagnostics) -> [String: Quiet] {
+    static func quiet(_ surroundings: RuleSurroundings, _ cache: SharedNameCache, _ problems: inout Diagnostics) -> [String:
+        Quiet]
+    {
         var quiet: [String: Quiet] = [:]
         let sources = surroundings.isOpen ? [surroundings.assumedSource("")] : surroundings.taskSources
         for connection in surroundings.connections {

@@ -91,7 +91,8 @@ struct TestComparison {
             if case .dead(let reason) = delivery.initial { failure = reason }
             let isSilenced = if case .silenced = delivery.initial { true } else { false }
             let isQuiet = delivery.isQuiet
-            if let previous = last, result.last?.isSilenced == isSilenced, result.last?.isQuiet == isQuiet, previous.occasion == delivery.id.occasion,
+            if let previous = last, result.last?.isSilenced == isSilenced, result.last?.isQuiet == isQuiet,
+                previous.occasion == delivery.id.occasion,
                 previous.rule == delivery.id.rule,
                 previous.step == delivery.id.step
             {

@@ -29,7 +29,8 @@ extension Session {
             try statement.bind(":expires", delivery.expires)
             try statement.bind(":state", state.rawValue)
             try statement.bind(":run_at", delivery.runAt)
-            try statement.bind(":finished", state == .available || state == .waiting || state == .quiet ? nil : delivery.createdAt)
+            try statement.bind(
+                ":finished", state == .available || state == .waiting || state == .quiet ? nil : delivery.createdAt)
             var receipt: Receipt?
             if case .done(let done) = delivery.initial { receipt = done }
             try statement.bind(":receipt", receipt?.summary)

@@ -90,7 +90,8 @@ extension Session {
                 case .dropped: .stopped
                 case .available, .running, .done, .dead, .held, .shadow, .silenced, .quiet: .free
                 }
-            followers.append(Follower(id: statement.int(0), isQuiet: state == .quiet, readiness: readiness, lane: statement.text(3)))
+            followers.append(
+                Follower(id: statement.int(0), isQuiet: state == .quiet, readiness: readiness, lane: statement.text(3)))
         }
         return followers
     }

@@ -21,7 +21,8 @@ struct StatusPage {
 
     var whole: [String] {
         parts([
-            head, sources(limit: .max), rules(limit: .max), waits(limit: .max) + quiet(limit: .max) + paused + stopped(limit: .max),
+            head, sources(limit: .max), rules(limit: .max),
+            waits(limit: .max) + quiet(limit: .max) + paused + stopped(limit: .max),
             totals(limit: .max),
             lines(ofNeeds: beside, atMost: .max),
         ])
@@ -43,7 +44,8 @@ struct StatusPage {
         let (head, totals) = (self.head, self.totals(limit: 4))
         let needs = self.lines(ofNeeds: beside, atMost: 3)
         let stopped =
-            waits(limit: 3) + quiet(limit: 2) + paused.map { $0.singleLine.cutBetweenWords(to: width ?? .max) } + self.stopped(limit: 2)
+            waits(limit: 3) + quiet(limit: 2) + paused.map { $0.singleLine.cutBetweenWords(to: width ?? .max) }
+            + self.stopped(limit: 2)
         // A blank line before each part, and the headings of both tables.
         let others = [head, totals, needs, stopped].filter { !$0.isEmpty }
         let room = max(lines - others.reduce(0) { $0 + $1.count } - others.count - 1 - 2, 4)

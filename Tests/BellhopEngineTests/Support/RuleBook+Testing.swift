@@ -2,19 +2,28 @@ import BellhopCore
 import BellhopRules
 
 extension RuleBook {
-    /// These rules for these sources, with the actions `log`, `emit` (of the type `ping`) and `comment` (which writes to tasks).
-    static func test(_ rules: String, sources: [ScriptedSource] = []) throws -> RuleBook {
+    /// These rules for these sources, with the actions `log`, `emit` (of the type `ping`), `comment` (which writes to tasks) and `notify`, to `chat`.
+    /// - Parameter quiet: when messages to `chat` are kept back.
+    static func test(_ rules: String, sources: [ScriptedSource] = [], quiet: QuietEntry? = nil) throws -> RuleBook {
+        var chat = RuleSurroundings.ConnectionFacts(name: "chat", kind: "slack", actions: ["notify"])
+        chat.quiet = quiet
         let surroundings = RuleSurroundings(
             sources: sources.map {
                 .init(
                     name: $0.name, kind: "scripted", connection: "snow", schema: $0.schema, scope: $0.scope.id,
                     user: $0.scope.user)
             },
-            connections: [.init(name: "snow", kind: "servicenow", actions: ["comment"])],
+            connections: [.init(name: "snow", kind: "servicenow", actions: ["comment"]), chat],
             actions: [
                 ActionManifest(
                     kind: "comment", summary: "Leaves a note on a task.", receiver: .taskConnection, shorthand: "text",
                     arguments: [Setting("text", .text, required: true, "The note's text.")], effect: .writes),
+                ActionManifest(
+                    kind: "notify", summary: "Sends a message.", receiver: .named,
+                    arguments: [
+                        Setting("to", .list(.name), required: true, "Receivers."), Setting("title", .text, "One line."),
+                        Setting("thread", .text, "A conversation."),
+                    ], isMessage: true, expires: .days(1)),
                 ActionManifest(
                     kind: "log", summary: "Writes a line.", receiver: .local("file"), shorthand: "text",
                     arguments: [
