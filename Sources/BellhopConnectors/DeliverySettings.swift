@@ -53,6 +53,10 @@ extension ConnectionManifest {
                             "The largest number of waiting messages that are sent one by one.")
                     ]), "Sends waiting messages without `thread` as one message if there are more than a number."))
         }
+        if messages != nil {
+            manifest.settings.append(
+                Setting("quiet", .record(QuietTime.settings(except: .text)), "When messages to it are kept back."))
+        }
         if let rate = limits.rate, let place = manifest.settings.firstIndex(where: { $0.name == "rate" }) {
             manifest.settings[place].fallback = rate.text
         }

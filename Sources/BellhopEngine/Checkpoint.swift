@@ -6,6 +6,8 @@ public enum Checkpoint: String, Sendable, Hashable, CaseIterable {
     case afterRoute = "after-t2"
     case beforeSilences = "before-silences"
     case afterSilences = "after-silences"
+    case beforeRelease = "before-release"
+    case afterRelease = "after-release"
     case beforeClaim = "before-t3"
     case afterClaim = "after-t3"
     case afterPerform = "after-perform"

@@ -19,6 +19,8 @@ public struct Surroundings: Sendable {
     let underway = Underway()
     /// The silences in force.
     let silences = Silences()
+    /// The messages that quiet times hold.
+    let held = HeldMessages()
     /// The silences of bellhop.yaml.
     public var silenceEntries: [SilenceEntry] = []
     /// Which receivers can be called now.

@@ -42,16 +42,18 @@ public struct RuleBook: Sendable {
     }
 
     private let cache: SharedNameCache
+    /// The quiet times of connections, by their names.
+    let quiet: [String: Quiet]
     /// The rules of escalations under way that began before the rules changed, by the name of the rule and the version of its steps.
     let former: [String: [String: Rule]]
     /// The sources whose tasks may have escalations; empty if no rule escalates.
     let escalating: Escalating
 
-    init(
-        _ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, warnings: [Diagnostic],
-        former: [String: [String: Rule]] = [:]
+        _ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, quiet: [String: Quiet],
+        warnings: [Diagnostic], former: [String: [String: Rule]] = [:]
     ) {
         self.cache = cache
+        self.quiet = quiet
         self.former = former
         escalating = Escalating(rules.filter { !$0.isOff } + former.values.flatMap(\.values))
         slots = cache.base.slots

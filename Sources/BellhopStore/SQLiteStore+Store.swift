@@ -149,6 +149,23 @@ extension SQLiteStore: Store {
         try await write { try $0.resume(subject) }
     }
 
+    // Quiet times.
+
+    func nextRelease() async throws(StoreError) -> Timestamp? {
+        try await read { try $0.nextRelease() }
+    }
+
+    func released(at now: Timestamp) async throws(StoreError) -> [HeldMessage] {
+        try await read { try $0.released(at: now) }
+    }
+
+    func release(_ release: MessageRelease) async throws(StoreError) -> Bool {
+        let result = try await attempt { try $0.release(release) }
+        if case .failure(let error) = result, error is ReleaseConflict || error is RouteConflict { return false }
+        try get(result)
+        return true
+    }
+
     // Silences.
 
     func silences() async throws(StoreError) -> [SilenceRecord] {

@@ -23,7 +23,8 @@ final class AgentNews: Sendable {
         case .rebound(let connection, let problem): state.withLock { $0.unbound[connection] = problem }
         case .baseline, .recovered, .pollFailed, .pollHeld, .pollSuperseded, .notice, .event, .eventDropped, .routed, .ruleFailed,
             .keysLost,
-            .shadowed, .silenced, .silenceRefused, .delivered, .retrying, .postponed, .dead, .held, .paused, .breakerOpened,
+            .shadowed, .silenced, .quiet, .dropped, .released, .silenceRefused, .delivered, .retrying, .postponed, .dead, .held,
+            .paused, .breakerOpened,
             .breakerTrial, .breakerClosed, .receiverPaused, .receiverResumed, .coalesced, .leaseLost, .rescued, .rulesLoaded,
             .rulesRefused, .ruleRefused,
             .rulesUnwatched,

@@ -67,11 +67,14 @@ public enum RuleLoading {
         }
         let connections = configuration.connections.compactMap { entry -> RuleSurroundings.ConnectionFacts? in
             guard let manifest = Catalogue.connections.first(where: { $0.kind == entry.kind }) else { return nil }
-            return RuleSurroundings.ConnectionFacts(
+            var facts = RuleSurroundings.ConnectionFacts(
                 name: entry.name, kind: entry.kind, actions: manifest.actions,
                 messages: manifest.messages?.with(entry.settings) ?? MessageAbilities(),
                 allowsPrivate: entry.settings.boolean("allow_private") == true,
                 logins: Catalogue.loginEvent(ofConnection: entry.kind, settings: entry.settings))
+            facts.quiet = configuration.quiet[entry.name]
+            if let time = facts.quiet?.time { facts.quiet?.time = time.resolved(calendars) }
+            return facts
         }
         var surroundings = RuleSurroundings(
             sources: facts, connections: connections, actions: Catalogue.actions, timeZone: configuration.timeZone,

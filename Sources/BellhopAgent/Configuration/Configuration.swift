@@ -27,6 +27,8 @@ public struct Configuration: Sendable {
     /// Whether rules may run programs.
     public var allowsExec = false
     public var silences: [SilenceEntry] = []
+    /// When messages to connections are kept back, by their names.
+    public var quiet: [String: QuietEntry] = [:]
     /// The largest size of a delivery, in bytes.
     public var largestDelivery: Int
     /// The most keys that each rule remembers.

@@ -91,6 +91,8 @@ struct ConfigurationReading {
             ConfigurationReading.zone($0, at: $1, &$2)
         }.entries(
             settings.record("calendars"), root["calendars"], &reader)
+        configuration.quiet = QuietReading(file: file, zone: configuration.timeZone).entries(
+            connections, root["connections"], among: configuration.calendars, &reader)
         configuration.silences = SilenceReading(file: file, zone: configuration.timeZone, zoneName: zoneName).entries(
             root["silences"], connections: connections.map(\.name), &reader)
         configuration.events = inbound.events

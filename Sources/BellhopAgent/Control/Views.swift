@@ -30,6 +30,7 @@ extension DeliveryRecord {
             ]
         }
         if case .silenced(let silence) = delivery.initial { object["silence"] = .string(silence) }
+        if state == .quiet { object["quiet_until"] = .string(runAt.rfc3339) }
         if let firstStarted { object["first_attempt"] = .string(firstStarted.rfc3339) }
         if let lastStarted { object["last_attempt"] = .string(lastStarted.rfc3339) }
         if let expires = delivery.expires { object["expires"] = .string(expires.rfc3339) }
@@ -71,7 +72,7 @@ extension StoreStatus {
             "rules": .array(rules.map(\.json)),
             "deliveries": .object(
                 DeliveryState.allCases.reduce(into: [:]) { $0[$1.rawValue] = .int(Int64(deliveries[$1] ?? 0)) }),
-            "undecided": .array(undecided.map(\.json)),
+            "undecided": .array(undecided.map(\.json)), "quiet": .array(quiet.map(\.json)),
             "events": .int(Int64(events)), "unrouted": .int(Int64(unrouted)), "damaged": .int(Int64(damaged)),
         ]
     }
@@ -200,6 +201,10 @@ extension ReceiverStop {
     var json: JSON {
         ["cause": .string(cause.rawValue), "since": .string(since.rfc3339), "until": until.json, "why": .string(why)]
     }
+}
+
+extension StoreStatus.QuietStatus {
+    var json: JSON { ["receiver": .string(receiver), "until": .string(until.rfc3339), "count": .int(Int64(count))] }
 }
 
 extension StoreStatus.UndecidedStatus {

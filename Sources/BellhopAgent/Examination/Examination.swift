@@ -40,7 +40,7 @@ public struct Examination: Sendable {
         case .unreachable, .timeout, .tls, .cut, .hibernating, .gateway, .serverError, .throttled, .dropped, .quota: .unreachable
         case .fileSystem: .cannotCreate
         case .forbidden, .sessionExpired, .csrf, .unexpectedPage, .apiMissing, .goneOrHidden, .badAnswer, .tooLarge, .refused,
-            .notWritten, .movedOn, .expired, .budget, .stopped, .interrupted, nil:
+            .notWritten, .movedOn, .expired, .budget, .quiet, .stopped, .interrupted, nil:
             .problem
         }
     }

@@ -75,8 +75,25 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         case done(Receipt)
         /// Recorded and never performed: this silence keeps it back.
         case silenced(by: String)
+        /// Kept back until ``Delivery/runAt``, the end of a quiet time.
+        case quiet(KeptBack)
+        /// Recorded and never performed: a quiet time drops it.
+        case dropped(Failure)
         /// It could not be created properly, and is kept rather than silently dropped.
         case dead(Failure)
+    }
+
+    /// What a message was made of that a quiet time keeps back: to judge it again, and to see what became of its task.
+    public struct KeptBack: Sendable, Hashable {
+        /// Its task as it was then.
+        public var task: Snapshot?
+        /// The place of its event on the bus.
+        public var event: Int64?
+
+        public init(task: Snapshot? = nil, event: Int64? = nil) {
+            self.task = task
+            self.event = event
+        }
     }
 
     public init(

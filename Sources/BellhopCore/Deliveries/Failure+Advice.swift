@@ -11,7 +11,7 @@ extension Failure {
             .sessionExpired,
             .loginRequired, .csrf, .mfaRequired, .apiMissing, .goneOrHidden, .tooLarge, .refused, .notWritten, .movedOn,
             .unrenderable,
-            .expired, .budget, .stopped, .badArguments, .missingReceiver, .fileSystem, .interrupted:
+            .expired, .budget, .quiet, .stopped, .badArguments, .missingReceiver, .fileSystem, .interrupted:
             nil
         }
     }
@@ -23,7 +23,7 @@ extension Failure {
         case .unreachable, .tls, .unexpectedPage, .badAnswer, .hibernating, .unauthenticated, .forbidden, .sessionExpired,
             .loginRequired,
             .csrf, .mfaRequired, .apiMissing, .goneOrHidden, .tooLarge, .refused, .notWritten, .movedOn, .unrenderable, .expired,
-            .budget,
+            .budget, .quiet,
             .stopped, .badArguments, .missingReceiver, .fileSystem, .interrupted:
             false
         }

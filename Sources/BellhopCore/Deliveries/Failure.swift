@@ -55,6 +55,8 @@ public struct Failure: Error, Sendable, Hashable {
         case movedOn = "moved_on"
         // Our own request.
         case unrenderable, expired, budget
+        /// A quiet time drops it.
+        case quiet
         /// An earlier step of the rule, one with `on_error: stop`, was given up.
         case stopped
         case badArguments = "bad_arguments"

@@ -205,7 +205,8 @@ extension Outcome {
                 .unexpectedPage, .apiMissing, .goneOrHidden, .badAnswer, .tooLarge, .refused, .notWritten, .movedOn:
                 .answer
             // Nothing was sent.
-            case .unrenderable, .expired, .budget, .stopped, .badArguments, .missingReceiver, .fileSystem, .interrupted: .nothing
+            case .unrenderable, .expired, .budget, .quiet, .stopped, .badArguments, .missingReceiver, .fileSystem, .interrupted:
+                .nothing
             }
         }
     }

@@ -1,22 +1,30 @@
 extension Message {
-    /// One message in the place of several: a line each, with its title and link. As many as fit, the rest counted.
+    /// One message in the place of several: a line each, with its title and link. As many as fit, the rest counted. It mentions
+    /// everyone whom they mention, and has the highest of their severities.
     ///
     /// - Parameters:
     ///   - messages: the first ones.
     ///   - count: how many there are in all.
-    public static func coalesced(_ messages: [Message], of count: Int) -> Message {
+    ///   - title: what follows the count in the title.
+    ///   - notes: what stands at the end of each line.
+    public static func coalesced(
+        _ messages: [Message], of count: Int, title: String = "messages", notes: [[Inline]] = []
+    ) -> Message {
         var items: [[Inline]] = []
         var room = mostCharacters
-        for message in messages.prefix(mostLines) {
-            let line = message.line
+        for (number, message) in messages.prefix(mostLines).enumerated() {
+            let line = message.line + (number < notes.count ? notes[number] : [])
             room -= line.plainText.count
             if room < 0, !items.isEmpty { break }
             items.append(line)
         }
         let severities = Severity.allCases
         let worst = messages.map(\.severity).max { severities.firstIndex(of: $0) ?? 0 < severities.firstIndex(of: $1) ?? 0 }
+        var mentions: [Mention] = []
+        for mention in messages.lazy.flatMap(\.mentions) where !mentions.contains(mention) { mentions.append(mention) }
         return Message(
-            title: [.text("\(count) messages")], list: List(items: items, more: count - items.count), severity: worst ?? .info)
+            title: [.text("\(count) \(title)")], list: List(items: items, more: count - items.count), severity: worst ?? .info,
+            mentions: Array(mentions.prefix(mostLines)))
     }
 
     /// The most lines of a coalesced message, and the most characters of all its lines: what every receiver shows whole.
@@ -44,17 +52,22 @@ extension Delivery {
         return id
     }
 
+    /// The receipt of a delivery whose message is a line of this one.
+    public static func receipt(joinedIn delivery: ID) -> Receipt { Receipt("sent with others in delivery \(delivery.text)") }
+
     /// The delivery of one message in the place of several.
     ///
     /// - Parameters:
     ///   - first: the first of these deliveries, whose facts it is made of.
     ///   - expires: when the last of these expires; nil if one never does.
+    ///   - name: the name of its step.
     public static func coalescing(
-        _ message: Message, insteadOf first: Delivery, expires: Timestamp?, hop: Int, at now: Timestamp
+        _ message: Message, insteadOf first: Delivery, expires: Timestamp?, hop: Int, at now: Timestamp,
+        name: String = "coalesced messages"
     ) -> Delivery {
         let id = coalescing(first)
         return Delivery(
-            id: id, revision: first.revision, action: first.action, name: "coalesced messages", arguments: .message(message),
+            id: id, revision: first.revision, action: first.action, name: name, arguments: .message(message),
             task: nil, lane: "coalesced/\(id.text)", createdAt: now, expires: expires, retry: first.retry, hop: hop)
     }
 

@@ -45,6 +45,8 @@ public struct RuleSurroundings: Sendable {
         public var allowsPrivate: Bool
         /// The type of event that reports its logins; nil if there is none.
         public var logins: EventType?
+        /// When messages to it are kept back; nil if never.
+        public var quiet: QuietEntry?
 
         public init(
             name: String, kind: String, actions: [String], messages: MessageAbilities = MessageAbilities(),

@@ -116,7 +116,9 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
     case shadow
     /// A silence kept it back; it is never sent.
     case silenced
-    /// A person dropped it, or an earlier step of its rule was given up (`Failure.Reason.stopped`).
+    /// A quiet time holds it until its end.
+    case quiet
+    /// A person or a quiet time dropped it, or an earlier step of its rule was given up (`Failure.Reason.stopped`).
     case dropped
 
     /// The state in a few words for users, and what to do.
@@ -130,7 +132,8 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
         case .held: "may have been done, and nothing proves it: look at the task, then retry or drop it"
         case .shadow: "its rule is in shadow mode: recorded, not done"
         case .silenced: "a silence kept it back: recorded, never sent"
-        case .dropped: "dropped by a person, or the step it waited for is dead"
+        case .quiet: "a quiet time keeps it back until it ends; a retry sends it now"
+        case .dropped: "dropped by a person or a quiet time, or the step it waited for is dead"
         }
     }
 }

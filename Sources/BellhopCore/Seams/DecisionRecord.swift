@@ -21,18 +21,20 @@ public struct DecisionRecord: Sendable, Hashable {
         case escalating, answered, ended
         /// The budget of a task stopped a step. The run and its other steps took place.
         case budget
+        /// A quiet time keeps a message of a step back. The run and its other steps took place.
+        case quiet
 
         /// Whether rules often stop for this reason in normal operation. Such records are kept for a shorter time.
         public var isCommon: Bool {
             switch self {
             case .throttled, .once, .conditionFalse, .waiting, .cancelled, .notTrueWhenDue, .counting, .gathering, .escalating,
-                .answered, .ended:
+                .answered, .ended, .quiet:
                 true
             case .conditionFailed, .keyFailed, .stepFailed, .loop, .budget: false
             }
         }
         /// Whether it stopped the run, and not only a step.
-        public var isOfRun: Bool { ![.stepFailed, .budget, .escalating, .answered, .ended].contains(self) }
+        public var isOfRun: Bool { ![.stepFailed, .budget, .escalating, .answered, .ended, .quiet].contains(self) }
     }
 
     public var rule: String

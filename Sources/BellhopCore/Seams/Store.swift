@@ -93,6 +93,18 @@ public protocol Store: Notebook {
     /// False if it was not paused. A resumed rule sees only the events that come from now on, as ``register(_:at:)`` tells.
     @discardableResult
     func resume(_ subject: Pause.Subject) async throws(StoreError) -> Bool
+
+    // Quiet times.
+
+    /// When the first quiet time ends that holds a message.
+    func nextRelease() async throws(StoreError) -> Timestamp?
+    /// The messages whose quiet time has ended, of one receiver and one end: the first end, then the first receiver by name. In the
+    /// order in which they were made, at most ``HeldMessage/most``.
+    func released(at now: Timestamp) async throws(StoreError) -> [HeldMessage]
+    /// Stores what becomes of messages whose quiet time has ended. False, and nothing stored, if one of them is no longer held as it was
+    /// read, or a silence that keeps one back has ended.
+    func release(_ release: MessageRelease) async throws(StoreError) -> Bool
+
     // Silences.
 
     /// All of them: those that last or lie ahead first, by their begin, then those that ended not long ago.

@@ -92,6 +92,19 @@ public struct StoreStatus: Sendable, Hashable {
         }
     }
 
+    /// Messages that quiet times hold for a receiver until the same moment.
+    public struct QuietStatus: Sendable, Hashable {
+        public var receiver: String
+        public var until: Timestamp
+        public var count: Int
+
+        public init(receiver: String, until: Timestamp, count: Int) {
+            self.receiver = receiver
+            self.until = until
+            self.count = count
+        }
+    }
+
     /// Something that rules wait for: a wait of `for` or an open group.
     public struct UpcomingStatus: Sendable, Hashable {
         public var timer: RuleTimer
@@ -153,6 +166,8 @@ public struct StoreStatus: Sendable, Hashable {
     public var counts: [CountStatus] = []
     /// The silences that have not ended.
     public var silences: [SilenceRecord] = []
+    /// What quiet times hold, by their ends, then by receiver.
+    public var quiet: [QuietStatus] = []
     public var deliveries: [DeliveryState: Int]
     /// The dead and held deliveries, by state, then by receiver, those with the most first.
     public var undecided: [UndecidedStatus]

@@ -26,6 +26,28 @@ public struct HoursWindow: Sendable, Hashable {
         }
     }
 
+    /// Parses hours separated by commas, such as `08:00-12:00, 13:00-17:30`.
+    public static func list(
+        _ text: String, days: Set<Weekday> = Set(Weekday.allCases)
+    ) throws(TimeTextError) -> [HoursWindow] {
+        var windows: [HoursWindow] = []
+        var offset = 0
+        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+            let spaces = part.prefix { $0 == " " }.count
+            var hours = part.dropFirst(spaces)
+            while hours.last == " " { hours.removeLast() }
+            do throws(TimeTextError) {
+                windows.append(try HoursWindow(hours, days: days))
+            } catch {
+                var error = error
+                error.offset += offset + spaces
+                throw error
+            }
+            offset += part.utf8.count + 1
+        }
+        return windows
+    }
+
     /// Parses weekdays as in cron's last field: `MON-FRI`, `SAT,SUN`, `*`.
     public static func days(_ text: some StringProtocol) throws(TimeTextError) -> Set<Weekday> {
         let bits = try CronField.weekday.bits(Substring(text), at: 0)

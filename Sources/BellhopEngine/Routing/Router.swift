@@ -96,6 +96,7 @@ extension Surroundings {
             case .conflict(.timer), .alreadyRouted: break
             case .stored, .storedLosing:
                 if !routing.deliveries.isEmpty { bells.dispatcher.ring() }
+                held.add(routing.deliveries)
                 if !routing.events.isEmpty { bells.router.ring() }
                 signal(routing)
                 if case .storedLosing(let losses) = result {
@@ -120,6 +121,7 @@ extension Surroundings {
         var needs = matches.needs
         var waits = book.waits(endedBy: matches)
         let silenced: SilenceBook = matches.isEmpty ? .empty : try await silences.turn(for: book, in: self)
+        if !matches.isEmpty { try await held.release(by: book, in: self) }
         for _ in 1...Self.mostReads {
             try await read(needs, waits, earlier: earlier, into: &facts)
             waits = []
@@ -162,6 +164,10 @@ extension Surroundings {
             case .shadow: signals.emit(.shadowed(delivery))
             case .done(let receipt): signals.emit(.delivered(delivery, receipt, attempt: 0, took: .zero))
             case .silenced(let silence): signals.emit(.silenced(delivery, silence: silence))
+            case .quiet:
+                signals.emit(.quiet(delivery, until: delivery.runAt))
+                bells.timers.ring()
+            case .dropped(let failure): signals.emit(.dropped(delivery, failure))
             case .dead(let failure): signals.emit(.dead(delivery, failure))
             }
         }

@@ -27,7 +27,7 @@ public struct TimerLoop: Sendable {
                 latest = surroundings.clock.now
                 try await fireDue()
                 let timer = try await surroundings.store.nextTimer().map(nextLook)
-                let next = [timer, surroundings.silences.next].compactMap(\.self).min()
+                let next = [timer, surroundings.silences.next, surroundings.held.next.map(nextLook)].compactMap(\.self).min()
                 await surroundings.bells.timers.wait(until: next, on: surroundings.clock, stride: Self.stride)
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "firing timers", error))
@@ -93,8 +93,11 @@ public struct TimerLoop: Sendable {
     ) async throws(StoreError) -> Int {
         var fired = 0
         var count = Self.batch
-        // The ends of silences come before the timers of the same moment.
-        if let book = shelf.book { try await surroundings.silences.turn(for: book, in: surroundings) }
+        // The ends of silences and of quiet times come before the timers of the same moment.
+        if let book = shelf.book {
+            try await surroundings.silences.turn(for: book, in: surroundings)
+            try await surroundings.held.release(by: book, in: surroundings)
+        }
         while !Task.isCancelled, let book = shelf.book {
             let now = surroundings.clock.now
             let due = try await surroundings.store.dueTimers(at: min(limit ?? now, now), limit: count)

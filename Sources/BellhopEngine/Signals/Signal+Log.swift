@@ -20,6 +20,9 @@ extension Signal {
         case .keysLost: "rule.keys_lost"
         case .shadowed: "delivery.shadow"
         case .silenced: "delivery.silenced"
+        case .quiet: "delivery.quiet"
+        case .dropped: "delivery.dropped"
+        case .released: "delivery.released"
         case .silenceRefused: "silence.refused"
         case .delivered: "delivery.done"
         case .retrying: "delivery.retrying"
@@ -52,7 +55,8 @@ extension Signal {
         switch self {
         case .unchanged, .routed, .pruned: .debug
         case .postponed(_, _, _, let isNewRest): isNewRest ? .warning : .debug
-        case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .silenced, .recovered,
+        case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .silenced, .quiet, .dropped,
+            .released, .recovered,
             .breakerTrial,
             .breakerClosed, .receiverResumed, .coalesced:
             .info
@@ -85,6 +89,9 @@ extension Signal {
             "A rule had more keys than it may remember: those not used for the longest time were dropped, or the rule was paused."
         case .shadowed: "A rule in shadow mode would have done this; it was only recorded."
         case .silenced: "A silence keeps this back; it was only recorded."
+        case .quiet: "A quiet time keeps this message back until it ends."
+        case .dropped: "A quiet time drops this message; it was only recorded."
+        case .released: "A quiet time has ended; the messages that it kept back are sent."
         case .silenceRefused: "The condition of a silence has a mistake, so it keeps nothing back: end it, and add it anew."
         case .delivered: "Done."
         case .retrying: "An attempt failed; the delivery is tried again."
@@ -143,6 +150,9 @@ extension Signal {
             ["rule": "\(loss.rule)", "dropped": "\(loss.dropped)", "most": "\(loss.most)", "paused": "\(loss.isStopped)"]
         case .shadowed(let delivery): delivery.metadata
         case .silenced(let delivery, let silence): delivery.metadata.with(["silence": "\(silence)"])
+        case .quiet(let delivery, let until): delivery.metadata.with(["until": "\(until)"])
+        case .dropped(let delivery, let failure): delivery.metadata.with(failure.metadata)
+        case .released(let receiver, let count): ["receiver": "\(receiver)", "count": "\(count)"]
         case .silenceRefused(let id, let problem): ["silence": "\(id)", "error": "\(problem)"]
         case .delivered(let delivery, let receipt, let attempt, let took):
             delivery.metadata.with(["receipt": "\(receipt.summary)", "attempt": "\(attempt)", "ms": "\(took.milliseconds)"])

@@ -20,6 +20,12 @@ public enum Signal: Sendable {
     case keysLost(KeyLoss)
     case shadowed(Delivery)
     case silenced(Delivery, silence: String)
+    /// A quiet time keeps a message back until its end.
+    case quiet(Delivery, until: Timestamp)
+    /// A quiet time drops a message.
+    case dropped(Delivery, Failure)
+    /// So many messages to a receiver are sent, after quiet times that kept them back.
+    case released(receiver: String, count: Int)
     /// The condition of a silence has a mistake with the present sources, so it keeps nothing back.
     case silenceRefused(id: String, problem: String)
     case delivered(Delivery, Receipt, attempt: Int, took: Duration)

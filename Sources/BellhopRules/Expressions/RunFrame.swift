@@ -46,6 +46,9 @@ final class RunFrame: Resolver {
     /// The place of that event on the bus.
     var sequence: Int64? { place < 0 ? nil : events[place].sequence }
 
+    /// The place of the run's event on the bus.
+    var sequence: Int64? { place < 0 ? nil : events[place].sequence }
+
     var occasion: Occasion { context?.occasion ?? .event(events[place].event.id) }
     /// The source of the run's event or task.
     var source: String { context?.source ?? events[place].event.source }
@@ -189,7 +192,7 @@ final class RunFrame: Resolver {
     func data(_ key: EventKey) -> JSON? { place < 0 ? nil : events[place].event.data[key] }
 
     /// The run's task: its own, or the event's.
-    private var snapshot: Snapshot? { context?.task ?? data(.task).flatMap(Snapshot.init(json:)) }
+    var snapshot: Snapshot? { context?.task ?? data(.task).flatMap(Snapshot.init(json:)) }
 
     /// The members of the run's task; nil when it has none.
     private var task: JSON.Object? {

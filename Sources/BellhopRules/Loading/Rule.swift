@@ -20,6 +20,7 @@ final class Rule: Sendable {
     let waits: String?
     let once: RuleExpression?
     let throttle: Throttle?
+    let quiet: Quiet?
     let limit: Budget?
     let steps: [Step]
     let escalation: Escalation?
@@ -36,7 +37,7 @@ final class Rule: Sendable {
     init(
         summary: RuleSummary, triggers: [Trigger], schedule: RuleSchedule?, sources: [String], scopes: [Scope.ID],
         snapshots: [Scope.ID], condition: RuleExpression?, time: TimeParts, waits: String?, once: RuleExpression?,
-        throttle: Throttle?, limit: Budget?, steps: [Step], escalation: Escalation?, zone: TimeZoneTable
+        throttle: Throttle?, quiet: Quiet?, limit: Budget?, steps: [Step], escalation: Escalation?, zone: TimeZoneTable
     ) {
         self.summary = summary
         self.triggers = triggers
@@ -49,6 +50,7 @@ final class Rule: Sendable {
         self.waits = waits
         self.once = once
         self.throttle = throttle
+        self.quiet = quiet
         self.limit = limit
         self.steps = steps
         self.escalation = escalation

@@ -22,6 +22,7 @@ enum RuleKeys {
         Setting("group", .record(group), "Gathers what happens, and runs once for all of it."),
         Setting("once", .expression, "A key: the rule runs at most once per key, ever."),
         Setting("throttle", .record(throttle), "Runs once, then ignores repeats for this time."),
+        Setting("quiet", .record(quiet), "When the rule's messages are kept back."),
         Setting(
             "until", .expression,
             "What ends the escalation: `answered`, or a condition; by default an answer, or `when` that no longer holds."),
@@ -36,7 +37,9 @@ enum RuleKeys {
     ]
 
     /// The keys of a rule whose values are never a text.
-    static let known = KnownKeys(lists: ["do", "escalate"], mappings: ["on", "throttle", "count", "group", "let"])
+    static let known = KnownKeys(lists: ["do", "escalate"], mappings: ["on", "throttle", "count", "group", "quiet", "let"])
+
+    static let quiet = QuietTime.settings(except: .expression)
 
     static let canary: [Setting] = [
         Setting(
@@ -172,17 +175,6 @@ enum RuleKeys {
         "hourly": "0 * * * *", "daily": "30 8 * * *", "nightly": "0 2 * * *", "weekly": "30 8 * * MON", "monthly": "30 8 1 * *",
         "workdays": "30 8 * * MON-FRI", "weekdays": "30 8 * * MON-FRI", "yearly": "0 0 1 1 *", "midnight": "0 0 * * *",
     ]
-
-    /// Planned keys, refused by name until they are built.
-    static let laterInRules = ["quiet"]
-
-    /// What to write today in place of keys that are not built yet.
-    static let today: [String: String] = {
-        return [
-            "quiet": "write the hours in `when`: `now.getHours(zone) >= 8 && now.getHours(zone) < 18`",
-            "emit": "let each rule wait for the event itself", "exec": "`webhook` can ask a service to do it",
-        ]
-    }()
 
     /// Whether an argument under `do` is a name, never a template: a choice called `level` is, and a member of an event that happens
     /// to have this name is not.

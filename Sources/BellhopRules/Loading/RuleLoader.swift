@@ -51,8 +51,9 @@ struct RuleLoader: Sendable {
             }
             problems.sort(from: before)
         }
+        let quiet = Self.quiet(surroundings, cache, &problems)
         if problems.hasErrors { throw problems }
-        return RuleBook(readings.flatMap(\.rules), surroundings, cache: cache, warnings: problems.all)
+        return RuleBook(readings.flatMap(\.rules), surroundings, cache: cache, quiet: quiet, warnings: problems.all)
     }
 
     private func read(_ file: RuleFile) -> FileReading {

@@ -175,7 +175,7 @@ extension RuleReader {
 }
 
 extension SettingsTree<YAML.Node> {
-    fileprivate func deferred(_ name: String) -> YAML.Node? {
+    func deferred(_ name: String) -> YAML.Node? {
         if case .deferred(let node)? = self[name] { node } else { nil }
     }
 }

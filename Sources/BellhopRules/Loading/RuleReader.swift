@@ -113,6 +113,9 @@ struct RuleReader {
         }
         let once = mapping["once"].flatMap { key($0.value, "`once`", &compiler, isLate: true) }
         let throttle = mapping["throttle"].flatMap { passed.contains("throttle") ? nil : self.throttle($0.value, &compiler) }
+        let quiet = mapping["quiet"].flatMap { pair in
+            passed.contains("quiet") ? nil : self.quiet(pair, zone: trigger.schedule?.zone ?? surroundings.timeZone, &compiler)
+        }
         problems.all += compiler.takeProblems()
         let writable = (events.contains(where: \.hasTask) || mapping["each"] != nil) && !isVague ? sources : []
         var steps = StepReader(surroundings: surroundings, rule: name, sources: writable, compiler: compiler)
@@ -141,6 +144,7 @@ struct RuleReader {
                 Diagnostic(
                     .warning, code: "unused-limit", "`limit` counts writes to tasks, but this rule writes to no task", at: place))
         }
+        warnOfUnusedQuiet(mapping["quiet"], actions)
         guard !problems.hasErrors, let from else { return nil }
 
         let summary = RuleSummary(
@@ -152,7 +156,7 @@ struct RuleReader {
             summary: summary, triggers: trigger.triggers, schedule: trigger.schedule, sources: from, scopes: sources.map(\.scope),
             snapshots: steps.compiler.snapshots.sorted { $0.text < $1.text }, condition: condition, time: time,
             waits: time.isEmpty ? nil : waits(mapping, condition, time, compiler.names), once: once, throttle: throttle,
-            limit: Self.budget(settings), steps: actions, escalation: escalation,
+            quiet: quiet, limit: Self.budget(settings), steps: actions, escalation: escalation,
             zone: trigger.schedule?.zone ?? surroundings.timeZone)
     }
 
@@ -167,10 +171,6 @@ struct RuleReader {
         let known = RuleKeys.rule.map(\.name)
         var meant: Set<String> = []
         for pair in mapping where !known.contains(pair.name) && !passed.contains(pair.name) {
-            if RuleKeys.laterInRules.contains(pair.name) {
-                report("not-built-yet", "`\(pair.name)` is not built yet", at: pair.key, help: RuleKeys.today[pair.name])
-                continue
-            }
             let help: String?
             if let word = RuleKeys.otherWords[pair.name], mapping[word] == nil {
                 help = "write `\(word)`"
@@ -182,7 +182,7 @@ struct RuleReader {
             } else if RuleKeys.pattern.contains(where: { $0.name == pair.name }) {
                 help = "it belongs under `on`: `on: {none: task_commented, after: task_created, within: 4h, by: task.id}`, say"
             } else {
-                help = Suggestion.didYouMean(pair.name, among: known + RuleKeys.laterInRules)
+                help = Suggestion.didYouMean(pair.name, among: known)
             }
             report("unknown-key", "a rule has no setting `\(pair.name)`", at: pair.key, help: help)
         }

@@ -103,7 +103,7 @@ public struct CalendarReading {
                 try HoursWindow.days(text)
             }
             let hours: [HoursWindow]? = parsed(pair.value["hours"], nil, &reader) { text throws(TimeTextError) in
-                try self.hours(text, days: days)
+                try HoursWindow.list(text, days: days)
             }
             let (dates, files) = holidays(values.texts("holidays"), pair.value["holidays"], &reader)
             guard let whole = try? HoursWindow("00:00-24:00", days: days) else { return nil }
@@ -111,25 +111,6 @@ public struct CalendarReading {
                 name: pair.name, calendar: WorkCalendar(zone: zone, hours: hours ?? [whole], holidays: Holidays(days: dates)),
                 files: files)
         }
-    }
-
-    private func hours(_ text: String, days: Set<Weekday>) throws(TimeTextError) -> [HoursWindow] {
-        var windows: [HoursWindow] = []
-        var offset = 0
-        for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-            let spaces = part.prefix { $0 == " " }.count
-            var text = part.dropFirst(spaces)
-            while text.last == " " { text.removeLast() }
-            do throws(TimeTextError) {
-                windows.append(try HoursWindow(text, days: days))
-            } catch {
-                var error = error
-                error.offset += offset + spaces
-                throw error
-            }
-            offset += part.utf8.count + 1
-        }
-        return windows
     }
 
     private func parsed<Value>(

@@ -11,6 +11,7 @@ struct BatchDecider {
     let activation: Activation
     var memory: RuleMemory
     private var keeper: MessageKeeper?
+    private var quiet: QuietKeeper
     /// The current run among those of the batch, and whether its deliveries are only recorded.
     private var (runNumber, isShadow) = (0, false)
     /// What the current run opened and closed at pagers.
@@ -47,7 +48,8 @@ struct BatchDecider {
         _ book: RuleBook, _ matches: Matches, _ facts: RoutingFacts, silences: SilenceBook = .empty,
         at now: BellhopCore.Timestamp, work: Int64 = RuleBook.workPerRun
     ) {
-        keeper = MessageKeeper(silences, matches, at: now)
+        keeper = MessageKeeper(silences, events: matches.events, at: now)
+        quiet = QuietKeeper(book, at: now)
         workPerRun = work
         self.book = book
         self.matches = matches
@@ -268,7 +270,7 @@ struct BatchDecider {
                 } else {
                     count(error: message, of: number)
                 }
-                fail(step, rule, owner, error)
+                fail(step, rule, number, owner, error)
             }
             for place in deliveries.indices[first...] {
                 deliveries[place].after = after
@@ -332,12 +334,13 @@ struct BatchDecider {
         var isFine = true
         for receiver in receivers(step, arguments, target) {
             var state = Delivery.InitialState.available
+            var end: BellhopCore.Timestamp?
             if isShadow {
                 state = .shadow
             } else if isEmpty {
                 state = .done(Receipt(Message.notSent))
-            } else if let kept = keptBack(step, rule, receiver) {
-                state = kept
+            } else if let kept = keptBack(step, rule, number, receiver) {
+                (state, end) = kept
             } else if let counted = target ?? unseenTarget(step, rule, receiver, arguments),
                 let failure = memory.spend(counted, rule)
             {
@@ -349,7 +352,7 @@ struct BatchDecider {
                     of: number)
             }
             bytes += renderer.room.used
-            add(delivery(step, rule, receiver, arguments, target?.reference ?? owner, target, state))
+            add(delivery(step, rule, receiver, arguments, target?.reference ?? owner, target, state, end))
             if !staysOpen, rule.escalation != nil, state == .available || state == .shadow { notePager(receiver) }
         }
         return isFine
@@ -386,7 +389,7 @@ struct BatchDecider {
 
     /// Handles a step that cannot be rendered: instead of a message, a plain one with the error is sent; any other delivery is
     /// created dead, so that people see it.
-    private mutating func fail(_ step: Step, _ rule: Rule, _ owner: TaskReference?, _ error: RenderFailure) {
+    private mutating func fail(_ step: Step, _ rule: Rule, _ number: Int, _ owner: TaskReference?, _ error: RenderFailure) {
         var arguments = Arguments.values([:])
         var state = Delivery.InitialState.dead(Failure(.unrenderable, .giveUp, error.message))
         if step.action.isMessage {
@@ -395,20 +398,39 @@ struct BatchDecider {
         }
         if isShadow { state = .shadow }
         for receiver in receivers(step, arguments, nil) {
-            let kept = state == .available ? keptBack(step, rule, receiver) : nil
-            add(delivery(step, rule, receiver, arguments, owner, nil, kept ?? state))
+            let kept = state == .available ? keptBack(step, rule, number, receiver) : nil
+            add(delivery(step, rule, receiver, arguments, owner, nil, kept?.state ?? state, kept?.end))
             if kept == nil, rule.escalation != nil { notePager(receiver) }
         }
     }
 
-    /// The state of a delivery that is kept back; nil for one that may be sent.
-    private mutating func keptBack(_ step: Step, _ rule: Rule, _ receiver: String) -> Delivery.InitialState? {
-        keeper?.state(of: step.action, for: runNumber, of: rule.name, to: receiver, at: frame)
+    /// The state of a delivery that is kept back, and the end of the quiet time that holds it; nil for one that may be sent.
+    private mutating func keptBack(
+        _ step: Step, _ rule: Rule, _ number: Int, _ receiver: String
+    ) -> (state: Delivery.InitialState, end: BellhopCore.Timestamp?)? {
+        if let silenced = keeper?.state(of: step.action, for: runNumber, of: rule.name, to: receiver, at: frame) {
+            return (silenced, nil)
+        }
+        guard step.action.isMessage, rule.quiet != nil || !book.quiet.isEmpty else { return nil }
+        var errors: [String] = []
+        guard let verdict = quiet.verdict(on: rule, to: receiver, activation, failed: { errors.append($0) }) else { return nil }
+        for error in errors { count(error: error, of: number) }
+        var detail: JSON.Object = ["step": .string(step.path.text), "receiver": .string(receiver)]
+        defer { record(Stop(verdict: .quiet, detail: detail), of: number) }
+        switch verdict {
+        case .drop(let owner):
+            detail["dropped"] = true
+            return (.dropped(.quiet(owner)), nil)
+        case .hold(let end):
+            detail["until"] = .string(end.rfc3339)
+            bytes += Self.eventBytes
+            return (.quiet(Delivery.KeptBack(task: frame.snapshot, event: frame.sequence)), end)
+        }
     }
 
     private func delivery(
         _ step: Step, _ rule: Rule, _ receiver: String, _ arguments: Arguments, _ task: TaskReference?, _ target: WriteTarget?,
-        _ state: Delivery.InitialState
+        _ state: Delivery.InitialState, _ end: BellhopCore.Timestamp?
     ) -> Delivery {
         let lane =
             if let target {
@@ -423,8 +445,8 @@ struct BatchDecider {
             revision: rule.summary.revision, action: step.action.kind, name: step.name, effect: step.action.effect,
             arguments: arguments,
             task: task,
-            lane: lane, createdAt: now,
-            expires: step.expires.map { now + $0 }, retry: step.retry, hop: frame.hop, initial: state)
+            lane: lane, createdAt: now, runAt: end,
+            expires: step.expires.map { (end ?? now) + $0 }, retry: step.retry, hop: frame.hop, initial: state)
     }
 
     mutating func add(_ delivery: Delivery) {

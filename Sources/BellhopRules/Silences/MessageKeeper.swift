@@ -13,13 +13,13 @@ struct MessageKeeper {
     private var answers: [Int: Bool] = [:]
 
     /// Nil if nothing is kept back at this moment, so that most batches do without.
-    init?(_ book: SilenceBook, _ matches: Matches, at now: BellhopCore.Timestamp) {
+    init?(_ book: SilenceBook, events: [StoredEvent], at now: BellhopCore.Timestamp) {
         if book.entries.isEmpty { return nil }
         entries = book.entries.filter { $0.silence.isActive(at: now) }
         if entries.isEmpty { return nil }
         self.now = now
         if let reading = book.reading, entries.contains(where: { $0.condition != nil }) {
-            frame = RunFrame(reading.facts, events: matches.events, now: now)
+            frame = RunFrame(reading.facts, events: events, now: now)
             activation = Activation(reading.slots)
         } else {
             (frame, activation) = (nil, nil)

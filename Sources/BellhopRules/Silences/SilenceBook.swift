@@ -64,22 +64,28 @@ public struct SilenceBook: Sendable {
         return RuleNames(cache.names(for: sources), events: surroundings.events.definitions, zone: surroundings.timeZoneName)
     }
 
-    private static func compile(_ text: String, _ names: RuleNames) throws(Diagnostics) -> RuleExpression {
+    /// Compiles a condition about a message.
+    /// - Parameters:
+    ///   - key: the setting.
+    ///   - subject: what it belongs to, for people.
+    static func compile(
+        _ text: String, _ names: RuleNames, _ key: String = "when", of subject: String = "a silence"
+    ) throws(Diagnostics) -> RuleExpression {
         let source = SourceText(text)
         func place(_ range: Range<Int>) -> Diagnostic.Place {
-            Diagnostic.Place(source.range(range), in: source, file: "<when>")
+            Diagnostic.Place(source.range(range), in: source, file: "<\(key)>")
         }
         let whole = 0..<text.utf8.count
         if text.trimmedBlanks.isEmpty {
             throw Diagnostics([
                 Diagnostic(
-                    code: "empty-expression", "`when` is empty", at: place(whole), help: "write an expression, or leave it out")
+                    code: "empty-expression", "`\(key)` is empty", at: place(whole), help: "write an expression, or leave it out")
             ])
         }
         if let template = try? TemplateText(text), template.whole != nil {
             throw Diagnostics([
                 Diagnostic(
-                    code: "template-in-expression", "`when` is an expression already", at: place(whole),
+                    code: "template-in-expression", "`\(key)` is an expression already", at: place(whole),
                     help: "write it without `${{` and `}}`")
             ])
         }
@@ -98,12 +104,12 @@ public struct SilenceBook: Sendable {
             guard compiled.needs.contains(.tasks) else { return compiled }
             throw Diagnostics([
                 Diagnostic(
-                    code: "not-known-yet", "the condition of a silence cannot read `tasks`", at: place(whole),
+                    code: "not-known-yet", "the condition of \(subject) cannot read `tasks`", at: place(whole),
                     help: "judge by `task`, the task of the message")
             ])
         }
         let wording = IssueWording(names: names)
-        throw Diagnostics(issues.map { wording.diagnostic($0, in: text, at: place($0.range), "`when`") })
+        throw Diagnostics(issues.map { wording.diagnostic($0, in: text, at: place($0.range), "`\(key)`") })
     }
 }
 

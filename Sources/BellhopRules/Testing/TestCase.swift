@@ -34,6 +34,9 @@ struct TestCase: Sendable {
         /// Nil: not dead; empty: dead for any reason.
         var dead: String?
         var isSilenced = false
+        var isQuiet = false
+        /// Whether the test demands that it is kept back.
+        var isKeptBack: Bool { isSilenced || isQuiet }
         /// How long after the test's begin it happens at the earliest.
         var earliest: Duration?
         var place: Diagnostic.Place

@@ -172,7 +172,8 @@ struct TestCaseReader {
         }
         return TestCase.Expectation(
             kind: action.kind, arguments: arguments, rule: beside.text("rule"), dead: dead,
-            isSilenced: beside.boolean("silenced") == true, place: Diagnostic.Place(pair.key, file: file), places: places)
+            isSilenced: beside.boolean("silenced") == true,
+            isQuiet: beside.boolean("quiet") == true, place: Diagnostic.Place(pair.key, file: file), places: places)
     }
 
     mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {

@@ -11,6 +11,10 @@ struct TestComparison {
         var arguments: Arguments
         var failure: Failure?
         var isSilenced = false
+        /// Whether a quiet time keeps it back.
+        var isQuiet = false
+        /// Whether it was not sent when it was made.
+        var isKeptBack: Bool { isSilenced || isQuiet }
         /// Whether it closes what an escalation opened, at a receiver that may be no pager.
         var isImplied = false
         var at: Timestamp
@@ -48,20 +52,21 @@ struct TestComparison {
         return problems
     }
 
-    /// What happened without what silences keep back and what is only perhaps closed, except where the test demands that.
+    /// What happened without what silences and quiet times keep back and what is only perhaps closed, except where the test demands
+    /// that.
     private static func sent(_ all: [Happening], against expected: [TestCase.Expectation]) -> [Happening] {
         var rest = all[...]
         var shown: [Happening] = []
         for expectation in expected {
             while let next = rest.first,
-                next.isSilenced && !expectation.isSilenced
-                    || (next.isSilenced || next.isImplied) && compare(expectation, next) != nil
+                next.isKeptBack && !expectation.isKeptBack
+                    || (next.isKeptBack || next.isImplied) && compare(expectation, next) != nil
             {
                 rest.removeFirst()
             }
             if let next = rest.popFirst() { shown.append(next) }
         }
-        return shown + rest.filter { !$0.isSilenced && !$0.isImplied }
+        return shown + rest.filter { !$0.isKeptBack && !$0.isImplied }
     }
 
     /// How many events to explain per rule.
@@ -95,7 +100,9 @@ struct TestComparison {
             var failure: Failure?
             if case .dead(let reason) = delivery.initial { failure = reason }
             let isSilenced = if case .silenced = delivery.initial { true } else { false }
-            if let previous = last, result.last?.isSilenced == isSilenced, previous.occasion == delivery.id.occasion,
+            let isQuiet = delivery.isQuiet
+            if let previous = last, result.last?.isSilenced == isSilenced, result.last?.isQuiet == isQuiet,
+                previous.occasion == delivery.id.occasion,
                 previous.rule == delivery.id.rule,
                 previous.step == delivery.id.step
             {
@@ -105,7 +112,8 @@ struct TestComparison {
                     Happening(
                         rule: delivery.id.rule, kind: delivery.action, receivers: [delivery.id.receiver], task: delivery.task,
                         arguments: delivery.arguments, failure: failure, isSilenced: isSilenced,
-                        isImplied: delivery.closesEscalation && run.book.surroundings.isOpen, at: delivery.createdAt))
+                        isQuiet: isQuiet, isImplied: delivery.closesEscalation && run.book.surroundings.isOpen,
+                        at: delivery.createdAt))
             }
             last = delivery.id
         }
@@ -132,6 +140,9 @@ struct TestComparison {
         }
         guard expected.isSilenced == happened.isSilenced else {
             return failed("no silence keeps `\(expected.kind)` back", expected.place, help: happened.line)
+        }
+        guard expected.isQuiet == happened.isQuiet else {
+            return failed("no quiet time keeps `\(expected.kind)` back", expected.place, help: happened.line)
         }
         switch (expected.dead, happened.failure) {
         case (nil, let failure?): return failed("`\(expected.kind)` is dead: \(failure.message)", expected.place)

@@ -87,6 +87,9 @@ enum TestKeys {
     static let expectation: [Setting] = [
         Setting("rule", .name, "The rule that does it."),
         Setting("silenced", .boolean, "That a silence keeps it back. Without it, what is kept back is not expected at all."),
+        Setting(
+            "quiet", .boolean,
+            "That a quiet time keeps it back. Without it, a message stands where it is sent: at the end of the quiet time."),
         Setting("dead", .either([.boolean, .text]), "That it is dead at once, and why: `budget`, `unrenderable`."),
     ]
 

@@ -16,6 +16,9 @@ struct TestRun {
     /// The test's events by their places.
     private var events: [Int64: StoredEvent] = [:]
     private(set) var deliveries: [Delivery] = []
+    private var holding = TestHolding()
+    /// Why tasks left.
+    private var reasons: [Scope.ID: [TaskKey: RemovalReason]] = [:]
     private var silences: [Silence]
     private var silenceBook: SilenceBook
     /// The silences whose begin and end the rules were told, and how many deliveries each kept back.
@@ -115,9 +118,14 @@ struct TestRun {
         let places = book.byName
         while firings < Self.mostFirings {
             let timer = timers.filter(mayFire).min { ($0.due, places[$0.id.rule] ?? 0) < ($1.due, places[$1.id.rule] ?? 0) }
-            if let edge = nextEdge, edge <= moment, edge <= timer?.due ?? .distantFuture {
+            let next = timer?.due ?? .distantFuture
+            if let edge = nextEdge, edge <= min(moment, next, holding.next ?? .distantFuture) {
                 now = max(now, edge)
                 turnSilences()
+                continue
+            }
+            if let end = holding.next, end <= min(moment, next) {
+                release(until: end)
                 continue
             }
             guard let timer, timer.due <= moment else { return }
@@ -147,6 +155,22 @@ struct TestRun {
         route(events)
     }
 
+    /// Releases what quiet times no longer hold.
+    private mutating func release(until end: BellhopCore.Timestamp) {
+        now = max(now, end)
+        var facts = ReleaseFacts(events: events)
+        for (scope, list) in tasks {
+            for task in list { facts.tasks[scope, default: [:]][task.key] = RememberedTask(snapshot: task, generation: 0) }
+        }
+        for (scope, list) in departed {
+            for (key, task) in list where facts.tasks[scope]?[key] == nil {
+                facts.tasks[scope, default: [:]][key] = RememberedTask(
+                    snapshot: task, generation: 0, removed: now, reason: reasons[scope]?[key])
+            }
+        }
+        deliveries += holding.release(until: end, by: book, facts, silences: silenceBook, at: now)
+    }
+
     /// Decides a batch; everything is known.
     private func decide(_ matches: Matches) -> Routing {
         book.decide(
@@ -158,6 +182,7 @@ struct TestRun {
         state.apply(routing.state)
         deliveries += routing.deliveries
         for case .silenced(let silence) in routing.deliveries.map(\.initial) { kept[silence, default: 0] += 1 }
+        holding.keep(routing.deliveries)
         timers.removeAll(where: routing.fired.contains)
         for change in routing.timers {
             switch change {
@@ -262,6 +287,7 @@ struct TestRun {
             let place = list.firstIndex { $0.key == task.key }
             if event.type == .taskRemoved {
                 departed[scope, default: [:]][task.key] = task
+                reasons[scope, default: [:]][task.key] = event.data[.reason]?.asString.flatMap(RemovalReason.init)
                 if let place { list.remove(at: place) }
             } else if let place {
                 list[place] = task

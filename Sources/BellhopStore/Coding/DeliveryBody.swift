@@ -45,6 +45,12 @@ struct DeliveryBody: Hashable {
             done["reference"] = receipt.reference.map(JSON.string)
             object["initial"] = .object(done)
         case .silenced(let silence): object["initial"] = ["silence": .string(silence)]
+        case .quiet(let kept):
+            var members: JSON.Object = [:]
+            if let task = kept.task { members["task"] = task.json(source: "") }
+            if let event = kept.event { members["event"] = .int(event) }
+            object["initial"] = ["quiet": .object(members)]
+        case .dropped(let failure): object["initial"] = ["dropped": failure.stored]
         case .dead(let failure): object["initial"] = failure.stored
         }
         if !edits.isEmpty {
@@ -81,6 +87,12 @@ struct DeliveryBody: Hashable {
         case let done? where done["done"]?.asString != nil:
             initial = .done(Receipt(done["done"]?.asString ?? "", reference: done["reference"]?.asString))
         case let kept? where kept["silence"]?.asString != nil: initial = .silenced(by: kept["silence"]?.asString ?? "")
+        case let kept? where kept["quiet"]?.asObject != nil:
+            initial = .quiet(
+                Delivery.KeptBack(
+                    task: kept["quiet"]?["task"].flatMap(Snapshot.init(json:)), event: kept["quiet"]?["event"]?.asInt))
+        case let kept? where kept["dropped"]?.asObject != nil:
+            initial = .dropped(Failure(stored: kept["dropped"] ?? .null))
         case let failure?: initial = .dead(Failure(stored: failure))
         }
         edits = []

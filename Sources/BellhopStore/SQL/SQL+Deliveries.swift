@@ -239,7 +239,7 @@ extension SQL {
         static let firstLeaseEnd = "SELECT min(lease_until) FROM delivery WHERE state = 'running' AND state <> 'done'"
 
         static let decidable = """
-            SELECT id, lane, state FROM delivery WHERE name = :name AND state IN ('available', 'waiting', 'dead', 'held')
+            SELECT id, lane, state FROM delivery WHERE name = :name AND state IN ('available', 'waiting', 'quiet', 'dead', 'held')
             """
 
         /// A manual retry resets the count of attempts, but remembers what may have been received before.

@@ -26,7 +26,7 @@ extension SQL {
         static let rememberedTask = "SELECT generation, snapshot FROM task WHERE scope = :scope AND key = :key"
 
         static let rememberedDeparted = """
-            SELECT generation, snapshot, removed FROM departed WHERE scope = :scope AND key = :key
+            SELECT generation, snapshot, removed, reason FROM departed WHERE scope = :scope AND key = :key
             """
 
         static let advance = """

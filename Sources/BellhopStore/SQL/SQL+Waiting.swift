@@ -19,7 +19,7 @@ extension SQL {
             SELECT
                 coalesce(max(delivery.state IN ('dead', 'dropped')), 0),
                 coalesce(max(delivery.state = 'held' OR (delivery.state = 'waiting' AND delivery.bars = 0)), 0),
-                coalesce(max(delivery.state NOT IN ('done', 'shadow', 'silenced')), 0)
+                coalesce(max(delivery.state NOT IN ('done', 'shadow', 'silenced', 'quiet')), 0)
             FROM delivery_wait CROSS JOIN delivery ON delivery.id = delivery_wait.after
             WHERE delivery_wait.delivery = :id
             """

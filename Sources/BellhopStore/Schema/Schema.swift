@@ -111,6 +111,8 @@ enum Schema {
         CREATE INDEX delivery_lane ON delivery (lane) WHERE finished IS NULL;
         CREATE INDEX delivery_bars ON delivery (lane, rule) WHERE bars = 1;
         CREATE INDEX delivery_paused ON delivery (receiver) WHERE paused = 1;
+        -- To find the messages that quiet times hold; each is in it only as long as it is held.
+        CREATE INDEX delivery_quiet ON delivery (run_at, receiver) WHERE state = 'quiet';
         -- To find the writes to a task, the delivery that created a task, and what deliveries created at a receiver.
         CREATE INDEX delivery_write ON delivery (subject) WHERE effect = 'writes';
         CREATE INDEX delivery_made ON delivery (reference) WHERE effect = 'makes';

@@ -16,7 +16,7 @@ extension Session {
         guard try counts(of: receiver, moreThan: above, at: now) else { return 0 }
         let replaced = try joining(of: receiver, at: now)
         guard replaced.count > 1, let first = replaced.first?.delivery else { return 0 }
-        let receipt = Receipt("sent with others in delivery \(Delivery.coalescing(first).text)")
+        let receipt = Delivery.receipt(joinedIn: Delivery.coalescing(first))
         var messages: [Message] = []
         var last = first
         for (id, delivery) in replaced {

@@ -29,7 +29,8 @@ extension Session {
             try statement.bind(":expires", delivery.expires)
             try statement.bind(":state", state.rawValue)
             try statement.bind(":run_at", delivery.runAt)
-            try statement.bind(":finished", state == .available || state == .waiting ? nil : delivery.createdAt)
+            try statement.bind(
+                ":finished", state == .available || state == .waiting || state == .quiet ? nil : delivery.createdAt)
             var receipt: Receipt?
             if case .done(let done) = delivery.initial { receipt = done }
             try statement.bind(":receipt", receipt?.summary)
@@ -37,9 +38,9 @@ extension Session {
             try statement.bind(":failure", text: failure?.stored.encoded())
             let isNew = try statement.run() == 1
             if isNew, case .silenced(let silence) = delivery.initial { silenced[silence, default: 0] += 1 }
-            if isNew, state == .waiting {
+            if isNew, state == .waiting || state == .quiet && !delivery.after.isEmpty {
                 try wait(database.lastInsertedRowID, delivery)
-                waits = true
+                waits = waits || state == .waiting
             }
         }
         // A waiting delivery keeps others of its lane behind it. Waiting is rare; without it no lane is examined.
@@ -126,13 +127,15 @@ extension Session {
 }
 
 extension Delivery {
-    /// The initial state, and the failure if it is dead.
+    /// The initial state, and the failure if it is dead or dropped.
     fileprivate var stored: (state: DeliveryState, failure: Failure?) {
         switch initial {
         case .available: (after.isEmpty ? .available : .waiting, nil)
         case .shadow: (.shadow, nil)
         case .done: (.done, nil)
         case .silenced: (.silenced, nil)
+        case .quiet: (.quiet, nil)
+        case .dropped(let failure): (.dropped, failure)
         case .dead(let failure): (.dead, failure)
         }
     }

@@ -14,6 +14,7 @@ extension Session {
         status.pauses = try pauses()
         (status.waits, status.counts) = (try waits(), try counts())
         (status.upcoming, status.laterWaits) = try upcoming()
+        status.quiet = try quietStatus()
         status.silences = try silences().filter { $0.ended == nil }
         return status
     }

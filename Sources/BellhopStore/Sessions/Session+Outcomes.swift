@@ -19,9 +19,10 @@ extension Session {
                 // A waiting delivery must not overtake the ones it waits for.
                 if row.state == .waiting { continue }
                 try change(SQL.Deliveries.retryAnew, row.id, at: now)
+                if row.state == .quiet { try settle(row.id, at: now) }
             case .drop:
                 try change(SQL.Deliveries.drop, row.id, at: now)
-                if row.state == .waiting { try forgetWaits(of: row.id) }
+                if row.state == .waiting || row.state == .quiet { try forgetWaits(of: row.id) }
             }
             try reorder(row.lane)
             try settleFollowers(of: row.id, at: now)

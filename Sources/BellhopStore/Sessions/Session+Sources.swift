@@ -43,7 +43,8 @@ extension Session {
             try departed.bind(":key", key: key)
             if try departed.next() {
                 found[key] = RememberedTask(
-                    snapshot: try snapshot(departed, 1), generation: departed.int(0), removed: departed.time(2))
+                    snapshot: try snapshot(departed, 1), generation: departed.int(0), removed: departed.time(2),
+                    reason: RemovalReason(rawValue: departed.text(3)))
                 departed.stop()
             }
         }

@@ -15,13 +15,15 @@ extension Session {
 
     private struct Follower {
         var id: Int64
+        /// Whether a quiet time holds it, so that only a dead predecessor matters for now.
+        var isQuiet: Bool
         var readiness: Readiness
         var lane: String
     }
 
     private static let stopped = Failure(.stopped, .giveUp, "An earlier step of the rule is dead.")
 
-    /// Records which existing deliveries a newly inserted one waits for.
+    /// Records which existing deliveries a newly inserted one waits for. One that a quiet time holds waits for that first.
     func wait(_ id: Int64, _ delivery: Delivery) throws {
         var statement = try prepare(SQL.Waiting.insert)
         for predecessor in delivery.after {
@@ -29,9 +31,16 @@ extension Session {
             try statement.bind(":name", key: predecessor.text)
             try statement.run()
         }
+        if case .quiet = delivery.initial { return }
         try set(id, to: try readiness(of: id), at: delivery.createdAt)
         try reorder(delivery.lane)
     }
+
+    /// Makes a delivery available, or has it wait, as those it waits for are now.
+    func settle(_ id: Int64, at now: Timestamp) throws { try set(id, to: try readiness(of: id), at: now) }
+
+    /// Whether all that a delivery waits for are done.
+    func isFree(_ id: Int64) throws -> Bool { try readiness(of: id) == .free }
 
     /// Updates the deliveries that wait, directly or indirectly, for a changed one: each becomes free, waits on, or is stopped.
     func settleFollowers(of id: Int64, at now: Timestamp) throws {
@@ -39,7 +48,7 @@ extension Session {
         while let id = changed.popLast() {
             for follower in try followers(of: id) {
                 let readiness = try readiness(of: follower.id)
-                guard readiness != follower.readiness else { continue }
+                guard readiness != follower.readiness, readiness == .stopped || !follower.isQuiet else { continue }
                 try set(follower.id, to: readiness, at: now)
                 try reorder(follower.lane)
                 changed.append(follower.id)
@@ -74,13 +83,15 @@ extension Session {
         try statement.bind(":id", id)
         var followers: [Follower] = []
         while try statement.next() {
+            let state = try Self.state(statement.text(1))
             let readiness: Readiness =
-                switch try Self.state(statement.text(1)) {
+                switch state {
                 case .waiting: statement.int(2) == 1 ? .waiting : .aside
                 case .dropped: .stopped
-                case .available, .running, .done, .dead, .held, .shadow, .silenced: .free
+                case .available, .running, .done, .dead, .held, .shadow, .silenced, .quiet: .free
                 }
-            followers.append(Follower(id: statement.int(0), readiness: readiness, lane: statement.text(3)))
+            followers.append(
+                Follower(id: statement.int(0), isQuiet: state == .quiet, readiness: readiness, lane: statement.text(3)))
         }
         return followers
     }

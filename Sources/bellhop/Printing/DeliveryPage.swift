@@ -43,6 +43,7 @@ struct DeliveryPage {
             add("error", "\(error["message"]?.asString ?? "") [\(error["reason"]?.asString ?? "")]")
         }
         add("silence", delivery["silence"]?.asString)
+        add("kept back", delivery["quiet_until"]?.asString.map { "until \($0); `bellhop deliveries retry` sends it now" })
         for edit in delivery["edits"]?.asArray ?? [] {
             add("edited", "\(edit["at"]?.asString ?? "") by \(edit["by"]?.asString ?? "")")
         }

@@ -21,7 +21,8 @@ struct StatusPage {
 
     var whole: [String] {
         parts([
-            head, sources(limit: .max), rules(limit: .max), waits(limit: .max), upcoming, paused + stopped(limit: .max),
+            head, sources(limit: .max), rules(limit: .max), waits(limit: .max), upcoming,
+            quiet(limit: .max) + paused + stopped(limit: .max),
             totals(limit: .max),
             lines(ofNeeds: beside, atMost: .max),
         ])
@@ -43,7 +44,8 @@ struct StatusPage {
         let (head, totals) = (self.head, self.totals(limit: 4))
         let needs = self.lines(ofNeeds: beside, atMost: 3)
         let stopped =
-            waits(limit: 3) + paused.map { $0.singleLine.cutBetweenWords(to: width ?? .max) } + self.stopped(limit: 2)
+            waits(limit: 3) + quiet(limit: 2) + paused.map { $0.singleLine.cutBetweenWords(to: width ?? .max) }
+            + self.stopped(limit: 2)
         // A blank line before each part, and the headings of both tables.
         let others = [head, totals, needs, stopped].filter { !$0.isEmpty }
         let room = max(lines - others.reduce(0) { $0 + $1.count } - others.count - 1 - 2, 4)
@@ -160,6 +162,19 @@ struct StatusPage {
         let more = pauses.count - shown.count
         return wrapped(
             silences + shown + (more > 0 ? ["and \(more) more rules are paused: `bellhop status --json` lists them."] : []))
+    }
+
+    /// What quiet times hold, a sentence for each receiver and end; in the short form a line each.
+    private func quiet(limit: Int) -> [String] {
+        let (shown, more) = cut(status["quiet"]?.asArray ?? [], limit: limit)
+        let lines = shown.map { held in
+            let count = held["count"]?.asInt ?? 0
+            return "\(count) message\(count == 1 ? " is" : "s are") kept back for \(held["receiver"].words(in: zone)) until "
+                + "\(held["until"].words(in: zone))."
+        }
+        if limit == .max { return wrapped(lines) }
+        return lines.map { $0.cutBetweenWords(to: width ?? .max) }
+            + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : [])
     }
 
     /// The most pauses that are listed.

@@ -60,6 +60,13 @@ final class Story: Sendable {
             say("shadow", .blue, "\(Self.words(delivery)): not done, only recorded", id: delivery.shortID)
         case .silenced(let delivery, let silence):
             say("silenced", .blue, "\(Self.words(delivery)): kept back by silence \(silence)", id: delivery.shortID)
+        case .quiet(let delivery, let until):
+            say("quiet", .blue, "\(Self.words(delivery)): kept back until \(time(until))", id: delivery.shortID)
+        case .dropped(let delivery, let failure):
+            say("dropped", .blue, "\(Self.words(delivery)): \(failure.message)", id: delivery.shortID)
+        case .released(let receiver, let count):
+            let messages = count == 1 ? "a message that was kept back is" : "\(count) messages that were kept back are"
+            say("released", .blue, "\(receiver): \(messages) sent now")
         case .silenceRefused(let id, let problem): say("notice", .yellow, "silence \(id): \(signal.message) \(problem)")
         case .retrying(let delivery, let failure, let attempt, let next):
             let why = reason(failure, of: delivery.id.text, isFirst: attempt == 1)

@@ -113,7 +113,6 @@ enum ReferenceText {
             names.isEmpty ? "" : "- \(what): \(names.map { "`\($0)`" }.joined(separator: ", "))\n"
         }
         return list("in bellhop.yaml", ["store: postgres://…"])
-            + list("keys of a rule", RuleKeys.laterInRules)
     }
 
     // MARK: Tables

@@ -10,7 +10,9 @@ final class FaultyStore: Store {
         case open, remembered, tasks, writes, comments, commit, setHealth, append, unrouted, state, route, register, formerRules,
             nextTimer,
             dueTimers, timers
-        case claim, coalesce, finish, stops, silences, addSilence, endSilence, turnSilences, pauses, pause, resume, start, rescue,
+        case claim, coalesce, finish, stops, silences, addSilence, endSilence, turnSilences, nextRelease, released, release,
+            pauses,
+            pause, resume, start, rescue,
             wake, bringForward, nextDue, apply, status, events,
             deliveries,
             decisions,
@@ -173,6 +175,15 @@ final class FaultyStore: Store {
     }
     func turnSilences(_ entries: [SilenceEntry], at now: Timestamp) async throws(StoreError) -> [Event] {
         try await through(.turnSilences) { () throws(StoreError) in try await base.turnSilences(entries, at: now) }
+    }
+    func nextRelease() async throws(StoreError) -> Timestamp? {
+        try await through(.nextRelease) { () throws(StoreError) in try await base.nextRelease() }
+    }
+    func released(at now: Timestamp) async throws(StoreError) -> [HeldMessage] {
+        try await through(.released) { () throws(StoreError) in try await base.released(at: now) }
+    }
+    func release(_ release: MessageRelease) async throws(StoreError) -> Bool {
+        try await through(.release) { () throws(StoreError) in try await base.release(release) }
     }
     func pauses() async throws(StoreError) -> [Pause] {
         try await through(.pauses) { () throws(StoreError) in try await base.pauses() }

@@ -7,10 +7,14 @@ extension RuleBook {
     /// - Parameters:
     ///   - hours: those of the calendar `office`.
     ///   - mostKeys: how many keys each rule may remember.
+    ///   - quiet: when messages to `chat` are kept back.
     static func test(
         _ rules: String, sources: [ScriptedSource] = [], hours: String = "08:00-17:00",
-        mostKeys: Int = RuleRegistration.mostKeys
+        mostKeys: Int = RuleRegistration.mostKeys, quiet: QuietEntry? = nil
     ) throws -> RuleBook {
+        var chat = RuleSurroundings.ConnectionFacts(
+            name: "chat", kind: "slack", actions: ["notify"], messages: .init(threads: .yes))
+        chat.quiet = quiet
         var surroundings = RuleSurroundings(
             sources: sources.map {
                 .init(
@@ -18,14 +22,19 @@ extension RuleBook {
                     user: $0.scope.user)
             },
             connections: [
-                .init(name: "snow", kind: "servicenow", actions: ["comment"]),
-                .init(name: "chat", kind: "slack", actions: ["notify"], messages: .init(threads: .yes)),
+                .init(name: "snow", kind: "servicenow", actions: ["comment"]), chat,
                 .init(name: "pager", kind: "pagerduty", actions: ["notify"], messages: .init(threads: .yes, resolves: .yes)),
             ],
             actions: [
                 ActionManifest(
                     kind: "comment", summary: "Leaves a note on a task.", receiver: .taskConnection, shorthand: "text",
                     arguments: [Setting("text", .text, required: true, "The note's text.")], effect: .writes),
+                ActionManifest(
+                    kind: "notify", summary: "Sends a message.", receiver: .named,
+                    arguments: [
+                        Setting("to", .list(.name), required: true, "Receivers."), Setting("title", .text, "One line."),
+                        Setting("thread", .text, "A conversation."),
+                    ], isMessage: true, expires: .days(1)),
                 ActionManifest(
                     kind: "log", summary: "Writes a line.", receiver: .local("file"), shorthand: "text",
                     arguments: [

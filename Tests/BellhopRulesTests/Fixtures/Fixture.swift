@@ -238,6 +238,8 @@ extension Delivery {
             case .shadow: " (shadow)"
             case .done(let receipt): " (done: \(receipt.summary))"
             case .silenced(let silence): " (silenced by \(silence))"
+            case .quiet: " (quiet until \(runAt.rfc3339))"
+            case .dropped(let failure): " (dropped: \(failure.message))"
             case .dead(let failure): " (dead, \(failure.reason.rawValue): \(failure.message))"
             }
         return "\(id.rule)/\(id.step.text) \(action) → \(id.receiver): \(arguments)\(state)"

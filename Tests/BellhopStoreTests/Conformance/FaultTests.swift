@@ -130,6 +130,21 @@ struct Operation: Sendable, CustomTestStringConvertible {
                     Routing(
                         routed: [1], deliveries: [Sample.delivery(1, initial: .silenced(by: silence.id)), Sample.delivery(2)]))
             }),
+        Operation(
+            testDescription: "release messages",
+            prepare: { bench in
+                try await bench.store.add(silence, at: bench.now)
+                try await bench.store.route(Routing(deliveries: (1...5).map { `Held messages`.message($0) }))
+            },
+            run: { bench in
+                let held = try await bench.store.released(at: bench.after(3600))
+                let joined = Delivery.coalescing(
+                    Message(title: [.text("2")]), insteadOf: held[0].delivery, expires: nil, hop: 0, at: bench.now)
+                let fates: [MessageRelease.Fate] = [
+                    .joined, .joined, .silenced(by: silence.id), .dropped(Failure(.quiet, .giveUp, "x")), .sent,
+                ]
+                _ = try await bench.store.release(MessageRelease(Array(zip(held, fates)), joined: joined, at: bench.now))
+            }),
         Operation(testDescription: "add a silence", run: { try await $0.store.add(silence, at: $0.now) }),
         Operation(
             testDescription: "turn silences", prepare: { try await $0.store.add(silence, at: $0.now) },

@@ -26,6 +26,11 @@ import Testing
         ("decisions of an occasion", SQL.Decisions.ofOccasion, "decision_occasion"),
         ("old decisions", SQL.Decisions.prune, "decision_at"), ("any bars", SQL.Waiting.anyBars, "delivery_bars"),
         ("lane bars", SQL.Waiting.laneBars, "delivery_bars"),
+        ("next release", SQL.Quiet.next, "COVERING INDEX delivery_quiet"),
+        ("first to release", SQL.Quiet.first, "COVERING INDEX delivery_quiet (run_at<?"),
+        ("messages to release", SQL.Quiet.held, "delivery_quiet (run_at=? AND receiver=?"),
+        ("is held", SQL.Quiet.isHeld, "PRIMARY KEY (rowid=?"),
+        ("held for people", SQL.Quiet.all, "COVERING INDEX delivery_quiet"),
     ]
 
     @Test(arguments: statements)

@@ -26,7 +26,9 @@ import Testing
     @Test func `a delivery is equal after storing and reading`() throws {
         for message in Self.messages {
             for initial in [
-                Delivery.InitialState.available, .shadow, .silenced(by: "s1"), .dead(Sample.failure),
+                Delivery.InitialState.available, .shadow, .silenced(by: "s1"), .dead(Sample.failure), .quiet(Delivery.KeptBack()),
+                .quiet(Delivery.KeptBack(task: Sample.snapshot(1), event: 3)),
+                .dropped(Failure(.quiet, .giveUp, "It is quiet.")),
                 .done(Receipt("event x", reference: "e1")), .done(Receipt("not sent")),
             ] {
                 var delivery = Sample.delivery(1, initial: initial)

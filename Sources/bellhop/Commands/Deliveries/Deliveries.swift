@@ -13,13 +13,14 @@ struct Deliveries: AsyncParsableCommand {
               held       perhaps done, not proved: check the task, then retry or drop it
               shadow     its rule is in shadow mode: recorded, not done
               silenced   a silence kept it back: recorded, never sent
-              dropped    a person dropped it, or the step that it waited for is dead
+              quiet      a quiet time keeps it back until it ends: a retry sends it now
+              dropped    a person or a quiet time dropped it, or the step that it waited for is dead
 
             `bellhop deliveries` lists the newest 50. --limit N changes the number; --state, --rule, --receiver, --since and \
             --reason list only some.
             `bellhop deliveries show ID` shows one delivery with everything that it sends; ID is an id in the list, or its start.
             `bellhop deliveries edit ID` opens the arguments of a dead or held delivery in an editor.
-            `bellhop deliveries retry ID` retries a dead or held delivery, and `bellhop deliveries drop ID` gives it up. Both \
+            `bellhop deliveries retry ID` retries a dead or held delivery, and sends a quiet one now; `bellhop deliveries drop ID` gives it up. Both \
             take the options of the list instead of ids, and then ask first: `bellhop deliveries retry --receiver ops --since 1h`.
             """,
         subcommands: [DeliveryList.self, DeliveryShow.self, DeliveryEditor.self, DeliveryRetry.self, DeliveryDrop.self],

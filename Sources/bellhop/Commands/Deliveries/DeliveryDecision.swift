@@ -66,8 +66,8 @@ struct DeliveryDecision: ParsableArguments {
             throw CommandError(
                 .problem,
                 command == .retry
-                    ? "None of these deliveries is available, dead or held."
-                    : "None of these deliveries is available, waiting, dead or held.")
+                    ? "None of these deliveries is available, quiet, dead or held."
+                    : "None of these deliveries is available, waiting, quiet, dead or held.")
         }
     }
 
@@ -101,7 +101,9 @@ struct DeliveryDecision: ParsableArguments {
     private func explainNone(_ command: DeliveryCommand, _ link: StoreLink) async throws(CommandError) {
         guard !output.json, filter.state.isEmpty else { return }
         var count = 0
-        _ = try await link.answer(.deliveries(filter.query(at: SystemClock().now, states: [.available, .waiting], limit: .max))) {
+        _ = try await link.answer(
+            .deliveries(filter.query(at: SystemClock().now, states: [.available, .waiting, .quiet], limit: .max))
+        ) {
             _ in count += 1
         }
         if count == 0 { return }

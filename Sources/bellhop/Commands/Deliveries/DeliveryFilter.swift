@@ -5,7 +5,7 @@ import BellhopCore
 struct DeliveryFilter: ParsableArguments {
     @Option(
         help:
-            "Only those in this state: available, waiting, running, done, dead, held, shadow, silenced or dropped. May be given several times."
+            "Only those in this state: available, waiting, running, done, dead, held, shadow, silenced, quiet or dropped. May be given several times."
     )
     var state: [String] = []
 

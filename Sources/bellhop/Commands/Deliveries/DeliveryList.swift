@@ -73,6 +73,7 @@ struct DeliveryList: AsyncParsableCommand {
         switch state {
         case .waiting: return delivery["after"]?.asArray?.first?.asString.map { "after \($0.prefix(12))" } ?? "-"
         case .silenced: return delivery["silence"]?.asString.map { "silence \($0)" } ?? "-"
+        case .quiet: return delivery["quiet_until"].minute(in: zone)
         case .available: break
         default: return "-"
         }
@@ -98,7 +99,7 @@ extension DeliveryState {
     var needsPerson: Bool {
         switch self {
         case .dead, .held: true
-        case .available, .waiting, .running, .done, .shadow, .silenced, .dropped: false
+        case .available, .waiting, .running, .done, .shadow, .silenced, .quiet, .dropped: false
         }
     }
 
@@ -106,7 +107,7 @@ extension DeliveryState {
         switch self {
         case .dead, .held: .red
         case .available: attempts > 0 ? .yellow : nil
-        case .waiting, .running, .done, .shadow, .silenced, .dropped: nil
+        case .waiting, .running, .done, .shadow, .silenced, .quiet, .dropped: nil
         }
     }
 }

@@ -1,0 +1,56 @@
+/// A message that a quiet time holds, as it is read when the time has ended.
+public struct HeldMessage: Sendable, Hashable {
+    /// Its position in the store: messages that were made later have higher ones.
+    public var place: Int64
+    /// Its `runAt` is the end of the quiet time.
+    public var delivery: Delivery
+    /// Whether a message of its conversation was sent before.
+    public var continues: Bool
+    /// Whether it still waits for earlier steps of its run.
+    public var waits: Bool
+
+    public init(place: Int64, delivery: Delivery, continues: Bool = false, waits: Bool = false) {
+        self.place = place
+        self.delivery = delivery
+        self.continues = continues
+        self.waits = waits
+    }
+
+    /// The most messages that are released together.
+    public static let most = 1000
+}
+
+/// What becomes of messages that were held for one receiver until one moment: stored in one transaction.
+public struct MessageRelease: Sendable, Hashable {
+    public enum Fate: Sendable, Hashable {
+        /// It is sent as it is.
+        case sent
+        /// It is a line of the one message that stands for several.
+        case joined
+        case silenced(by: String)
+        case dropped(Failure)
+        /// Another quiet time lasts.
+        case held(until: Timestamp)
+    }
+
+    /// The messages, in the order in which they were made, and what becomes of each.
+    public var fates: [(message: HeldMessage, fate: Fate)]
+    /// The one message in the place of those that are joined; nil if there are none.
+    public var joined: Delivery?
+    public var at: Timestamp
+
+    public init(_ fates: [(HeldMessage, Fate)], joined: Delivery? = nil, at: Timestamp) {
+        self.fates = fates.map { (message: $0, fate: $1) }
+        self.joined = joined
+        self.at = at
+    }
+
+    public static func == (one: MessageRelease, other: MessageRelease) -> Bool {
+        one.joined == other.joined && one.at == other.at && one.fates.elementsEqual(other.fates, by: ==)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(joined)
+        hasher.combine(fates.map(\.fate))
+    }
+}

@@ -1,0 +1,82 @@
+/// When messages are kept back, and what becomes of them: the `quiet` of a rule or a connection.
+public struct QuietTime: Sendable, Hashable {
+    public enum Hours: Sendable, Hashable {
+        /// While this calendar is open: it has the quiet hours as its own.
+        case during(WorkCalendar)
+        /// While this calendar, which bellhop.yaml has under the name, is closed.
+        case outside(WorkCalendar, name: String)
+    }
+
+    public enum Then: String, Sendable, Hashable, CaseIterable {
+        /// Messages wait for the end of the quiet time.
+        case hold
+        /// Messages are recorded, and never sent.
+        case drop
+    }
+
+    public var hours: Hours
+    public var then: Then
+
+    public init(_ hours: Hours, then: Then = .hold) {
+        self.hours = hours
+        self.then = then
+    }
+
+    /// When the quiet time ends that lasts at a moment: the first moment after it. Nil if none lasts then.
+    ///
+    /// A calendar that is closed for more than ten years makes no quiet time, so that nothing waits for ever.
+    public func end(at moment: Timestamp) -> Timestamp? {
+        switch hours {
+        case .during(let calendar):
+            calendar.opening(after: moment).flatMap { $0.contains(moment) ? $0.upperBound : nil }
+        case .outside(let calendar, _):
+            calendar.opening(after: moment).flatMap { $0.contains(moment) ? nil : $0.lowerBound }
+        }
+    }
+
+    /// Whether its hours leave no time between them.
+    public var neverEnds: Bool {
+        guard case .during(let calendar) = hours, let opening = calendar.opening(after: Timestamp(seconds: 0)) else {
+            return false
+        }
+        return opening.upperBound - opening.lowerBound > .days(8)
+    }
+
+    /// The same with the holidays of its calendar, if these calendars have it.
+    public func resolved(_ calendars: [String: WorkCalendar]) -> QuietTime {
+        guard case .outside(_, let name) = hours, let calendar = calendars[name] else { return self }
+        return QuietTime(.outside(calendar, name: name), then: then)
+    }
+
+    /// The settings of a `quiet`.
+    /// - Parameter except: the type of its condition.
+    public static func settings(except: SettingType) -> [Setting] {
+        [
+            Setting(
+                "hours", .text, "The quiet hours, such as `22:00-07:00`, separated by commas; by default the whole day."),
+            Setting(
+                "days", .text, default: "*",
+                "The weekdays on which the quiet hours begin, as in a cron expression: `MON-FRI`."),
+            Setting("timezone", .name, "The time zone of the hours, such as `Europe/Berlin`; by default the file's."),
+            Setting("outside", .name, "A calendar of bellhop.yaml: the time in which it is closed is quiet. Instead of `hours`."),
+            Setting(
+                "then", .oneOf(Then.allCases.map(\.rawValue)), default: "hold",
+                "`hold` sends what was kept back as one message at the end of the quiet time; `drop` never sends it."),
+            Setting("except", except, "A condition: a message for which it is true is sent at once."),
+        ]
+    }
+}
+
+/// The `quiet` of a connection of bellhop.yaml.
+public struct QuietEntry: Sendable, Hashable {
+    public var time: QuietTime
+    /// A condition over the names of a rule's `when`.
+    public var except: String?
+    public var exceptPlace: Diagnostic.Place?
+
+    public init(_ time: QuietTime, except: String? = nil, exceptPlace: Diagnostic.Place? = nil) {
+        self.time = time
+        self.except = except
+        self.exceptPlace = exceptPlace
+    }
+}

@@ -1,0 +1,110 @@
+import BellhopCore
+import BellhopRules
+import Synchronization
+
+/// The messages that quiet times hold: released when their time has ended, before what else is due at that moment.
+///
+/// A class over a mutex, because the router, the timers and commands share it.
+final class HeldMessages: Sendable {
+    private struct State {
+        /// Whether ``next`` is what the store says.
+        var isKnown = false
+        var next: Timestamp?
+        /// Counts the additions, so that a reading that was overtaken by one is not kept.
+        var additions = 0
+    }
+
+    private let state = Mutex(State())
+
+    /// The most times that one release is decided if what it is about keeps changing meanwhile.
+    private static let mostDecisions = 5
+
+    /// When the next quiet time ends that holds a message; nil if that is unknown, or none does.
+    var next: Timestamp? { state.withLock(\.next) }
+
+    /// Takes note of messages that were made now.
+    func add(_ deliveries: [Delivery]) {
+        var next: Timestamp?
+        for delivery in deliveries {
+            if case .quiet = delivery.initial { next = min(next ?? delivery.runAt, delivery.runAt) }
+        }
+        guard let next else { return }
+        state.withLock { state in
+            state.next = min(state.next ?? next, next)
+            state.additions += 1
+        }
+    }
+
+    /// Releases what quiet times no longer hold.
+    func release(by book: RuleBook, in surroundings: Surroundings) async throws(StoreError) {
+        var conflicts = 0
+        while try await isDue(in: surroundings) {
+            let now = surroundings.clock.now
+            let additions = state.withLock(\.additions)
+            let held = try await surroundings.store.released(at: now)
+            guard let first = held.first else {
+                let next = try await surroundings.store.nextRelease()
+                state.withLock { state in
+                    if state.additions == additions { state.next = next }
+                }
+                if next.map({ $0 > now }) ?? true { return }
+                continue
+            }
+            let silences = try await surroundings.silences.turn(for: book, in: surroundings)
+            let facts = try await facts(held, book, surroundings.store)
+            let release = book.release(held, facts, silences: silences, at: now)
+            surroundings.checkpoint(.beforeRelease)
+            guard try await surroundings.store.release(release) else {
+                conflicts += 1
+                surroundings.silences.forget()
+                if conflicts < Self.mostDecisions { continue }
+                throw StoreError(
+                    .other,
+                    "Each of the \(conflicts) times the release of messages to \(first.delivery.id.receiver) was decided, one of them "
+                        + "had changed meanwhile.")
+            }
+            surroundings.checkpoint(.afterRelease)
+            conflicts = 0
+            signal(release, in: surroundings)
+        }
+    }
+
+    private func isDue(in surroundings: Surroundings) async throws(StoreError) -> Bool {
+        if !state.withLock(\.isKnown) {
+            let next = try await surroundings.store.nextRelease()
+            state.withLock { state in
+                state.next = [state.next, next].compactMap(\.self).min()
+                state.isKnown = true
+            }
+        }
+        return next.map { $0 <= surroundings.clock.now } ?? false
+    }
+
+    private func facts(
+        _ held: [HeldMessage], _ book: RuleBook, _ store: any Store
+    ) async throws(StoreError) -> ReleaseFacts {
+        let needs = book.needs(of: held)
+        var facts = ReleaseFacts()
+        for (scope, keys) in needs.tasks { facts.tasks[scope] = try await store.remembered(Array(keys), in: scope) }
+        if !needs.events.isEmpty {
+            for event in try await store.events(at: needs.events.sorted()) { facts.events[event.sequence] = event }
+        }
+        return facts
+    }
+
+    private func signal(_ release: MessageRelease, in surroundings: Surroundings) {
+        let signals = surroundings.signals
+        var sent = 0
+        for (message, fate) in release.fates {
+            switch fate {
+            case .sent, .joined: sent += 1
+            case .silenced(let silence): signals.emit(.silenced(message.delivery, silence: silence))
+            case .dropped(let failure): signals.emit(.dropped(message.delivery, failure))
+            case .held(let until): signals.emit(.quiet(message.delivery, until: until))
+            }
+        }
+        guard sent > 0, let receiver = release.fates.first?.message.delivery.id.receiver else { return }
+        signals.emit(.released(receiver: receiver, count: sent))
+        surroundings.bells.dispatcher.ring()
+    }
+}

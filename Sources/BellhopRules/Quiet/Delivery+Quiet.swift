@@ -1,0 +1,14 @@
+import BellhopCore
+
+extension Delivery {
+    /// What it was made of, if a quiet time kept it back.
+    var keptBack: KeptBack? { if case .quiet(let kept) = initial { kept } else { nil } }
+
+    /// Whether a quiet time holds or drops it.
+    var isQuiet: Bool {
+        switch initial {
+        case .quiet, .dropped: true
+        case .available, .shadow, .done, .silenced, .dead: false
+        }
+    }
+}

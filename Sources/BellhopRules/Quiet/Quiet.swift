@@ -1,0 +1,85 @@
+import BellhopCore
+import CEL
+
+/// The `quiet` of a rule or a connection, compiled.
+struct Quiet: Sendable {
+    var time: QuietTime
+    var except: RuleExpression?
+}
+
+/// Decides which messages of a batch quiet times keep back.
+struct QuietKeeper {
+    /// What becomes of a message.
+    enum Verdict: Hashable {
+        case hold(until: BellhopCore.Timestamp)
+        /// By the quiet time of a rule or a connection, named for people.
+        case drop(by: String)
+    }
+
+    private let book: RuleBook
+    private let now: BellhopCore.Timestamp
+    /// The ends of the quiet times that were asked for, since a batch is decided at one moment.
+    private var ends: [Owner: BellhopCore.Timestamp?] = [:]
+
+    private enum Owner: Hashable {
+        case rule(String)
+        case connection(String)
+
+        var words: String {
+            switch self {
+            case .rule(let name): "rule `\(name)`"
+            case .connection(let name): "connection `\(name)`"
+            }
+        }
+    }
+
+    init(_ book: RuleBook, at now: BellhopCore.Timestamp) {
+        self.book = book
+        self.now = now
+    }
+
+    /// What becomes of a message of this rule to this receiver; nil if it may be sent.
+    ///
+    /// - Parameter until: the end of the quiet time that held it so far. The rule is asked again only if it has been not quiet since.
+    /// - Parameter failed: takes the error of a condition, which is then no exception.
+    mutating func verdict(
+        on rule: Rule?, to receiver: String, _ activation: Activation, heldUntil until: BellhopCore.Timestamp? = nil,
+        failed: (String) -> Void
+    ) -> Verdict? {
+        var verdict: Verdict?
+        for (owner, quiet) in [
+            rule.flatMap { rule in rule.quiet.map { (Owner.rule(rule.name), $0) } },
+            book.quiet[receiver].map { (Owner.connection(receiver), $0) },
+        ].compactMap(\.self) {
+            guard let end = end(of: quiet, owner) else { continue }
+            if case .rule = owner, let until, let first = quiet.time.end(at: until), now < first { continue }
+            if let except = quiet.except {
+                switch except.program.verdict(activation) {
+                case .yes: continue
+                case .no, .unknown: break
+                case .failed(let error): failed("`except` of the quiet time of \(owner.words) failed: \(error.message)")
+                }
+            }
+            switch (quiet.time.then, verdict) {
+            case (.drop, _): return .drop(by: owner.words)
+            case (.hold, .hold(let other)?): verdict = .hold(until: max(other, end))
+            case (.hold, _): verdict = .hold(until: end)
+            }
+        }
+        return verdict
+    }
+
+    private mutating func end(of quiet: Quiet, _ owner: Owner) -> BellhopCore.Timestamp? {
+        if let end = ends[owner] { return end }
+        let end = quiet.time.end(at: now)
+        ends[owner] = .some(end)
+        return end
+    }
+}
+
+extension Failure {
+    /// Why a message is dropped that was made in the quiet time of a rule or a connection.
+    static func quiet(_ owner: String) -> Failure {
+        Failure(.quiet, .giveUp, "It was made in the quiet time of \(owner), which drops messages.")
+    }
+}

@@ -1,0 +1,95 @@
+public import BellhopCore
+public import YAML
+
+/// Reads the time of a `quiet`, in a rule and in bellhop.yaml.
+public struct QuietReader {
+    private let file: String
+    /// The zone of hours without one of their own.
+    private let zone: TimeZoneTable
+    private let zones: (String) -> TimeZoneTable?
+    /// Nil if the names of calendars are unknown.
+    private let calendars: [String: WorkCalendar]?
+    public private(set) var problems: [Diagnostic] = []
+
+    public init(
+        file: String, zone: TimeZoneTable, zones: @escaping (String) -> TimeZoneTable?, calendars: [String: WorkCalendar]?
+    ) {
+        self.file = file
+        self.zone = zone
+        self.zones = zones
+        self.calendars = calendars
+    }
+
+    /// Nil if it has mistakes, or names a calendar while those are unknown.
+    /// - Parameter text: the value of a setting, whose type was checked.
+    public mutating func time(_ node: Node, key: Node, _ text: (String) -> String?) -> QuietTime? {
+        let then = text("then").flatMap(QuietTime.Then.init) ?? .hold
+        if let name = text("outside"), let place = node["outside"] {
+            for other in ["hours", "days", "timezone"] {
+                guard let pair = node.mapping?[other] else { continue }
+                report(
+                    "bad-combination", "`\(other)` does not go with `outside`", at: pair.key,
+                    help: "a quiet time has either `hours` and `days`, or `outside` with a calendar")
+                return nil
+            }
+            guard let calendars else { return nil }
+            guard let calendar = calendars[name] else {
+                report(
+                    "unknown-calendar", "there is no calendar `\(name)`", at: place,
+                    help: CalendarFunctions.help(for: name, among: calendars))
+                return nil
+            }
+            return QuietTime(.outside(calendar, name: name), then: then)
+        }
+        guard node["hours"] != nil || node["days"] != nil else {
+            report(
+                "missing-key", "`quiet` has no time", at: key,
+                help: "write `hours: \"22:00-07:00\"`, `days: SAT,SUN`, or `outside` and a calendar of bellhop.yaml")
+            return nil
+        }
+        guard let calendar = calendar(node, text) else { return nil }
+        let time = QuietTime(.during(calendar), then: then)
+        if time.neverEnds {
+            report("always-quiet", "this quiet time never ends", at: key, help: "leave some hours or days out")
+            return nil
+        }
+        return time
+    }
+
+    private mutating func calendar(_ node: Node, _ text: (String) -> String?) -> WorkCalendar? {
+        var zone = zone
+        if let name = text("timezone"), let place = node["timezone"] {
+            guard let known = zones(name) else {
+                report(
+                    "unknown-time-zone", "there is no time zone `\(name)`", at: place,
+                    help: "write a name as `Europe/Berlin`; the package tzdata has them")
+                return nil
+            }
+            zone = known
+        }
+        let days = parsed(text("days") ?? "*", node["days"]) { text throws(TimeTextError) in try HoursWindow.days(text) }
+        let hours = parsed(text("hours") ?? "00:00-24:00", node["hours"]) { text throws(TimeTextError) in
+            try HoursWindow.list(text, days: days ?? [])
+        }
+        guard days != nil, let hours else { return nil }
+        return WorkCalendar(zone: zone, hours: hours)
+    }
+
+    private mutating func parsed<Value>(
+        _ text: String, _ node: Node?, _ parse: (String) throws(TimeTextError) -> Value
+    ) -> Value? {
+        do throws(TimeTextError) {
+            return try parse(text)
+        } catch {
+            let place = node.map {
+                Diagnostic.Place($0, utf8: error.offset..<error.offset + max(error.length, 1), file: file)
+            }
+            problems.append(Diagnostic(code: "bad-hours", error.message, at: place, help: error.help))
+            return nil
+        }
+    }
+
+    private mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
+        problems.append(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
+    }
+}

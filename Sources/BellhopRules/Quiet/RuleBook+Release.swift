@@ -1,0 +1,162 @@
+public import BellhopCore
+import CEL
+
+/// What is known from the store while messages are released.
+public struct ReleaseFacts: Sendable {
+    public var tasks: [Scope.ID: [TaskKey: RememberedTask]]
+    /// The events of the messages by their places on the bus, those that still exist.
+    public var events: [Int64: StoredEvent]
+
+    public init(tasks: [Scope.ID: [TaskKey: RememberedTask]] = [:], events: [Int64: StoredEvent] = [:]) {
+        self.tasks = tasks
+        self.events = events
+    }
+}
+
+extension RuleBook {
+    /// What deciding a release must know from the store.
+    public func needs(of held: [HeldMessage]) -> RoutingNeeds {
+        var needs = RoutingNeeds()
+        for message in held {
+            if let task = message.delivery.task, let scope = scope(of: task.source) {
+                needs.tasks[scope, default: []].insert(task.key)
+            }
+            if let event = message.delivery.keptBack?.event { needs.events.insert(event) }
+        }
+        return needs
+    }
+
+    /// Decides what becomes of messages of one receiver whose quiet time has ended. Pure.
+    ///
+    /// Silences are asked once more, and the quiet time of the connection; that of the rule only if it is another one than the one that
+    /// has ended. The rest comes as one message; a single one, and one that needs its own conversation, as it is.
+    public func release(
+        _ held: [HeldMessage], _ facts: ReleaseFacts, silences: SilenceBook = .empty, at now: BellhopCore.Timestamp
+    ) -> MessageRelease {
+        let frame = RunFrame(self.facts, events: [], now: now)
+        let activation = Activation(slots)
+        var silencer = MessageKeeper(silences, events: [], at: now)
+        var quiet = QuietKeeper(self, at: now)
+        var release = MessageRelease([], at: now)
+        for (number, message) in held.enumerated() {
+            let delivery = message.delivery
+            frame.move(to: context(of: message, facts))
+            activation.begin(frame)
+            activation.workLeft = Self.workPerRun
+            var fate = MessageRelease.Fate.joined
+            if let action = self.facts.actions[delivery.action],
+                case .silenced(let silence)? = silencer?.state(
+                    of: action, for: number, of: delivery.id.rule, to: delivery.id.receiver, at: frame)
+            {
+                fate = .silenced(by: silence)
+            } else {
+                let verdict = quiet.verdict(
+                    on: rule(named: delivery.id.rule), to: delivery.id.receiver, activation, heldUntil: delivery.runAt,
+                    failed: { _ in })
+                switch verdict {
+                case .hold(let until): fate = .held(until: until)
+                case .drop(let owner): fate = .dropped(.quiet(owner))
+                case nil: if message.waits { fate = .sent }
+                }
+            }
+            release.fates.append((message, fate))
+        }
+        settleConversations(&release)
+        join(&release, facts)
+        return release
+    }
+
+    /// The run that a message was made in, with its task as it is now.
+    private func context(of message: HeldMessage, _ facts: ReleaseFacts) -> RunContext {
+        let delivery = message.delivery
+        var context = RunContext(
+            occasion: .event(Event.ID(delivery.id.occasion.text)), source: delivery.task?.source ?? "",
+            subject: delivery.task?.subject ?? "")
+        if let event = delivery.keptBack?.event.flatMap({ facts.events[$0] }) {
+            context.events = [event]
+            context.event = 0
+            (context.source, context.subject) = (event.event.source, event.event.subject)
+        }
+        context.task = remembered(delivery, facts)?.snapshot ?? delivery.keptBack?.task
+        return context
+    }
+
+    private func remembered(_ delivery: Delivery, _ facts: ReleaseFacts) -> RememberedTask? {
+        guard let task = delivery.task, let scope = scope(of: task.source) else { return nil }
+        return facts.tasks[scope]?[task.key]
+    }
+
+    /// Messages of conversations that stay by themselves. A pager opens nothing that a later message of the same conversation closes;
+    /// elsewhere, a conversation that has begun goes on, and one that has not begins with the one message.
+    private func settleConversations(_ release: inout MessageRelease) {
+        var closed: Set<String> = []
+        for place in release.fates.indices.reversed() {
+            let (message, fate) = release.fates[place]
+            guard fate == .joined, case .message(let content) = message.delivery.arguments,
+                let conversation = content.conversation
+            else { continue }
+            guard closesConversations(message.delivery.id.receiver) else {
+                if message.continues { release.fates[place].fate = .sent }
+                continue
+            }
+            if closed.contains(conversation) {
+                release.fates[place].fate = .dropped(
+                    Failure(.quiet, .giveUp, "A later message of its conversation closed it before the quiet time ended."))
+            } else {
+                release.fates[place].fate = .sent
+                if content.resolve { closed.insert(conversation) }
+            }
+        }
+    }
+
+    private func closesConversations(_ receiver: String) -> Bool {
+        surroundings.connections.first { $0.name == receiver }?.messages.resolves == .yes
+    }
+
+    /// Makes one message of those that are left; a single one is sent as it is.
+    private func join(_ release: inout MessageRelease, _ facts: ReleaseFacts) {
+        let places = release.fates.indices.filter { release.fates[$0].fate == .joined }
+        let deliveries = places.map { release.fates[$0].message.delivery }
+        guard places.count > 1, let first = deliveries.first else {
+            for place in places { release.fates[place].fate = .sent }
+            return
+        }
+        var messages: [Message] = []
+        var notes: [[Message.Inline]] = []
+        for delivery in deliveries {
+            guard case .message(let message) = delivery.arguments else { continue }
+            messages.append(message)
+            notes.append(
+                notes.count < Message.mostLines
+                    ? delivery.task.flatMap { note(of: delivery, source: $0.source, facts) } ?? [] : [])
+        }
+        let spans = deliveries.map { delivery in delivery.expires.map { $0 - delivery.runAt } }
+        let expires = spans.contains { $0 == nil } ? nil : spans.compactMap(\.self).max().map { release.at + $0 }
+        release.joined = .coalescing(
+            Message.coalesced(messages, of: deliveries.count, title: "messages were kept back", notes: notes),
+            insteadOf: first, expires: expires, hop: deliveries.map(\.hop).max() ?? 0, at: release.at,
+            name: "kept back messages")
+    }
+
+    /// The most fields that a line names.
+    private static let mostFields = 5
+
+    /// What became of the task of a message meanwhile; nil if nothing did, or nothing is known.
+    private func note(of delivery: Delivery, source: String, _ facts: ReleaseFacts) -> [Message.Inline]? {
+        guard let now = remembered(delivery, facts) else { return nil }
+        if now.removed != nil {
+            switch now.reason {
+            case .closed: return [.text(" – closed")]
+            case .gone: return [.text(" – gone")]
+            case .leftQuery, .unknown, nil: return [.text(" – left")]
+            }
+        }
+        let ignored = self.facts.schemas[source]?.roles.bookkeeping ?? self.facts.assumed?.roles.bookkeeping ?? []
+        guard let then = delivery.keptBack?.task,
+            case .changed(let changes)? = Change(from: then, to: now.snapshot, ignoring: ignored)
+        else { return nil }
+        let names = changes.prefix(Self.mostFields).map(\.field).joined(separator: ", ")
+        let more = changes.count > Self.mostFields ? " and \(changes.count - Self.mostFields) more" : ""
+        return [.text(" – changed: "), .value(names + more)]
+    }
+}

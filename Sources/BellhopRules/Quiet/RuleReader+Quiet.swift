@@ -1,0 +1,66 @@
+import BellhopCore
+import CEL
+import YAML
+
+/// The `quiet` of a rule.
+extension RuleReader {
+    mutating func quiet(_ pair: Mapping.Pair, zone: TimeZoneTable, _ compiler: inout ExpressionCompiler) -> Quiet? {
+        if let text = pair.value.scalarText, (try? HoursWindow.list(text)) != nil {
+            report(
+                "wrong-type", "`quiet` is a mapping, not \(pair.value.kind)", at: pair.value,
+                help: "write `quiet: {hours: \"\(text)\"}`")
+            return nil
+        }
+        let tree = settings(pair.value, RuleKeys.quiet, of: "`quiet`")
+        var reader = QuietReader(
+            file: file, zone: zone, zones: surroundings.zone, calendars: surroundings.calendars)
+        let except = tree.deferred("except").flatMap { node in
+            compiler.compile(node, "`except`", expecting: .bool).map { (node, $0) }
+        }
+        if let (node, expression) = except, !expression.needs.isDisjoint(with: [.tasks, .snapshots]) {
+            report(
+                "not-known-yet", "`except` cannot use \(expression.needs.contains(.tasks) ? "`tasks`" : "`snapshot`")", at: node,
+                help: "judge by `task`, the task of the message")
+        }
+        guard pair.value.mapping != nil else { return nil }
+        let time = reader.time(pair.value, key: pair.key) { tree[$0]?.json?.asString }
+        for problem in reader.problems { problems.report(problem) }
+        return time.map { Quiet(time: $0, except: except?.1) }
+    }
+
+    /// Warns of a quiet time that keeps nothing back.
+    mutating func warnOfUnusedQuiet(_ pair: Mapping.Pair?, _ steps: [Step]) {
+        guard let pair, !steps.isEmpty, !steps.contains(where: \.action.isMessage) else { return }
+        problems.report(
+            Diagnostic(
+                .warning, code: "unused-quiet", "`quiet` keeps messages back, but this rule sends none",
+                at: Diagnostic.Place(pair.key, file: file),
+                help: "it is for `notify`; to stop everything at certain hours, write them in `when`"))
+    }
+}
+
+extension RuleLoader {
+    /// The quiet times of the connections, by their names, compiled.
+    static func quiet(_ surroundings: RuleSurroundings, _ cache: SharedNameCache, _ problems: inout Diagnostics) -> [String:
+        Quiet]
+    {
+        var quiet: [String: Quiet] = [:]
+        let sources = surroundings.isOpen ? [surroundings.assumedSource("")] : surroundings.taskSources
+        for connection in surroundings.connections {
+            guard let entry = connection.quiet else { continue }
+            quiet[connection.name] = Quiet(time: entry.time)
+            guard let text = entry.except else { continue }
+            let names = RuleNames(
+                cache.names(for: sources), events: surroundings.events.definitions, zone: surroundings.timeZoneName)
+            do throws(Diagnostics) {
+                quiet[connection.name]?.except = try SilenceBook.compile(text, names, "except", of: "a quiet time")
+            } catch {
+                for var problem in error.all {
+                    problem.place = entry.exceptPlace
+                    problems.report(problem)
+                }
+            }
+        }
+        return quiet
+    }
+}

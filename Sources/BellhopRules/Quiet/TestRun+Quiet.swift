@@ -1,0 +1,64 @@
+import BellhopCore
+
+/// The messages that quiet times hold in a test.
+struct TestHolding {
+    private(set) var messages: [HeldMessage] = []
+    private var place: Int64 = 0
+    /// The conversations that have begun, each with its receiver.
+    private var conversations: Set<[String]> = []
+
+    /// When the next quiet time ends that holds a message.
+    var next: Timestamp? { messages.map(\.delivery.runAt).min() }
+
+    /// Takes note of deliveries that were made.
+    mutating func keep(_ deliveries: [Delivery]) {
+        for delivery in deliveries {
+            if case .quiet = delivery.initial {
+                place += 1
+                messages.append(HeldMessage(place: place, delivery: delivery))
+            } else if delivery.initial == .available {
+                send(delivery)
+            }
+        }
+    }
+
+    private mutating func send(_ delivery: Delivery) {
+        guard case .message(let message) = delivery.arguments, let conversation = message.conversation else { return }
+        let key = [delivery.id.receiver, conversation]
+        if message.resolve { conversations.remove(key) } else { conversations.insert(key) }
+    }
+
+    /// Releases what was held until a moment, and returns what is sent, in order.
+    mutating func release(
+        until end: Timestamp, by book: RuleBook, _ facts: ReleaseFacts, silences: SilenceBook, at now: Timestamp
+    ) -> [Delivery] {
+        var sent: [Delivery] = []
+        let due = messages.filter { $0.delivery.runAt == end }
+        messages.removeAll { $0.delivery.runAt == end }
+        for receiver in Set(due.map(\.delivery.id.receiver)).sorted() {
+            var held = due.filter { $0.delivery.id.receiver == receiver }
+            for place in held.indices {
+                guard case .message(let message) = held[place].delivery.arguments else { continue }
+                held[place].continues = message.conversation.map { conversations.contains([receiver, $0]) } ?? false
+            }
+            let release = book.release(held, facts, silences: silences, at: now)
+            for (message, fate) in release.fates {
+                switch fate {
+                case .sent:
+                    var delivery = message.delivery
+                    delivery.initial = .available
+                    sent.append(delivery)
+                    send(delivery)
+                case .held(let until):
+                    var message = message
+                    message.delivery.runAt = until
+                    messages.append(message)
+                case .joined, .silenced, .dropped: break
+                }
+            }
+            if let joined = release.joined { sent.append(joined) }
+        }
+        messages.sort { $0.place < $1.place }
+        return sent
+    }
+}

@@ -1,0 +1,155 @@
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import BellhopTesting
+import Testing
+
+/// Quiet times in the running engine. The clock begins at nine on a Monday.
+@Suite(.timeLimit(.minutes(5))) struct `Quiet times in the engine` {
+    private static let rule = """
+        rule: tell
+        on: task_created
+        quiet: {hours: "09:00-17:00"}
+        do: [{notify: {to: chat, title: "${{ task.id }}"}}]
+        """
+
+    private func created(_ number: Int, at time: Timestamp) -> Event {
+        let snapshot = task("t\(number)")
+        return Event(
+            id: Event.ID(type: .taskCreated, facts: String(number)), type: .taskCreated, source: "my-work",
+            subject: "https://acme.example/t\(number)", time: time, data: ["task": snapshot.json(source: "my-work")])
+    }
+
+    private func shelf(_ bench: Bench, _ rules: String = rule, quiet: QuietEntry? = nil) async throws -> RuleShelf {
+        let shelf = RuleShelf()
+        try await shelf.install(try RuleBook.test(rules, sources: [bench.source()], quiet: quiet), in: bench.surroundings)
+        return shelf
+    }
+
+    private func route(_ numbers: ClosedRange<Int>, _ bench: Bench, _ shelf: RuleShelf) async throws {
+        try await bench.store.append(numbers.map { created($0, at: bench.now) })
+        try await Router(bench.surroundings, shelf: shelf).routePending()
+    }
+
+    /// The messages to be sent: a title, or for one that stands for several, theirs.
+    private func available(_ bench: Bench) async throws -> [String] {
+        try await bench.deliveries(.available).compactMap { record in
+            guard case .message(let message) = record.delivery.arguments else { return nil }
+            return message.list.map { $0.items.map(\.plainText).joined(separator: " ") } ?? message.title.plainText
+        }
+    }
+
+    @Test func `what was held is released as one message at the end by itself, also after a restart`() async throws {
+        let bench = try Bench()
+        let shelf = try await shelf(bench)
+        try await route(1...3, bench, shelf)
+        let loop = Task { await TimerLoop(bench.surroundings, shelf: shelf).run() }
+        await bench.run(until: bench.now + .seconds(8 * 3600 - 1))
+        #expect(try await available(bench) == [])
+        loop.cancel()
+        await loop.value
+        let again = Task { await TimerLoop(bench.restarted, shelf: shelf).run() }
+        await bench.run(until: bench.now + .seconds(2))
+        again.cancel()
+        await again.value
+        #expect(try await available(bench) == ["t1 t2 t3"])
+    }
+
+    @Test func `a running loop wakes for a message that is held after it fell asleep`() async throws {
+        let bench = try Bench()
+        let shelf = try await shelf(bench)
+        let loop = Task { await TimerLoop(bench.surroundings, shelf: shelf).run() }
+        await bench.settle()
+        try await route(1...1, bench, shelf)
+        await bench.run(until: bench.now + .seconds(8 * 3600))
+        loop.cancel()
+        await loop.value
+        #expect(try await available(bench) == ["t1"])
+    }
+
+    @Test func `what is released comes before the timers and the events of the same moment`() async throws {
+        let bench = try Bench()
+        let rules = Self.rule + "\n---\nrule: digest\non: {schedule: \"0 17 * * *\"}\ndo: [{notify: {to: chat, title: digest}}]"
+        let shelf = try await shelf(bench, rules)
+        try await route(1...1, bench, shelf)
+        await bench.clock.advance(by: .seconds(8 * 3600))
+        try await bench.store.append([created(2, at: bench.now)])
+        try await Router(bench.surroundings, shelf: shelf).routePending()
+        #expect(try await available(bench) == ["t1", "t2"])
+        try await TimerLoop(bench.surroundings, shelf: shelf).fireDue()
+        try await Router(bench.surroundings, shelf: shelf).routePending()
+        #expect(try await available(bench) == ["t1", "t2", "digest"])
+    }
+
+    @Test func `a message that the connection still keeps back is released when that ends`() async throws {
+        let bench = try Bench()
+        let hours = try HoursWindow.list("17:00-18:00")
+        let shelf = try await shelf(
+            bench, quiet: QuietEntry(QuietTime(.during(WorkCalendar(zone: .utc, hours: hours)))))
+        try await route(1...2, bench, shelf)
+        let timers = TimerLoop(bench.surroundings, shelf: shelf)
+        await bench.clock.advance(by: .seconds(8 * 3600))
+        try await timers.fireDue()
+        #expect(try await available(bench) == [])
+        #expect(try await bench.deliveries(.quiet).map { $0.runAt - bench.now } == [.seconds(3600), .seconds(3600)])
+        await bench.clock.advance(by: .seconds(3600))
+        try await timers.fireDue()
+        #expect(try await available(bench) == ["t1 t2"])
+    }
+
+    @Test func `a silence that ends while a release is decided keeps nothing back`() async throws {
+        let bench = try Bench()
+        let shelf = try await shelf(bench)
+        try await route(1...2, bench, shelf)
+        let silence = Silence(
+            starts: bench.now + .seconds(7 * 3600), ends: bench.now + .days(1), reason: "x", by: "ann"
+        ).identified
+        try await bench.store.add(silence, at: bench.now)
+        await bench.clock.advance(by: .seconds(7 * 3600))
+        let timers = TimerLoop(bench.surroundings, shelf: shelf)
+        try await timers.fireDue()
+        // Unknown to the engine, as another program's change is.
+        _ = try await bench.store.endSilence(silence.id, at: bench.now)
+        await bench.clock.advance(by: .seconds(3600))
+        try await timers.fireDue()
+        #expect(try await available(bench) == ["t1 t2"])
+    }
+
+    @Test func `whichever statement fails, what was held is sent once, as one message`() async throws {
+        var faults = 0
+        for count in 1...200 {
+            let bench = try Bench()
+            let shelf = try await shelf(bench)
+            try await route(1...3, bench, shelf)
+            await bench.clock.advance(by: .seconds(8 * 3600))
+            bench.fail(statement: count)
+            var hasFailed = false
+            for _ in 1...3 {
+                do throws(StoreError) {
+                    try await TimerLoop(bench.restarted, shelf: shelf).fireDue()
+                } catch {
+                    hasFailed = true
+                }
+            }
+            bench.stopFailing()
+            #expect(try await available(bench) == ["t1 t2 t3"], "statement \(count)")
+            #expect(try await bench.deliveries(.done).count == 3)
+            if !hasFailed { break }
+            faults += 1
+        }
+        #expect(faults > 4)
+    }
+
+    @Test(arguments: FaultyStore.Moment.all)
+    func `an engine whose store fails around a release sends what was held once`(_ moment: FaultyStore.Moment) async throws {
+        for call in [FaultyStore.Call.nextRelease, .released, .release, .remembered, .events] {
+            let bench = try Bench()
+            let shelf = try await shelf(bench)
+            try await route(1...2, bench, shelf)
+            await bench.clock.advance(by: .seconds(8 * 3600))
+            bench.store.failOnce(call, moment)
+            for _ in 1...2 { _ = try? await TimerLoop(bench.restarted, shelf: shelf).fireDue() }
+            #expect(try await available(bench) == ["t1 t2"], "\(call)")
+        }
+    }
+}

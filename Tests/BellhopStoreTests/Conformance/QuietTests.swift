@@ -1,0 +1,179 @@
+import BellhopCore
+import Testing
+
+/// Messages that quiet times hold, in the store.
+@Suite struct `Held messages` {
+    private static let end = Sample.now + .seconds(3600)
+
+    static func message(
+        _ number: Int, thread: String? = nil, lane: String? = nil, after: [Int] = [], until end: Timestamp = end
+    ) -> Delivery {
+        var delivery = Sample.delivery(
+            number, lane: lane, action: "notify", after: after,
+            initial: .quiet(Delivery.KeptBack(task: Sample.snapshot(number), event: 7)))
+        delivery.arguments = .message(Message(title: [.value("Task \(number)")], thread: thread))
+        delivery.runAt = end
+        delivery.expires = end + .days(1)
+        return delivery
+    }
+
+    private func state(_ bench: Bench, _ number: Int) async throws -> DeliveryState? {
+        try await bench.store.deliveries(DeliveryQuery(id: Sample.delivery(number).id.text)).first?.state
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a held message is not due before its end, and bars no other of its lane`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(
+            Routing(deliveries: [Self.message(1, lane: "a"), Self.message(2), Sample.delivery(3, lane: "a")]))
+        #expect(try await bench.store.nextRelease() == Self.end)
+        #expect(try await bench.states() == [.quiet, .quiet, .available])
+        #expect(try await bench.claim().map(\.delivery.id) == [Sample.delivery(3).id])
+        await bench.clock.pass(3599)
+        #expect(try await bench.store.released(at: bench.now).isEmpty)
+        #expect(try await bench.claim().isEmpty)
+        await bench.clock.pass(1)
+        let held = try await bench.store.released(at: bench.now)
+        #expect(held.map(\.delivery.id) == [Self.message(1).id, Self.message(2).id])
+        #expect(held.first?.delivery.initial == Self.message(1).initial)
+        // Nothing sends it but a release.
+        #expect(try await bench.claim().isEmpty)
+        let status = try await bench.store.status()
+        #expect(status.quiet == [.init(receiver: "chat", until: Self.end, count: 2)])
+        #expect(status.undecided.isEmpty)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a release is one transaction, made once`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: (1...5).map { Self.message($0) }))
+        let silence = Silence(starts: bench.now, ends: bench.after(99_999), reason: "x", by: "ann").identified
+        try await bench.store.add(silence, at: bench.now)
+        await bench.clock.pass(4000)
+        let held = try await bench.store.released(at: bench.now)
+        let joined = Delivery.coalescing(
+            Message(title: [.text("2 messages were kept back")]), insteadOf: held[0].delivery, expires: bench.after(86_400),
+            hop: 0,
+            at: bench.now)
+        let later = bench.after(600)
+        let release = MessageRelease(
+            Array(
+                zip(
+                    held,
+                    [
+                        .joined, .joined, .silenced(by: silence.id), .dropped(Failure(.quiet, .giveUp, "no")),
+                        .held(until: later),
+                    ] as [MessageRelease.Fate])), joined: joined, at: bench.now)
+        #expect(try await bench.store.release(release))
+        #expect(try await !bench.store.release(release))
+        #expect(try await bench.states() == [.done, .done, .silenced, .dropped, .quiet, .available])
+        #expect(try await bench.store.nextRelease() == later)
+        #expect(try await bench.store.silences().map(\.kept) == [1])
+        let records = try await bench.store.deliveries(DeliveryQuery(limit: 99))
+        #expect(records[0].receipt?.summary == "sent with others in delivery \(joined.id.text)")
+        #expect(records[2].delivery.initial == .silenced(by: silence.id))
+        #expect(records[3].failure?.reason == .quiet)
+        #expect(records[4].delivery.expires == later + .days(1))
+        #expect(try await bench.claim().map(\.delivery.id) == [joined.id])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `nothing is released if a silence that keeps something back has ended`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let silence = Silence(starts: bench.now, ends: bench.after(99_999), reason: "x", by: "ann").identified
+        try await bench.store.add(silence, at: bench.now)
+        try await bench.store.route(Routing(deliveries: [Self.message(1), Self.message(2)]))
+        await bench.clock.pass(3600)
+        let held = try await bench.store.released(at: bench.now)
+        _ = try await bench.store.endSilence(silence.id, at: bench.now)
+        let release = MessageRelease([(held[0], .sent), (held[1], .silenced(by: silence.id))], at: bench.now)
+        #expect(try await !bench.store.release(release))
+        #expect(try await bench.states() == [.quiet, .quiet])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `one that is sent as it is expires a day after its release, however late that is`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: [Self.message(1)]))
+        await bench.clock.pass(3600 + 5 * 86_400)
+        let held = try await bench.store.released(at: bench.now)
+        #expect(try await bench.store.release(MessageRelease([(held[0], .sent)], at: bench.now)))
+        let claim = try #require(try await bench.claim().first)
+        #expect(claim.delivery.expires == bench.now + .days(1))
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a message behind a step with on_error stop waits for that too, and is dropped if it dies`(_ kind: StoreUnderTest)
+        async throws
+    {
+        for isFine in [true, false] {
+            let bench = try kind.make()
+            try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Self.message(2, after: [1])]))
+            await bench.clock.pass(3600)
+            let held = try await bench.store.released(at: bench.now)
+            #expect(held.map(\.waits) == [true])
+            #expect(try await bench.store.release(MessageRelease([(held[0], .sent)], at: bench.now)))
+            #expect(try await state(bench, 2) == .waiting)
+            let claim = try #require(try await bench.claim().first)
+            _ = try await bench.finish(claim, isFine ? .done(Sample.receipt) : .dead(Sample.failure))
+            #expect(try await state(bench, 2) == (isFine ? .available : .dropped))
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a step before a held message that dies drops it while it is held`(_ kind: StoreUnderTest) async throws {
+        for isFine in [true, false] {
+            let bench = try kind.make()
+            try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Self.message(2, after: [1])]))
+            let claim = try #require(try await bench.claim().first)
+            _ = try await bench.finish(claim, isFine ? .done(Sample.receipt) : .dead(Sample.failure))
+            #expect(try await state(bench, 2) == (isFine ? .quiet : .dropped))
+            if isFine { #expect(try await bench.store.released(at: Self.end).map(\.waits) == [false]) }
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a person sends a held message now, or drops it`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(
+            Routing(deliveries: [Self.message(1), Self.message(2), Sample.delivery(3), Self.message(4, after: [3])]))
+        #expect(try await bench.store.apply(.retry, to: [Self.message(1).id, Self.message(4).id], at: bench.now) == 2)
+        #expect(try await bench.store.apply(.drop, to: [Self.message(2).id], at: bench.now) == 1)
+        #expect(try await bench.states() == [.available, .dropped, .available, .waiting])
+        #expect(try await bench.store.nextRelease() == nil)
+        #expect(try await Set(bench.claim().map(\.delivery.id)) == [Self.message(1).id, Sample.delivery(3).id])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `each receiver and each end is released by itself, the earliest end first`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var other = Self.message(2)
+        other.id.receiver = "board"
+        try await bench.store.route(
+            Routing(deliveries: [Self.message(1), other, Self.message(3, until: Self.end - .seconds(5)), Self.message(4)]))
+        await bench.clock.pass(3600)
+        var groups: [[String]] = []
+        while true {
+            let held = try await bench.store.released(at: bench.now)
+            if held.isEmpty { break }
+            groups.append(held.map { $0.delivery.id.receiver + " " + $0.delivery.id.occasion.text })
+            #expect(try await bench.store.release(MessageRelease(held.map { ($0, .sent) }, at: bench.now)))
+        }
+        #expect(groups.map(\.count) == [1, 1, 2])
+        #expect(groups[1][0].hasPrefix("board"))
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a release knows whether the conversation of a message has begun`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var first = Sample.delivery(1, action: "notify")
+        first.arguments = .message(Message(title: [.value("first")], thread: "INC1"))
+        try await bench.store.route(Routing(deliveries: [first]))
+        let claim = try #require(try await bench.claim().first)
+        let receipt = Receipt("sent", conversation: ConversationChange("INC1", firstMessage: ["ts": "1"]))
+        _ = try await bench.finish(claim, .done(receipt))
+        try await bench.store.route(
+            Routing(deliveries: [Self.message(2, thread: "INC1"), Self.message(3, thread: "INC2"), Self.message(4)]))
+        #expect(try await bench.store.released(at: Self.end).map(\.continues) == [true, false, false])
+    }
+}

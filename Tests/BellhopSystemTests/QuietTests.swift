@@ -1,0 +1,45 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+/// The real program with a quiet time, killed around the release of what it held.
+@Suite(.timeLimit(.minutes(5))) struct QuietTests {
+    private static let rules = """
+        rule: tell
+        on: task_created
+        quiet: {hours: "00:00-23:00", except: task.title == "now"}
+        do: [{notify: {to: ops, title: "${{ task.title }}"}}]
+        """
+
+    @Test(arguments: ["before-t2", "after-t2", "before-release", "after-release", "before-t3", "after-perform"])
+    func `however often it is killed, what was held is sent once, as one message`(_ checkpoint: String) async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            // To an hour within the quiet time, whatever the time of day is.
+            stage.time.pass(.seconds(86_400 - stage.time.now / 1_000_000 % 86_400 + 3600))
+            for number in 1...5 { stage.instance.addTask(title: "task \(number)", assignedTo: Stage.user) }
+            func killed(_ times: Int) async throws {
+                for _ in 1...times {
+                    try await stage.bellhop("run", "--once", environment: ["BELLHOP_CRASH": "\(checkpoint):1"])
+                }
+            }
+            try await killed(2)
+            try await stage.bellhop("run", "--once")
+            #expect(try await stage.deliveries("quiet").count == 5)
+            #expect(stage.simulation.requests.count("POST", path: "/hooks") == 0)
+            stage.time.pass(.seconds(22 * 3600))
+            // The second kill may find nothing left to do at its checkpoint.
+            try await killed(checkpoint == "after-perform" ? 1 : 3)
+            try await stage.bellhop("run", "--once")
+            stage.time.pass(.seconds(600))
+            for _ in 1...2 { try await stage.bellhop("run", "--once") }
+            #expect(try await stage.deliveries("quiet").isEmpty)
+            // An attempt whose outcome was lost is made again: a chat cannot be asked.
+            #expect(stage.simulation.requests.count("POST", path: "/hooks") == (checkpoint == "after-perform" ? 2 : 1))
+            let done = try await stage.deliveries("done")
+            #expect(done.count == 6)
+            #expect(done.filter { $0["receipt"]?.asString?.hasPrefix("sent with others") == true }.count == 5)
+            #expect(done.filter { $0["name"]?.asString == "kept back messages" }.count == 1)
+        }
+    }
+}
