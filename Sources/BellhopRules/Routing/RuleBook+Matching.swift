@@ -306,7 +306,8 @@ extension Rule {
     var scopesRead: [Scope.ID] { scopes(for: needsOfRuns.union(escalation?.needs ?? [])) }
 
     private var needsOfRuns: RuleExpression.Needs {
-        stepNeeds.union(condition?.needs ?? []).union(time.pattern?.needs ?? []).union(time.each.map { $0.needs.union(.tasks) } ?? [])
+        stepNeeds.union(condition?.needs ?? []).union(time.pattern?.needs ?? []).union(
+            time.each.map { $0.needs.union(.tasks) } ?? [])
     }
 
     /// Where the writes to a task are counted: over all rules, or separately for a rule with its own limit.

@@ -127,7 +127,8 @@ extension SlotReader {
     var isOfEvent: Bool {
         switch self {
         case .own, .field, .label, .source, .changeEnd: true
-        case .change, .task, .before, .comment, .changes, .event, .user, .now, .events, .eventsMore, .key, .since, .answered, .rule, .zone,
+        case .change, .task, .before, .comment, .changes, .event, .user, .now, .events, .eventsMore, .key, .since, .answered,
+            .rule, .zone,
             .tasks,
             .element, .follow:
             false

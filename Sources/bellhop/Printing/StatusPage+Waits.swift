@@ -14,7 +14,8 @@ extension StatusPage {
             case "for":
                 return "Rule \(rule) waits for \(Self.words(count)) key\(count == 1 ? "" : "s")"
                     + (next.map { ", the first until \($0)." } ?? ".")
-            case "on": return "Rule \(rule) has \(Self.words(count)) event\(count == 1 ? " that waits" : "s that wait") for others."
+            case "on":
+                return "Rule \(rule) has \(Self.words(count)) event\(count == 1 ? " that waits" : "s that wait") for others."
             case "none":
                 return "Rule \(rule) runs if nothing comes for \(Self.words(count)) key\(count == 1 ? "" : "s")"
                     + (next.map { ", for the first at \($0)." } ?? ".")
