@@ -21,6 +21,7 @@ extension RuleBook {
             case .hold: matches.needs.state.insert(rule.holdKey(timer.id.key).at(""))
             case .group:
                 matches.needs.state.formUnion([rule.stateKey(.group, timer.id.key), rule.stateKey(.gathered, timer.id.key)])
+            case .escalation: matches.needs.state.insert(.escalations(timer.id.key))
             case .schedule, .existing: break
             }
         }
