@@ -49,6 +49,7 @@ public struct RuleBook: Sendable {
     /// The sources whose tasks may have escalations; empty if no rule escalates.
     let escalating: Escalating
 
+    init(
         _ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, quiet: [String: Quiet],
         warnings: [Diagnostic], former: [String: [String: Rule]] = [:]
     ) {

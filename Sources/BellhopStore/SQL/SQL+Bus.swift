@@ -123,7 +123,7 @@ extension SQL {
         /// The keys that were not used for the longest time. It looks at all keys of the rule, so each time it is asked for many.
         static let oldestKeys = """
             SELECT rule, kind, key FROM rule_state
-            WHERE rule IN (:name, 'shadow/' || :name) AND kind NOT IN ('once', 'budget', 'begun')
+            WHERE rule IN (:name, 'shadow/' || :name) AND kind NOT IN ('once', 'budget', 'begun', 'digest', 'escalation', 'escalated', 'steps')
             GROUP BY rule, kind, key
             ORDER BY max(used), rule, kind, key
             LIMIT :count

@@ -193,7 +193,7 @@ enum Schema {
         -- Keep the numbers of keys. A window is one key, whatever it holds. A budget is no key of a rule, and what a task has begun
         -- is no key by itself.
         CREATE TRIGGER rule_state_added AFTER INSERT ON rule_state
-        WHEN new.kind NOT IN ('budget', 'begun') AND NOT EXISTS (
+        WHEN new.kind NOT IN ('budget', 'begun', 'digest', 'escalation', 'escalated', 'steps') AND NOT EXISTS (
             SELECT 1 FROM rule_state
             WHERE rule = new.rule AND kind = new.kind AND key = new.key AND element <> new.element)
         BEGIN
@@ -201,7 +201,7 @@ enum Schema {
             WHERE name = iif(new.rule LIKE 'shadow/%', substr(new.rule, 8), new.rule);
         END;
         CREATE TRIGGER rule_state_removed AFTER DELETE ON rule_state
-        WHEN old.kind NOT IN ('budget', 'begun') AND NOT EXISTS (
+        WHEN old.kind NOT IN ('budget', 'begun', 'digest', 'escalation', 'escalated', 'steps') AND NOT EXISTS (
             SELECT 1 FROM rule_state
             WHERE rule = old.rule AND kind = old.kind AND key = old.key)
         BEGIN

@@ -48,7 +48,7 @@ extension Session {
         var keyed = try prepare(SQL.Forgetting.keyed)
         try keyed.bind(":key", task.key.text)
         keys += try Self.stateKeys(&keyed)
-        try write(keys.map { StateWrite($0, .delete) })
+        try write(keys.map { StateWrite($0, .delete) }, at: .distantPast)
         try change(try timers(endingWith: keys).map { .cancel($0) })
         var counts: [StateKey: Int] = [:]
         for key in keys { counts[StateKey(rule: key.ruleName, kind: key.kind, key: ""), default: 0] += 1 }

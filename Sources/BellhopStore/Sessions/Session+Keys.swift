@@ -42,7 +42,7 @@ extension Session {
                 try statement.bind(":key", key.key)
                 try statement.run()
             }
-            guard let kind = StateKey.Kind(rawValue: key.kind).flatMap(RuleTimer.Kind.init) else { continue }
+            guard let kind = StateKey.Kind(rawValue: key.kind)?.timer else { continue }
             try change([.cancel(RuleTimer.ID(rule: rule, kind: kind, key: key.key))])
         }
         var counted = try prepare(SQL.Rules.countDropped)
@@ -50,18 +50,6 @@ extension Session {
         try counted.bind(":name", rule)
         try counted.run()
         return keys.count
-    }
-}
-
-extension RuleTimer.Kind {
-    /// The timer that ends with a piece of state.
-    fileprivate init?(_ kind: StateKey.Kind) {
-        switch kind {
-        case .hold: self = .hold
-        case .absence: self = .absence
-        case .gathered: self = .group
-        case .once, .throttle, .budget, .count, .group, .match, .begun: return nil
-        }
     }
 }
 
