@@ -21,11 +21,8 @@ extension RuleBook {
             case .hold: matches.needs.state.insert(rule.holdKey(timer.id.key).at(""))
             case .group:
                 matches.needs.state.formUnion([rule.stateKey(.group, timer.id.key), rule.stateKey(.gathered, timer.id.key)])
-<<<<<<< HEAD
             case .absence: matches.needs.state.insert(rule.stateKey(.absence, timer.id.key))
-=======
             case .escalation: matches.needs.state.insert(.escalations(timer.id.key))
->>>>>>> hD
             case .schedule, .existing: break
             }
         }
