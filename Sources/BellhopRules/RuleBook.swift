@@ -83,7 +83,8 @@ public struct RuleBook: Sendable {
                     text, name: name, version: version, in: surroundings, sharing: cache)
             }
         }
-        return former.isEmpty ? self : RuleBook(compiled, surroundings, cache: cache, warnings: warnings, former: former)
+        return former.isEmpty ? self : RuleBook(
+                compiled, surroundings, cache: cache, quiet: quiet, warnings: warnings, former: former)
     }
 
     /// The rule as it was when an escalation of this version began; nil if it no longer fits the configuration.

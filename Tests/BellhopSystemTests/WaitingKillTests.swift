@@ -44,7 +44,7 @@ import Testing
     private func end(_ ordeal: inout Ordeal) async throws {
         try await ordeal.end { ordeal in
             let runs = try await WaitingLedger(ordeal).check()
-            #expect(runs > 20)
+            #expect(runs > 12)
         }
     }
 

@@ -43,9 +43,6 @@ final class RunFrame: Resolver {
 
     /// The run's event; nil for a run without one.
     var event: Event? { place < 0 ? nil : events[place].event }
-    /// The place of that event on the bus.
-    var sequence: Int64? { place < 0 ? nil : events[place].sequence }
-
     /// The place of the run's event on the bus.
     var sequence: Int64? { place < 0 ? nil : events[place].sequence }
 

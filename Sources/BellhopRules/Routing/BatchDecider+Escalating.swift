@@ -38,14 +38,14 @@ extension BatchDecider {
             if due == nil { record(.failed(.keyFailed, step.after.neverEnds), of: number) }
             turns.append(due.map { EscalationUnderWay.Turn(due: $0) })
         }
-        let latest = candidate?.gathered.last ?? gathered(task.key, at: start, number)
+        let latest = candidate?.latest ?? gathered(task.key, at: start, number)
         var underWay = EscalationUnderWay(
             latest, run: frame.occasion.id, version: escalation.version, turns: turns, isShadow: isShadow)
         (underWay.key, underWay.since) = (candidate?.key, candidate?.since)
         underWay.pagers = pagers
         underWay.note(opened: opened, closed: closed)
         guard let next = underWay.next else { return }
-        if escalation.needs.contains(.gathered), let others = candidate?.gathered.dropLast(), !others.isEmpty {
+        if escalation.needs.contains(.gathered), let others = candidate?.gathered.filter({ $0.name != latest.name }), !others.isEmpty {
             underWay.hasMore = true
             for one in others {
                 memory.set(Self.events(of: key.key, rule.name).at(one.name), to: one.json)
@@ -54,7 +54,7 @@ extension BatchDecider {
         }
         memory.set(piece, to: underWay.json)
         keep(escalation, of: rule, from: start)
-        timers.append(.set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .escalation, key: key.key), due: next.turn.due)))
+        set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .escalation, key: key.key), due: next.turn.due), at: start)
         add(bytes: Self.gatheredBytes)
         record(escalating(key.key, until: next.turn.due), of: number)
     }
@@ -125,7 +125,7 @@ extension BatchDecider {
         underWay.take(steps[place].repetition, at: now)
         if let next = underWay.next {
             memory.set(.escalations(key).at(rule.name), to: underWay.json)
-            timers.append(.set(RuleTimer(timer.id, due: next.turn.due)))
+            set(RuleTimer(timer.id, due: next.turn.due), at: timer.due)
         } else if underWay.pagers.isEmpty {
             _ = end(underWay, key, number, closing: false)
         } else {
@@ -231,7 +231,7 @@ extension BatchDecider {
         let rule = book.compiled[number]
         guard forgetEvents(of: underWay, key, rule.name) else { return false }
         memory.delete(.escalations(key).at(rule.name))
-        if underWay.next != nil { timers.append(.cancel(RuleTimer.ID(rule: rule.name, kind: .escalation, key: key))) }
+        if underWay.next != nil { cancel(RuleTimer.ID(rule: rule.name, kind: .escalation, key: key)) }
         if closing { close(underWay, rule) }
         return true
     }

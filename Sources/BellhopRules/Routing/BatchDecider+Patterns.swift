@@ -134,7 +134,7 @@ extension BatchDecider {
         own.own = events.firstIndex { $0.name == candidate.latest?.name }
         own.key = key
         own.since = events.map(\.at).min()
-        guard isReady(rule), move(to: own) else { return }
+        guard isReady(rule.scopesOfRuns), move(to: own) else { return }
         let condition = rule.judge(activation)
         if case .doesNotHold = condition {
             record(Stop(verdict: .conditionFalse, detail: ["key": .string(key ?? "")]), of: own.rule)
@@ -158,7 +158,7 @@ extension BatchDecider {
         } else if isBegin, memory.value(stateKey) == nil, let began = candidate.latest {
             var own = candidate
             (own.key, own.since) = (pattern.by == nil ? nil : key, candidate.time)
-            guard isReady(rule), move(to: own) else { return }
+            guard isReady(rule.scopesOfRuns), move(to: own) else { return }
             switch rule.judge(activation) {
             case .holds: begin(pattern, Absence(key: key, began: began), at: candidate.time, rule, candidate.rule)
             case .doesNotHold: record(Stop(verdict: .conditionFalse, detail: ["key": .string(key)]), of: candidate.rule)
@@ -247,7 +247,7 @@ extension BatchDecider {
     mutating func endAbsence(_ timer: RuleTimer, _ number: Int) {
         let rule = book.compiled[number]
         let (key, stateKey) = (timer.id.key, rule.stateKey(.absence, timer.id.key))
-        guard let pattern = rule.time.pattern, pattern.kind == .none, isReady(rule), memory.isKnown(stateKey),
+        guard let pattern = rule.time.pattern, pattern.kind == .none, isReady(rule.scopesOfRuns), memory.isKnown(stateKey),
             var wait = memory.value(stateKey).flatMap(Wait.init), let due = due(timer, &wait, pattern.within, stateKey, number)
         else { return }
         if pattern.endsWithTask, !pattern.isByTask { forget(wait.began, as: key, rule) }

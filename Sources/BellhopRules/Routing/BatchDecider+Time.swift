@@ -246,7 +246,7 @@ extension BatchDecider {
         if frame.event?.type == .taskRemoved { return endWaits(of: hold, candidate, rule) }
         guard let id = rule.holdID(hold, frame, activation) else { return }
         let key = rule.holdKey(id)
-        guard memory.isKnown(key), let wait = memory.value(key).flatMap(Wait.init), isReady(rule) else { return }
+        guard memory.isKnown(key), let wait = memory.value(key).flatMap(Wait.init), isReady(rule.scopesOfRuns) else { return }
         var judged = candidate
         judged.gathered = events(of: wait, key, rule).events + candidate.gathered
         (judged.isEventApart, judged.key, judged.since) = (true, Self.key(of: id), wait.began.at)

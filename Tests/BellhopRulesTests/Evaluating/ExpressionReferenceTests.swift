@@ -11,6 +11,7 @@ import Testing
         let events = [EventType.taskCommented].compactMap { surroundings.events[$0] }
         var names = RuleNames(shared, rule: "r", events: events, zone: "UTC")
         names.declare(["for", "count", "group"])
+        names.declareDigest()
         #expect(Set(ExpressionReference.names.map(\.name)) == Set(names.environment.variables.keys).union(["answered"]))
         let functions = Set(ExpressionReference.functions.compactMap { $0.call.split(separator: "(").first.map(String.init) })
         let added = RuleFunctions.all(names.types) + CalendarFunctions.all(surroundings.calendars)
