@@ -80,7 +80,9 @@ let package = Package(
             swiftSettings: house),
         .target(
             name: "BellhopInbound",
-            dependencies: ["BellhopCore", crypto, httpTypes, hummingbirdCore, logging, nioCore, nioPosix, serviceLifecycle],
+            dependencies: [
+                "BellhopCore", crypto, httpTypes, hummingbirdCore, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+            ],
             swiftSettings: house),
         .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML"], swiftSettings: house),
         .target(name: "BellhopStore", dependencies: ["BellhopCore", "CSQLite"], swiftSettings: house),

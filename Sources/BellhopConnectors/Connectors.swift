@@ -152,7 +152,11 @@ public struct Connectors: Sendable {
         var settings = settings
         if let ca = settings.text("ca") { settings.values["ca"] = .string(environment.path(ca)) }
         await environment.rates.restore(name, settings.record("rate").flatMap(Rate.init), in: environment)
-        return try await kind.make(name, settings, environment)
+        do throws(ConnectorErrors) { return try await kind.make(name, settings, environment) } catch {
+            // A connection cannot be made with the first wrong one of the HTTP settings; the user wants to know all of them.
+            let all = HTTPConnection.Configuration.problems(name, settings)
+            throw ConnectorErrors(all + error.all.filter { !all.contains($0) })
+        }
     }
 
     static func source(

@@ -63,7 +63,8 @@ public struct EventReading: Sendable {
         switch sameness {
         case .header(let name)?:
             guard let value = request.value(name), !value.isEmpty else {
-                throw InboundAnswer(400, "The header field `\(name)`, which tells deliveries apart, is missing.")
+                let problem = request.value(name) == nil ? request.problem(with: name) : "The header field `\(name)` is empty."
+                throw InboundAnswer(400, problem + " It tells deliveries apart.")
             }
             switch proof {
             case .secret: return "header/" + value
@@ -85,16 +86,27 @@ public struct EventReading: Sendable {
 
     private func data(of thing: JSON) throws(InboundAnswer) -> JSON.Object {
         var data: JSON.Object = [:]
+        var hasAny = definition.members.isEmpty
         for member in definition.members {
-            let path = fields[member.name] ?? JSON.Path(keys: [member.name])
-            guard let value = thing[path], !value.isNull else {
+            let path = path(of: member)
+            let value = thing[path]
+            hasAny = hasAny || value != nil
+            guard let value, !value.isNull else {
                 if member.required { throw InboundAnswer(400, "The body has nothing at `\(path)`.") }
                 continue
             }
             data[member.name] = try Self.value(value, member)
         }
+        // Most likely a mistake in `items` or `fields`, or a sender that sends something else: an event without data says nothing.
+        guard hasAny else {
+            let paths = definition.members.map { "`\(path(of: $0))`" }.joined(separator: ", ")
+            throw InboundAnswer(
+                400, "The body has nothing at any of \(paths), where the members of `\(definition.type.name)` are.")
+        }
         return data
     }
+
+    private func path(of member: Setting) -> JSON.Path { fields[member.name] ?? JSON.Path(keys: [member.name]) }
 
     /// A value as the member's type; numbers and booleans may come as texts, as they do in forms.
     private static func value(_ value: JSON, _ member: Setting) throws(InboundAnswer) -> JSON {

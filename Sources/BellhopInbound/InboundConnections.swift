@@ -1,4 +1,6 @@
+import HTTPTypes
 import NIOCore
+import NIOHTTP1
 import NIOHTTPTypes
 import Synchronization
 
@@ -99,6 +101,8 @@ final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHandler {
     private var isReceiving = false
     /// Whether the request that is being received was answered already.
     private var isAnsweredEarly = false
+    /// Whether a head was too large, so that nothing more is read.
+    private var isRefused = false
     /// How many whole requests are unanswered.
     private var owed = 0
     /// How many answers are not sent yet.
@@ -180,6 +184,28 @@ final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHandler {
             let (handler, context) = own.value
             handler.expire(context)
         }
+    }
+
+    /// Answers header fields that are too large itself: Hummingbird's answer is an empty 400, and the connection stays open.
+    ///
+    /// What still arrives is read for a while and dropped, so that the sender gets the answer before the connection ends.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // Whatever arrives after such a head is an error, too.
+        if isRefused { return }
+        guard let error = error as? HTTPParserError, error == .headerOverflow, !isReceiving, owed == 0, unsent == 0 else {
+            return context.fireErrorCaught(error)
+        }
+        isRefused = true
+        let text = ByteBuffer(string: "The header fields are larger than \(InboundServer.largestHead >> 10) KB.\n")
+        let fields: HTTPFields = [
+            .contentType: "text/plain; charset=utf-8", .contentLength: String(text.readableBytes), .connection: "close",
+        ]
+        let head = HTTPResponse(status: .requestHeaderFieldsTooLarge, headerFields: fields)
+        context.write(wrapOutboundOut(.head(head)), promise: nil)
+        context.write(wrapOutboundOut(.body(text)), promise: nil)
+        context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        context.close(mode: .output, promise: nil)
+        arm(patience.body, context)
     }
 
     /// The reader of an unfinished body gets the chance to say why; it has as long again for that.

@@ -48,11 +48,10 @@ public struct InboundDesk: Sendable {
     ///   - head: the request without its body.
     ///   - announced: the size of its body, if it says so.
     func admit(method: String, path: String, head: InboundRequest, announced: Int?) throws(InboundAnswer) -> Int {
-        guard let (endpoint, budget) = endpoints[path] else { throw refusal(404, "There is nothing here.") }
+        guard let endpoint = endpoints[path]?.endpoint else { throw refusal(404, "There is nothing here.") }
         guard method == "POST" else { throw refusal(405, "Only POST is answered here.") }
         let key = try key(of: path)
         do throws(InboundAnswer) { try key.checkHead(head, at: clock.now) } catch { throw refusal(error) }
-        if key.isInHead { try take(from: budget) }
         if let announced, announced > endpoint.largestBody { throw tooLarge(endpoint.largestBody) }
         return endpoint.largestBody
     }
@@ -91,15 +90,14 @@ public struct InboundDesk: Sendable {
     public func answer(_ request: InboundRequest, to path: String) async -> InboundAnswer {
         guard let (endpoint, budget) = endpoints[path] else { return refusal(404, "There is nothing here.") }
         let proof: InboundKey.Proof
-        let isInHead: Bool
         do throws(InboundAnswer) {
             let key = try key(of: path)
-            isInHead = key.isInHead
             do throws(InboundAnswer) { proof = try key.check(request, at: clock.now) } catch { throw refusal(error) }
         } catch { return error }
         var answer: InboundAnswer
         do throws(InboundAnswer) {
-            if !isInHead { try take(from: budget) }
+            // Not before the body is read: who is asked to come again keeps its connection.
+            try take(from: budget)
             switch endpoint.purpose {
             case .push(let source): poll(source)
             case .events(let reading): try await keep(reading.events(request, proof: proof, at: clock.now, unique: unique))

@@ -19,14 +19,6 @@ public enum InboundKey: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether the head of a request shows already that its sender has the secret.
-    var isInHead: Bool {
-        switch self {
-        case .bearer, .basic: true
-        case .signature, .standardWebhooks: false
-        }
-    }
-
     /// Throws 401 if the head of a request shows already that it will be refused, so that its body need not be read.
     func checkHead(_ head: InboundRequest, at now: Timestamp) throws(InboundAnswer) {
         switch self {
@@ -57,13 +49,13 @@ public enum InboundKey: Sendable, CustomStringConvertible {
             try Self.standardWebhooks(request, keys, at: now)
             return .identified
         case .bearer(let tokens):
-            let given = Self.credentials(request, scheme: "bearer") ?? ""
+            let given = try Self.credentials(request, scheme: "bearer") ?? ""
             guard tokens.reduce(false, { Self.isSame(given, $1) || $0 }) else {
                 throw InboundAnswer(401, "The bearer token is missing or wrong.")
             }
             return .secret
         case .basic(let username, let password):
-            let given = Self.credentials(request, scheme: "basic").flatMap { Base64.decode($0, padding: .required) } ?? []
+            let given = try Self.credentials(request, scheme: "basic").flatMap { Base64.decode($0, padding: .required) } ?? []
             guard Self.isSame(given, Array("\(username):\(password)".utf8)) else {
                 throw InboundAnswer(401, "The name or the password is missing or wrong.")
             }
@@ -90,9 +82,12 @@ public enum InboundKey: Sendable, CustomStringConvertible {
     private static func standardWebhooksParts(
         of head: InboundRequest, at now: Timestamp
     ) throws(InboundAnswer) -> (start: String, codes: [[UInt8]]) {
-        guard let id = head.value("webhook-id"), let time = head.value("webhook-timestamp"),
-            let signatures = head.value("webhook-signature")
-        else { throw InboundAnswer(401, "A `webhook-id`, `webhook-timestamp` or `webhook-signature` is missing.") }
+        func value(_ name: String) throws(InboundAnswer) -> String {
+            guard let value = head.value(name) else { throw InboundAnswer(401, head.problem(with: name)) }
+            return value
+        }
+        let (id, time) = (try value("webhook-id"), try value("webhook-timestamp"))
+        let signatures = try value("webhook-signature")
         try checkAge(time, tolerance, at: now)
         let codes = signatures.split(separator: " ").filter { $0.hasPrefix("v1,") }.compactMap {
             Base64.decode($0.dropFirst(3), padding: .required)
@@ -111,8 +106,11 @@ public enum InboundKey: Sendable, CustomStringConvertible {
         }
     }
 
-    private static func credentials(_ request: InboundRequest, scheme: String) -> String? {
-        guard let value = request.value("authorization"), let blank = value.firstIndex(of: " "),
+    private static func credentials(_ request: InboundRequest, scheme: String) throws(InboundAnswer) -> String? {
+        guard let value = request.value("Authorization") else {
+            throw InboundAnswer(401, request.problem(with: "Authorization"))
+        }
+        guard let blank = value.firstIndex(of: " "),
             value[..<blank].lowercased() == scheme
         else { return nil }
         return String(value[value.index(after: blank)...].drop { $0 == " " })

@@ -15,6 +15,12 @@ public struct InboundRequest: Sendable {
         let found = headers.filter { $0.name.lowercased() == name }
         return found.count == 1 ? found[0].value : nil
     }
+
+    /// Why a header field has no `value`.
+    func problem(with name: String) -> String {
+        let isRepeated = headers.contains { $0.name.lowercased() == name.lowercased() }
+        return "The header field `\(name)` is \(isRepeated ? "given more than once" : "missing")."
+    }
 }
 
 /// What the sender is told.

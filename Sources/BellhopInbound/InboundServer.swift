@@ -63,7 +63,7 @@ public struct InboundServer: Service {
     private let isListening: @Sendable (Int) -> Void
 
     /// In bytes, of all header fields of a request.
-    private static let largestHead = 16 << 10
+    static let largestHead = 16 << 10
     /// How much of a refused body is read, in bytes, so that the sender gets the answer before the connection ends.
     private static let mostDrained = 16 << 20
 

@@ -84,12 +84,14 @@ public struct SignatureCheck: Sendable {
 
     /// The signed time, empty if none is, and the signatures. Throws 401 for a head without them, or with an old time.
     func parts(of head: InboundRequest, at now: Timestamp) throws(InboundAnswer) -> (time: String, codes: [[UInt8]]) {
-        guard let value = head.value(header) else { throw InboundAnswer(401, "The header field `\(header)` is missing.") }
+        guard let value = head.value(header) else { throw InboundAnswer(401, head.problem(with: header)) }
         var elements = [Substring(value)]
         var time: String?
         if let timestamp {
             switch timestamp.place {
-            case .header(let name): time = head.value(name)
+            case .header(let name):
+                time = head.value(name)
+                if time == nil { throw InboundAnswer(401, head.problem(with: name)) }
             case .element(let start):
                 elements = value.split(separator: ",").map { $0.drop { $0 == " " } }
                 let times = elements.filter { $0.hasPrefix(start) }

@@ -107,6 +107,22 @@ import Testing
         #expect(try await inquirer.status()["stopped"] == [])
     }
 
+    @Test func `a receiver's long answer is quoted in full once, and shortened among what needs a person`() {
+        let now = TestClock().now
+        let why =
+            "chat answered 404: there is nothing at this address (any more): " + String(repeating: "no such page ", count: 40)
+        let stop = ReceiverStop(receiver: "chat", cause: .refusal, since: now, until: nil, why: why)
+        let status = StoreStatus(
+            sources: [], rules: [], stops: [.init(stop: stop, waiting: 1)], deliveries: [:], events: 0, unrouted: 0)
+        let needs = Needs.sentences(status, agent: [:], at: now)
+        #expect(needs.count == 1)
+        let sentence = needs.first ?? ""
+        #expect(
+            sentence.hasPrefix("The receiver chat is paused: chat answered 404: there is nothing at this address (any more): no"))
+        #expect(sentence.hasSuffix("… Repair it, then `bellhop resume chat`."))
+        #expect(sentence.count < 220)
+    }
+
     private static func rule(_ status: JSON) -> JSON? { status["rules"]?.asArray?.first }
 
     @Test func `a rule that is turned off is shown as off, without the error of its last run`() async throws {

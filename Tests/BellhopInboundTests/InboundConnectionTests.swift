@@ -84,6 +84,30 @@ private final class Collector: ChannelInboundHandler, Sendable {
         }
     }
 
+    @Test func `header fields that are too large are answered 431, and the connection is closed`() async throws {
+        try await kept.serve(.events(), patience: .init(head: .seconds(600), body: .milliseconds(500))) { port in
+            let answer = try await RawConnection.with(port) { peer in
+                try await peer.send("POST /in/deploys HTTP/1.1\r\nHost: x\r\nX-Long: \(String(repeating: "x", count: 100_000))")
+                return await peer.readToEnd()
+            }
+            #expect(answer.hasPrefix("HTTP/1.1 431 "), "\(answer)")
+            #expect(answer.lowercased().contains("connection: close\r\n"), "\(answer)")
+            #expect(answer.hasSuffix("The header fields are larger than 16 KB.\n"), "\(answer)")
+        }
+    }
+
+    @Test func `a sender above its rate is answered 429 after its body is read, and keeps its connection`() async throws {
+        try await kept.serve(.events(rate: 1)) { port in
+            try await RawConnection.with(port) { peer in
+                for status in ["202 Accepted", "429 Too Many Requests", "429 Too Many Requests"] {
+                    try await peer.send(Self.request)
+                    #expect(await peer.answer() == "HTTP/1.1 " + status)
+                }
+            }
+        }
+        #expect(kept.events.count == 1)
+    }
+
     @Test func `a body that comes byte by byte is answered 408, and its connection closed`() async throws {
         try await kept.serve(.events(), patience: .init(head: .seconds(600), body: .milliseconds(200))) { port in
             let answer = try await RawConnection.with(port) { peer in

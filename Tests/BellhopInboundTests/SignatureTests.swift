@@ -20,6 +20,26 @@ import Testing
         }
     }
 
+    @Test func `a header field that is missing or given twice is named in the answer`() {
+        let signature = InboundKey.signature(
+            SignatureCheck(keys: [[1]], header: "X-Sign", timestamp: .init(.header("X-Time"), signed: "{timestamp}{body}")))
+        for (key, names) in [
+            (signature, ["X-Sign", "X-Time"]),
+            (.standardWebhooks([[1]]), ["webhook-id", "webhook-timestamp", "webhook-signature"]),
+            (.bearer(["token"]), ["Authorization"]), (.basic(username: "ada", password: "x"), ["Authorization"]),
+        ] {
+            for name in names {
+                for (count, problem) in [(0, "missing"), (2, "given more than once")] {
+                    let others = names.filter { $0 != name }.map { (name: $0, value: "1767603600") }
+                    let wrong = [name, name.lowercased()].prefix(count).map { (name: $0, value: "1767603600") }
+                    #expect(throws: InboundAnswer(401, "The header field `\(name)` is \(problem).")) {
+                        try key.check(InboundRequest(headers: others + wrong, body: []), at: Timestamp(seconds: 1_767_603_600))
+                    }
+                }
+            }
+        }
+    }
+
     /// docs.github.com, "Validating webhook deliveries": the test values.
     @Test func `a signature of GitHub is accepted, and any other refused`() {
         let key = InboundKey.signature(

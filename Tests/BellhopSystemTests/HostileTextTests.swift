@@ -29,14 +29,25 @@ import Testing
                   title: "${{ task.title }}"
                   thread: "t ${{ task.title }}"
                   mentions: [{user: "${{ task.title }}"}, {group: "${{ task.title }}"}]
+              - notify: {to: mail, title: "${{ task.title }}", text: "${{ task.number }}"}
               - notify: {to: ops, title: "${{ task.title }}", text: "**New** ${{ task.title }}", fields: {Title: "${{ task.title }}"}}
 
         """
 
-    private static func configuration(_ address: String) -> String {
+    private let mail = SimulatedMail(now: { Int64(Date.now.timeIntervalSince1970 * 1_000_000) })
+
+    /// Sets everything up, with a mail server.
+    private func set(_ body: (Stage) async throws -> Void) async throws {
+        try await MailServer(mail).serve { port in
+            try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, mailPort: port) }, body)
+        }
+    }
+
+    private static func configuration(_ address: String, mailPort: Int) -> String {
         let more = """
               pager: {kind: pagerduty, url: "\(address)/pagerduty", routing_key: "\(String(repeating: "0", count: 32))", rate: 1000/s}
               board: {kind: mattermost, url: "\(address)/mattermost/hooks/x", rate: 1000/s}
+              mail: {kind: email, url: "smtp://127.0.0.1:\(mailPort)", from: bellhop@example.com, to: ops@example.com}
             """
         return Stage.configuration(address, extra: "secrets: [{folder: secrets}]")
             .replacing("\nsources:", with: "\n\(more)\nsources:")
@@ -44,7 +55,7 @@ import Testing
 
     @Test(arguments: HostileTexts.titles)
     func `a hostile title arrives as text everywhere`(_ title: String) async throws {
-        try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
+        try await set { stage in
             try stage.folder.write("secrets/x", Secrets.signing)
             let task = stage.instance.addTask(title: title, assignedTo: Stage.user)
             let run = try await stage.bellhop("run", "--once")
@@ -56,6 +67,7 @@ import Testing
             try checkOtherReceivers([title], stage)
             try checkWebhook(title, stage)
             try checkChat(title, stage)
+            try checkMails(about: [task])
             try checkLogs(title, stage)
             try await checkCommands(title, run, stage)
         }
@@ -63,7 +75,7 @@ import Testing
 
     @Test func `every hostile text of the table arrives unchanged, or as harmless text, in one run`() async throws {
         let titles = HostileTexts.all.filter { !$0.isEmpty }
-        try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
+        try await set { stage in
             try stage.folder.write("secrets/x", Secrets.signing)
             let tasks = titles.map { stage.instance.addTask(title: $0, assignedTo: Stage.user) }
             let run = try await stage.bellhop("run", "--once")
@@ -86,6 +98,7 @@ import Testing
             let messages = stage.simulation.receivers.received(by: "ops")
             #expect(messages.count == titles.count)
             for message in messages { try checkMarkup(of: message) }
+            try checkMails(about: tasks)
             for (file, count) in [("text", titles.count), ("json", titles.count)] {
                 let lines = try String(contentsOfFile: stage.folder.path + "/logs/\(file).log", encoding: .utf8)
                 #expect(lines.split(separator: "\n").count == count, "\(file)")
@@ -163,6 +176,28 @@ import Testing
 
     private func checkChat(_ title: String, _ stage: Stage) throws {
         try checkMarkup(of: try #require(stage.simulation.receivers.received(by: "ops").first))
+    }
+
+    /// Each title is the subject of one mail, and no more than that.
+    private func checkMails(about tasks: [SimulatedTask]) throws {
+        #expect(mail.received.count == tasks.count)
+        #expect(mail.received.allSatisfy { $0.recipients == ["ops@example.com"] })
+        // Strict: a field that a title injects, or a line that it breaks, is an error.
+        let mails = try mail.received.map { try MIMEReader($0.bytes) }
+        let names = Set(mails.map { $0.head.fields.map(\.name) })
+        #expect(names.count == 1, "\(names)")
+        for task in tasks {
+            let found = try mails.filter { try $0.text.contains(task.number) }
+            #expect(found.count == 1)
+            guard let subject = try found.first?.subject else { continue }
+            // Marks of direction stay, because names in Arabic and Hebrew need them; they reorder nothing around them.
+            let refused: [ClosedRange<UInt32>] = [0...0x1f, 0x7f...0x9f, 0x2028...0x202e, 0x2066...0x2069]
+            let isHarmless = subject.unicodeScalars.allSatisfy { scalar in !refused.contains { $0.contains(scalar.value) } }
+            #expect(isHarmless, "\(subject.debugDescription)")
+            for word in Self.words(of: task.title.filter { $0 != "\u{7F}" }) {
+                #expect(subject.contains(word), "\(word.debugDescription) in \(subject.debugDescription)")
+            }
+        }
     }
 
     private func checkMarkup(of message: ReceivedMessage) throws {

@@ -103,10 +103,11 @@ public enum RuleLoading {
     }
 
     /// What rules are checked against without a configuration: any source and receiver may be named.
-    public static func openSurroundings() -> RuleSurroundings {
+    /// - Parameter events: those that rules may name.
+    public static func openSurroundings(events: EventCatalogue = .builtIn) -> RuleSurroundings {
         RuleSurroundings(
             sources: [], connections: [], actions: Catalogue.actions, timeZone: .utc, timeZoneName: "UTC",
             zone: { ZoneFiles.zone($0) }, assumed: Catalogue.assumedFields, queryHint: Catalogue.queryHint,
-            calendars: nil)
+            events: events, calendars: nil)
     }
 }

@@ -1,4 +1,4 @@
-import BellhopCore
+public import BellhopCore
 import BellhopConnectors
 import BellhopRules
 import YAML
@@ -79,6 +79,15 @@ public struct ConfigurationLoader: Sendable {
         }
         if problems.hasErrors { throw .diagnostics(problems) }
         return configuration
+    }
+
+    /// The events that a file declares besides Bellhop's own, whatever mistakes it has elsewhere; nil if it is not YAML.
+    public func events(declaredIn file: String) -> EventCatalogue? {
+        guard let bytes = try? bytes(of: file), let root = try? Self.root(of: bytes, file: file) else { return nil }
+        var reader = SettingsReader<Never>(file: file, hidesValues: true) { _, text, _ in .text(text) }
+        var reading = InboundReading(secrets: [])
+        reading.declare(root["events"], &reader)
+        return reading.events
     }
 
     private static func root(of bytes: [UInt8], file: String) throws(ConfigurationError) -> Node {

@@ -1,3 +1,4 @@
+import BellhopConnectors
 import BellhopCore
 
 /// The problems in a status that only a person can solve, one sentence each.
@@ -17,7 +18,8 @@ public enum Needs {
         }
         for stop in status.stopped(at: now).map(\.stop) where stop.cause == .refusal {
             sentences.append(
-                "The receiver \(stop.receiver) is paused: \(stop.sentence) Repair it, then `bellhop resume \(stop.receiver)`.")
+                "The receiver \(stop.receiver) is paused: \(shortened(stop.sentence)) Repair it, then `bellhop resume \(stop.receiver)`."
+            )
         }
         for rule in status.rules where rule.lastError != nil {
             sentences.append("The rule \(rule.rule) failed when it last ran: " + ended(rule.lastError))
@@ -32,6 +34,12 @@ public enum Needs {
         }
         return sentences
     }
+
+    /// The beginning of a reason that may quote a remote system's answer; the list of paused receivers has the whole.
+    private static func shortened(_ sentence: String) -> String { Redaction.excerpt(sentence, length: longestReason) }
+
+    /// In characters.
+    private static let longestReason = 120
 
     /// With a full stop.
     private static func ended(_ message: String?) -> String {

@@ -53,39 +53,43 @@ extension HTTPConnection {
         /// Only the name: the rest may hold secrets.
         public var description: String { "HTTPConnection.Configuration(\(name))" }
 
-        /// Reads checked settings.
+        /// All errors in checked settings.
+        static func problems(_ name: String, _ settings: Settings) -> [ConnectorError] {
+            var configuration = Configuration(name: name)
+            return configuration.read(settings)
+        }
+
+        /// Reads checked settings; throws the first of ``problems(_:_:)``.
         public init(name: String, _ settings: Settings) throws(ConnectorError) {
             self.init(name: name)
+            if let problem = read(settings).first { throw problem }
+        }
+
+        private mutating func read(_ settings: Settings) -> [ConnectorError] {
+            var problems = ConnectorProblems(of: name)
             ca = settings.text("ca")
             timeout = settings.duration("timeout") ?? timeout
             delivery = DeliverySettings(settings)
             plainHTTP = settings.boolean("plain_http") ?? false
             maxBody = settings.integer("max_body") ?? maxBody
             if let text = settings.text("proxy") {
-                do {
-                    proxy = try HTTPAddress(text)
-                } catch {
-                    throw ConnectorError(connection: name, setting: "proxy", error.message)
-                }
+                proxy = problems.gather("proxy") { () throws(HTTPAddress.Problem) in try HTTPAddress(text) }
                 if proxy?.isSecure == true {
-                    throw ConnectorError(
-                        connection: name, setting: "proxy",
-                        "A proxy needs an http:// address (the requests through it stay encrypted).")
+                    problems.add("proxy", "A proxy needs an http:// address (the requests through it stay encrypted).")
                 }
             }
             if let record = settings.record("rate") {
-                guard let rate = Rate(record) else {
-                    throw ConnectorError(connection: name, setting: "rate", "A rate is a number per time, such as 60/m.")
-                }
-                self.rate = rate
+                rate = Rate(record)
+                if rate == nil { problems.add("rate", "A rate is a number per time, such as 60/m.") }
             }
             for (field, value) in settings.record("headers")?.values ?? [:] {
-                guard case .string(let text) = value, HeaderFields.isName(field), HeaderFields.isValue(text) else {
-                    throw ConnectorError(
-                        connection: name, setting: "headers.\(field)", "This is not a valid header field.")
+                if case .string(let text) = value, HeaderFields.isName(field), HeaderFields.isValue(text) {
+                    headers.add(field, text)
+                } else {
+                    problems.add("headers.\(field)", "This is not a valid header field.")
                 }
-                headers.add(field, text)
             }
+            return problems.all
         }
 
         /// Refuses an address that would be reached unencrypted over the network; nil if it is allowed.
@@ -105,7 +109,7 @@ extension HTTPConnection {
             Setting("timeout", .duration, default: "30s", least: "1ms", "The time limit of a request, including the answer."),
             Setting("proxy", .secret, "The http:// address of a proxy."),
             Setting("rate", .rate, "The largest number of requests per time, such as 60/m."),
-            Setting("headers", .map(.secret), "Header fields for every request."),
+            Setting("headers", .map(.secret), refusedNames: HeaderFields.reserved, "Header fields for every request."),
             Setting(
                 "plain_http", .boolean, default: "false",
                 "Allow http:// to other machines, or through a `proxy`; anyone on the way can read along."),

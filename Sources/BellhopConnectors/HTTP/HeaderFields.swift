@@ -42,6 +42,17 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         return all
     }
 
+    /// The fields that settings must not set, in small letters, each with the reason.
+    static let reserved: [String: String] = {
+        var reserved = ["host": "it follows from the address"]
+        for name in ["content-length", "transfer-encoding"] { reserved[name] = "it follows from the body" }
+        for name in ["connection", "keep-alive", "te", "trailer", "upgrade"] { reserved[name] = "HTTP itself controls it" }
+        for name in ["webhook-id", "webhook-timestamp", "webhook-signature"] {
+            reserved[name] = "Bellhop sets it where it sends a webhook"
+        }
+        return reserved
+    }()
+
     /// Whether a name is allowed in a request: a token of RFC 9110, section 5.6.2.
     public static func isName(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { ASCII.isAlphanumeric($0) || "!#$%&'*+-.^_`|~".utf8.contains($0) }

@@ -25,9 +25,6 @@ struct RequestArguments: Sendable, Hashable {
     private var queryPairs: [HeaderFields.Field]
 
     static let methods = ["POST", "PUT", "PATCH", "DELETE", "GET", "HEAD"]
-    /// Fields that HTTP itself controls.
-    private static let reserved = ["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"]
-
     /// - Parameters:
     ///   - method: the default method.
     ///   - methods: the allowed methods.
@@ -62,7 +59,9 @@ struct RequestArguments: Sendable, Hashable {
     /// - Parameter headers: the type of the values of header fields.
     static func settings(headers: SettingType) -> [Setting] {
         [
-            Setting("headers", .map(headers), "Header fields, in addition to the connection's."),
+            Setting(
+                "headers", .map(headers), refusedNames: HeaderFields.reserved,
+                "Header fields, in addition to the connection's."),
             Setting("query", .map(.json), "Query parameters; a list gives one parameter per element."),
             Setting("form", .map(.json), "A form body (URL-encoded)."),
             Setting("json", .json, "A JSON body; templates keep their types."),
@@ -87,8 +86,8 @@ struct RequestArguments: Sendable, Hashable {
             guard HeaderFields.isName(name) else {
                 throw Problem("headers", "`\(DisplayText.line(name))` cannot be the name of a header field.")
             }
-            guard !reserved.contains(ASCII.lowercased(name)) else {
-                throw Problem("headers", "The header field `\(name)` belongs to HTTP itself and cannot be set.")
+            if let reason = HeaderFields.reserved[ASCII.lowercased(name)] {
+                throw Problem("headers", "The header field `\(name)` cannot be set: \(reason).")
             }
             guard !taken.contains(ASCII.lowercased(name)) else {
                 throw Problem("headers", "The header field `\(name)` belongs to the connection and cannot be set.")

@@ -14,10 +14,12 @@ public struct Setting: Sendable, Hashable {
     public var least: String?
     /// The greatest duration, as written in a file; nil for no limit.
     public var most: String?
+    /// The names that a map must not have, in small letters, each with the reason; names compare without regard to case.
+    public var refusedNames: [String: String]
 
     public init(
         _ name: String, _ type: SettingType, required: Bool = false, default fallback: String? = nil, least: String? = nil,
-        most: String? = nil, _ summary: String, example: String? = nil
+        most: String? = nil, refusedNames: [String: String] = [:], _ summary: String, example: String? = nil
     ) {
         self.name = name
         self.type = type
@@ -27,6 +29,7 @@ public struct Setting: Sendable, Hashable {
         self.example = example
         self.least = least
         self.most = most
+        self.refusedNames = refusedNames
     }
 }
 

@@ -115,6 +115,10 @@ public struct SettingsReader<Deferred: Sendable> {
         case .map(let element):
             if let later = putOff(node, type, setting) { return later }
             guard let mapping = node.mapping else { return mismatch(node, type, setting) }
+            for pair in mapping {
+                guard let reason = setting.refusedNames[pair.name.lowercased()] else { continue }
+                report(code: "refused-name", "`\(setting.name)` cannot set `\(pair.name)`: \(reason)", at: pair.key)
+            }
             return .members(mapping.compactMap { pair in value(pair.value, element, setting).map { (pair.name, $0) } })
         case .list(let element):
             if let later = putOff(node, type, setting) { return later }

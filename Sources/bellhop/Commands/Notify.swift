@@ -56,7 +56,7 @@ struct Notify: AsyncParsableCommand {
         case .success(let receipt):
             if output.json { return Console.json(["receipt": .string(receipt.summary)]) }
             Console.data("Sent: \(receipt.summary).")
-        case .failure(let failure): throw CommandError(failure)
+        case .failure(let failure): throw CommandError(failure, isTriedAgain: false)
         }
     }
 

@@ -75,7 +75,8 @@ struct CommandError: Error {
         if let kind = error.storeKind { self.init(StoreError(kind, error.message)) } else { self.init(.problem, error.message) }
     }
 
-    init(_ failure: Failure) {
+    /// - Parameter isTriedAgain: whether Bellhop itself tries again; otherwise the user must.
+    init(_ failure: Failure, isTriedAgain: Bool = true) {
         let code: Code =
             switch failure.reason {
             case .unauthenticated, .mfaRequired, .loginRequired, .sessionExpired: .loginRefused
@@ -83,7 +84,9 @@ struct CommandError: Error {
                 .unreachable
             default: .problem
             }
-        self.init(code, failure.advised + (failure.passesByItself ? " Nothing is lost, and the next try may work." : ""))
+        let comfort =
+            isTriedAgain ? " Nothing is lost, and the next try may work." : " This may pass: run the command again later."
+        self.init(code, failure.advised + (failure.passesByItself ? comfort : ""))
     }
 
     /// Prints it on standard error.

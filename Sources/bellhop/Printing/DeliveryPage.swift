@@ -12,11 +12,12 @@ struct DeliveryPage {
     }
 
     var lines: [String] {
-        let state = text("state")
-        let head =
-            Paint.bold("\(text("id"))") + "  " + (DeliveryState(rawValue: state)?.needsPerson == true ? Paint.red(state) : state)
+        let name = text("state")
+        let head = Paint.bold("\(text("id"))") + "  " + (state?.needsPerson == true ? Paint.red(name) : name)
         return [head] + story.map { "  \($0.0.padded(to: 10))  \($0.1.singleLine.withLocalTimes(in: zone))" } + [""] + sent
     }
+
+    private var state: DeliveryState? { DeliveryState(rawValue: text("state")) }
 
     private func text(_ name: String) -> String { delivery[name]?.asString ?? "" }
 
@@ -40,7 +41,9 @@ struct DeliveryPage {
             add("attempts", first == last ? "\(count), at \(first)" : "\(count), the first at \(first), the latest at \(last)")
         }
         if let error = delivery["error"] {
-            add("error", "\(error["message"]?.asString ?? "") [\(error["reason"]?.asString ?? "")]")
+            add(
+                state == .done ? "past error" : "error",
+                "\(error["message"]?.asString ?? "") [\(error["reason"]?.asString ?? "")]")
         }
         add("silence", delivery["silence"]?.asString)
         add("kept back", delivery["quiet_until"]?.asString.map { "until \($0); `bellhop deliveries retry` sends it now" })
