@@ -83,7 +83,9 @@ public struct RuleBook: Sendable {
                     text, name: name, version: version, in: surroundings, sharing: cache)
             }
         }
-        return former.isEmpty ? self : RuleBook(
+        return former.isEmpty
+            ? self
+            : RuleBook(
                 compiled, surroundings, cache: cache, quiet: quiet, warnings: warnings, former: former)
     }
 
@@ -105,7 +107,8 @@ public struct RuleBook: Sendable {
             return RuleRegistration(
                 name: rule.name, revision: rule.summary.revision, schedule: schedule, waits: rule.isOff ? nil : rule.waits,
                 beginsByItself: (rule.time.hold?.existing == true || rule.time.pattern?.beginsByItself == true) && !rule.isOff,
-                readsEvents: rule.readsDigest && !rule.isOff, isOff: rule.isOff, calendars: rule.isOff ? nil : rule.time.calendars, mostKeys: surroundings.mostKeys)
+                readsEvents: rule.readsDigest && !rule.isOff, isOff: rule.isOff,
+                calendars: rule.isOff ? nil : rule.time.calendars, mostKeys: surroundings.mostKeys)
         }
     }
 

@@ -45,7 +45,9 @@ extension BatchDecider {
         underWay.pagers = pagers
         underWay.note(opened: opened, closed: closed)
         guard let next = underWay.next else { return }
-        if escalation.needs.contains(.gathered), let others = candidate?.gathered.filter({ $0.name != latest.name }), !others.isEmpty {
+        if escalation.needs.contains(.gathered), let others = candidate?.gathered.filter({ $0.name != latest.name }),
+            !others.isEmpty
+        {
             underWay.hasMore = true
             for one in others {
                 memory.set(Self.events(of: key.key, rule.name).at(one.name), to: one.json)
