@@ -74,7 +74,8 @@ extension SQL {
 
         /// Begins the digests of a rule with the present end of the bus.
         static let beginDigest = """
-            INSERT OR IGNORE INTO rule_state (rule, kind, key, element, value) VALUES (:rule, 'digest', '', '', :value)
+            INSERT INTO rule_state (rule, kind, key, element, value, used) VALUES (:rule, 'digest', '', '', :value, 0)
+            ON CONFLICT DO NOTHING
             """
 
         /// Each rule with the timer of its schedule.

@@ -30,12 +30,6 @@ extension RuleBook {
                     kind: "comment", summary: "Leaves a note on a task.", receiver: .taskConnection, shorthand: "text",
                     arguments: [Setting("text", .text, required: true, "The note's text.")], effect: .writes),
                 ActionManifest(
-                    kind: "notify", summary: "Sends a message.", receiver: .named,
-                    arguments: [
-                        Setting("to", .list(.name), required: true, "Receivers."), Setting("title", .text, "One line."),
-                        Setting("thread", .text, "A conversation."),
-                    ], isMessage: true, expires: .days(1)),
-                ActionManifest(
                     kind: "log", summary: "Writes a line.", receiver: .local("file"), shorthand: "text",
                     arguments: [
                         Setting("text", .text, required: true, "The line."), Setting("file", .path, "The file to write to."),

@@ -8,9 +8,8 @@ import Testing
         let rule = schema.at("$defs", "rule") ?? .null
         #expect(
             rule.at("properties")?.asObject?.keys == [
-                "rule", "description", "on", "from", "when", "each", "for", "count", "group", "once", "throttle", "until",
-                "escalate",
-                "let", "limit", "mode", "enabled", "do",
+                "rule", "description", "on", "from", "when", "each", "for", "count", "group", "once", "throttle", "quiet",
+                "until", "escalate", "let", "limit", "mode", "enabled", "do",
             ])
         let escalation = rule.at("properties", "escalate", "oneOf")?.asArray?.first?["properties"]
         #expect(escalation?.asObject?.keys == ["after", "repeat", "do"])

@@ -77,7 +77,8 @@ import Testing
         #expect(
             remembered == [
                 Sample.key(1): RememberedTask(
-                    snapshot: Sample.snapshot(1, title: "as last seen"), generation: 2, removed: bench.after(60)),
+                    snapshot: Sample.snapshot(1, title: "as last seen"), generation: 2, removed: bench.after(60),
+                    reason: .closed),
                 Sample.key(2): RememberedTask(snapshot: Sample.snapshot(2), generation: 1),
             ])
 
