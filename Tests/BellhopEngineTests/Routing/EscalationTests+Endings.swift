@@ -1,0 +1,202 @@
+import BellhopCore
+import BellhopRules
+import BellhopTesting
+import Testing
+
+@testable import BellhopEngine
+
+/// What escalations close and what ends them from outside: pagers, modes, reloads, failures of the store.
+extension `Escalations` {
+    // MARK: Pagers
+
+    private static let paging = """
+        rule: r
+        on: task_created
+        when: task.priority == 1
+        do: [{notify: {to: [chat, pager], title: "new ${{ task.id }}", thread: "t-${{ task.id }}"}}]
+        until: answered
+        escalate:
+          - {after: 10m, do: [{notify: {to: pager, title: late}}]}
+          - {after: 20m, do: [{notify: {to: pager, title: kept, thread: other, resolve: false}}]}
+        """
+
+    @Test func `an answer closes what the run and the steps opened at pagers, unless resolve says no`() async throws {
+        let office = try await Office(Self.paging)
+        try await office.put("a")
+        try await office.wait(20)
+        #expect(office.texts == ["chat: new a", "pager: new a", "pager: late", "pager: kept"])
+        let late = try #require(office.action.performed.first { $0.delivery.text == "pager: late" }).delivery
+        try await office.comment("a")
+        #expect(office.texts.dropFirst(4) == ["pager closes t-a", "pager closes \(late.id.text)"])
+        let ends = office.action.performed.suffix(2).map(\.delivery)
+        #expect(ends.map(\.lane) == ["conversation/pager/t-a", late.lane])
+        try await office.comment("a", "again")
+        #expect(office.texts.count == 6)
+    }
+
+    @Test func `an answer within seven days after the last step closes, a later one does not`() async throws {
+        for (days, closes) in [(6, 2), (7, 0)] {
+            let office = try await Office(Self.paging)
+            try await office.put("a")
+            try await office.wait(20)
+            await office.bench.clock.advance(by: .days(days))
+            try await office.comment("a")
+            #expect(office.texts.count == 4 + closes)
+        }
+    }
+
+    @Test func `a task that leaves closes, a condition does not`() async throws {
+        let office = try await Office(Self.paging, [task("other", "x", ["priority": 3])])
+        try await office.put("a")
+        try await office.remove("a")
+        #expect(office.texts.last == "pager closes t-a")
+        let other = try await Office(Self.paging.replacing("until: answered", with: "until: true"))
+        try await other.put("a")
+        try await other.wait(10)
+        #expect(other.texts == ["chat: new a", "pager: new a"])
+        try await other.comment("a")
+        #expect(other.texts.count == 2)
+    }
+
+    @Test func `a step that closes a conversation leaves nothing to close`() async throws {
+        let steps = "  - {after: 10m, do: [{notify: {to: pager, title: over, thread: \"t-${{ task.id }}\", resolve: true}}]}"
+        let rule = String(Self.paging.split(separator: "escalate:")[0]) + "escalate:\n" + steps
+        let office = try await Office(rule)
+        try await office.put("a")
+        try await office.wait(10)
+        #expect(office.texts.last == "pager closes t-a")
+        try await office.comment("a")
+        #expect(office.texts.count == 3)
+    }
+
+    // MARK: Shadow
+
+    @Test func `in shadow mode steps and ends are recorded only`() async throws {
+        let office = try await Office(Self.paging + "\nmode: shadow")
+        try await office.put("a")
+        try await office.wait(20)
+        try await office.comment("a")
+        #expect(office.texts == [])
+        let states = try await office.bench.store.deliveries(DeliveryQuery(limit: 100)).map(\.state)
+        #expect(states.count == 6 && Set(states) == [.shadow])
+    }
+
+    @Test func `a live run is not stopped by an escalation that is only recorded`() async throws {
+        let rule = Self.paging.replacing("task_created", with: "[task_created, task_changed]")
+            .replacing("until: answered", with: "until: task.state == 6")
+        let office = try await Office(rule)
+        try await office.look(with: rule + "\nmode: shadow")
+        office.source.put(task("a", "x", ["priority": 1]))
+        try await office.look(with: rule + "\nmode: shadow")
+        office.source.put(task("a", "y", ["priority": 1]))
+        await office.bench.clock.advance(by: .seconds(300))
+        try await office.wait(10)
+        #expect(office.texts == ["chat: new a", "pager: new a"])
+        try await office.wait(1)
+        #expect(office.texts.last == "pager: late")
+        // A rule that has become a shadow calls nobody any more.
+        try await office.wait(20, with: rule + "\nmode: shadow")
+        #expect(office.texts.count == 3)
+    }
+
+    // MARK: Reloads
+
+    @Test func `an escalation keeps the steps of its run when the rule changes, and later ones have the new`() async throws {
+        let let_ = "let: {greeting: \"'hello'\"}"
+        let before = Self.rule(let_, steps: "  - {after: 10m, do: [{log: \"${{ greeting }} ${{ task.id }}\"}]}")
+        let after = Self.rule(
+            let_.replacing("hello", with: "welcome"), steps: "  - {after: 5m, do: [{log: \"${{ greeting }} ${{ task.id }}\"}]}")
+        let office = try await Office(before)
+        try await office.put("a")
+        try await office.look(with: after)
+        office.source.put(task("b", "x", ["priority": 1]))
+        try await office.wait(20, with: after)
+        #expect(office.texts == ["new a", "new b", "welcome b", "hello a"])
+    }
+
+    @Test func `an escalation outlives its key in the rule, and is answered as before`() async throws {
+        let office = try await Office(Self.rule())
+        let without = String(Self.rule().split(separator: "escalate:")[0])
+        for id in ["a", "b"] { try await office.put(id) }
+        try await office.look(with: without)
+        office.source.put(task("b", "taken", ["priority": 1]))
+        try await office.wait(16, with: without)
+        #expect(office.texts == ["new a", "new b", "remind a printer on fire"])
+    }
+
+    @Test func `a removed rule ends its escalations and closes nothing, as does one that is turned off`() async throws {
+        let other = "rule: other\non: task_created\ndo: [{log: z}]"
+        for next in [other, Self.paging + "\nenabled: false"] {
+            let office = try await Office(Self.paging)
+            try await office.put("a")
+            try await office.look(with: next)
+            let key = StateKey(rule: "", kind: .escalation, key: "my-work/a")
+            #expect(try await office.bench.store.state(for: [key]).isEmpty)
+            #expect(try await office.bench.store.nextTimer() == nil)
+            try await office.comment("a")
+            try await office.wait(30)
+            #expect(office.texts == ["chat: new a", "pager: new a"])
+        }
+    }
+
+    @Test func `steps that no longer fit the configuration end the escalation with an error`() async throws {
+        let office = try await Office(Self.paging)
+        try await office.put("a")
+        let rows = try await office.bench.store.formerRules()
+        let (version, row) = try #require(rows["r"]?.first)
+        var text = row
+        text["text"] = "{rule: r, on: task_created, from: nowhere, escalate: [{after: 10m, do: [{log: x}]}]}"
+        let key = StateKey(rule: "r", kind: .steps, key: version)
+        try await office.bench.store.route(Routing(state: [StateWrite(key, .set(text, expires: nil))]))
+        let changed = Self.paging.replacing("title: late", with: "title: later")
+        try await office.wait(15, with: changed)
+        #expect(office.texts == ["chat: new a", "pager: new a"])
+        let errors = try await office.bench.store.decisions(DecisionQuery(verdicts: [.stepFailed], limit: 10))
+        #expect(errors.map(\.error) == ["the steps of an escalation no longer fit bellhop.yaml, so it has ended"])
+        #expect(try await office.bench.store.nextTimer() == nil)
+    }
+
+    // MARK: Failures
+
+    @Test func `whichever statement fails, each step and each end is made once`() async throws {
+        for statement in 1...60 {
+            let bench = try Bench()
+            let source = bench.source()
+            let shelf = try await bench.shelf(Self.paging, sources: [source])
+            var poller = bench.poller(source)
+            _ = try await poller.pollOnce()
+            var failed = false
+            func pass(_ poller: inout Poller) async throws {
+                _ = try await poller.pollOnce()
+                for isFaulty in [true, false] {
+                    if isFaulty { bench.fail(statement: statement) }
+                    let timers = TimerLoop(bench.surroundings, shelf: shelf)
+                    _ = try? await Router(bench.surroundings, shelf: shelf, timers: timers).routePending()
+                    _ = try? await timers.fireDue()
+                    if isFaulty { failed = bench.stopFailing() || failed }
+                }
+            }
+            source.put(task("a", "x", ["priority": 1]))
+            try await pass(&poller)
+            for _ in 0..<2 {
+                await bench.clock.advance(by: .seconds(600))
+                try await pass(&poller)
+            }
+            source.edit { state in
+                state.comments = [
+                    TaskComment(
+                        id: "j", task: "a", text: "mine", author: "abel.tuter", kind: "comments", time: bench.now,
+                        authorship: .others)
+                ]
+            }
+            try await pass(&poller)
+            let made = try await bench.deliveries().map(\.delivery.text)
+            #expect(
+                made.prefix(5) == ["chat: new a", "pager: new a", "pager: late", "pager: kept", "pager closes t-a"],
+                "statement \(statement)")
+            #expect(made.count == 6)
+            if !failed { return #expect(statement > 10) }
+        }
+        Issue.record("more statements than expected")
+    }
+}
