@@ -96,6 +96,8 @@ struct WaitingModel {
         var events: Window = []
         var due = 0
         var last: Int?
+        /// Its place among the waits of the same moment: what was set first comes first.
+        var number = 0
     }
 
     /// The tasks' priorities as they were last seen.
@@ -127,6 +129,7 @@ struct WaitingModel {
     mutating func arrive(at now: Int) {
         fireGroups(until: now)
         fireHolds(at: now)
+        flushChain(until: now)
         escalate(now) { $0 == now }
     }
 
@@ -256,14 +259,16 @@ struct WaitingModel {
     }
 
     private mutating func fireHolds(_ isDue: (Int) -> Bool) {
-        func due(_ waits: [String: Waits]) -> [(id: String, due: Int)] {
+        func due(_ waits: [String: Waits]) -> [(id: String, due: Int, number: Int)] {
             waits.filter { !$0.value.hasRun && isDue($0.value.due) }
-                .sorted { ($0.value.due, $0.value.number) < ($1.value.due, $1.value.number) }.map { ($0.key, $0.value.due) }
+                .sorted { ($0.value.due, $0.value.number) < ($1.value.due, $1.value.number) }.map {
+                    ($0.key, $0.value.due, $0.value.number)
+                }
         }
         for wait in due(hold) { run(wait.id) }
         for wait in due(chainHold) {
             // A group that an earlier wait began may be due before the next wait is over.
-            if chainGroup.due < wait.due { flushChain(until: wait.due) }
+            if (chainGroup.due, chainGroup.number) < (wait.due, wait.number) { flushChain(until: wait.due) }
             chain(wait.id, at: wait.due)
         }
     }
@@ -278,7 +283,10 @@ struct WaitingModel {
         chainHold[id]?.hasRun = true
         chainCount = (chainCount.filter { due < $0.at + 6 } + [(id, due)]).sorted { $0.at < $1.at }
         guard chainCount.count >= 2 else { return }
-        if chainGroup.events.isEmpty { chainGroup.due = due + 1 }
+        if chainGroup.events.isEmpty {
+            (chainGroup.due, chainGroup.number) = (due + 1, begun)
+            begun += 1
+        }
         chainGroup.events += chainCount
         chainCount = []
     }
@@ -337,7 +345,9 @@ struct WaitingModel {
             flush(&group, "g \(priority) ", at: group.due)
             groups[priority] = group
         }
-        flushChain(until: now)
+        // Waits of this very moment that were set earlier come first.
+        let isFirst = !chainHold.values.contains { !$0.hasRun && $0.due == now && $0.number < chainGroup.number }
+        flushChain(until: isFirst ? now : now - 1)
     }
 
     private mutating func flushChain(until now: Int) {
