@@ -153,11 +153,13 @@ extension BatchDecider {
 
     /// Ends a wait, if there is one, because the condition does not hold on an event of the batch.
     mutating func end(_ ending: Matches.Ending) {
-        guard mayWait(ending.rule, for: ending.wait) else { return }
-        let key = book.compiled[ending.rule].stateKey(.hold, ending.wait)
-        guard memory.value(key) != nil else { return }
-        frame.move(to: ending.place)
-        end(key, ending.wait, ending.rule)
+        guard let waiting = mayWait(for: ending.wait) else { return }
+        for rule in ending.rules where waiting.contains(rule) {
+            let key = book.compiled[rule].stateKey(.hold, ending.wait)
+            guard memory.value(key) != nil else { continue }
+            frame.move(to: ending.place)
+            end(key, ending.wait, rule)
+        }
     }
 
     /// Begins what begins with the rule.

@@ -20,8 +20,8 @@ struct BatchDecider {
     var digested: Set<Int> = []
     /// The elements of the lists of rules whose waits this batch ends, by the place of the rule.
     var listed: [Int: Set<String>] = [:]
-    /// The keys of the waits that events of the batch may end, by the place of the rule; empty if no event may end one.
-    private var waits: [Set<String>]
+    /// The rules that may wait for a key, by their places; nil if no event of the batch may end a wait.
+    private var waits: [String: Set<Int>]?
     /// What turned out to be needed, apart from state.
     var needs = RoutingNeeds()
     private(set) var timers: [TimerChange] = []
@@ -55,11 +55,12 @@ struct BatchDecider {
         self.matches = matches
         self.facts = facts
         memory = RuleMemory(facts, at: now)
-        waits = Array(repeating: [], count: matches.endings.isEmpty ? 0 : book.compiled.count)
-        if !waits.isEmpty {
+        if !matches.endings.isEmpty {
+            var waits: [String: Set<Int>] = [:]
             for key in facts.state.waits {
-                if let place = book.byWait[key.rule] { waits[place].insert(key.key) }
+                if let rule = book.byWait[key.rule] { waits[key.key, default: []].insert(rule) }
             }
+            self.waits = waits
         }
         self.now = now
         frame = RunFrame(book.facts, events: matches.events, now: now, snapshots: facts.tasks)
@@ -105,12 +106,10 @@ struct BatchDecider {
                 tallies: tallies.sorted { $0.key < $1.key }.map(\.value), decisions: latestDecisions, at: now))
     }
 
-    /// Whether the rule may have a wait for the key.
-    func mayWait(_ rule: Int, for key: String) -> Bool { waits[rule].contains(key) }
+    /// The rules that may have a wait for the key.
+    func mayWait(for key: String) -> Set<Int>? { waits?[key] }
 
-    mutating func noteWait(_ rule: Int, for key: String) {
-        if !waits.isEmpty { waits[rule].insert(key) }
-    }
+    mutating func noteWait(_ rule: Int, for key: String) { waits?[key, default: []].insert(rule) }
 
     /// Whether a timer that this batch has set is due before the next one of the batch.
     private func isOvertaken(at place: Int) -> Bool {

@@ -35,13 +35,13 @@ public struct Matches: Sendable {
         var keys = RunKeys()
     }
 
-    /// An event on which the condition of a rule that waits does not hold. It ends the rule's wait, if there is one.
+    /// An event on which the conditions of rules that wait do not hold. It ends their waits, if there are any.
     struct Ending: Sendable {
         /// The event's place in the batch.
         var place: Int
-        /// The rule's place in the book.
-        var rule: Int
-        /// The key for which the rule may wait, with its source.
+        /// The rules' places in the book.
+        var rules: [Int]
+        /// The key for which the rules may wait, with its source.
         var wait: String
     }
 

@@ -14,7 +14,7 @@ extension RuleBook {
 
     /// The keys of the waits that the batch may end: deciding needs their state, too.
     public func waits(endedBy matches: Matches) -> [StateKey] {
-        matches.endings.map { compiled[$0.rule].stateKey(.hold, $0.wait) }
+        matches.endings.flatMap { ending in ending.rules.map { compiled[$0].stateKey(.hold, ending.wait) } }
     }
 
     /// Decides what a batch of events or due timers causes: deliveries, the rules' new state and timers, the mark that the batch

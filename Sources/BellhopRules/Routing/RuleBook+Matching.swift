@@ -40,8 +40,8 @@ private struct Matcher {
     private(set) var matches: Matches
     /// The places after which rules see events, looked up on first use.
     private var starts: [Int64?]
-    /// The key of waits for the event's task.
-    private var waitID: String?
+    /// The source of the previous event, and whether bellhop.yaml has it.
+    private var source: (name: String, isConfigured: Bool)?
     /// Where the previous event had the indexed values.
     private var members: [Int] = []
 
@@ -128,18 +128,33 @@ private struct Matcher {
 
     /// Notes that the event may end waits of these rules, unless they are among the candidates, whose conditions are asked.
     private mutating func endWaits(of rules: [Int], except candidates: [Int], at place: Int) {
-        waitID = nil
-        let source = events[place].event.source
-        let isConfigured = frame.facts.isConfigured(source)
+        let event = events[place].event
+        if source?.name != event.source { source = (event.source, frame.facts.isConfigured(event.source)) }
+        var ended: [Int] = []
         var next = 0
         for number in rules {
             while next < candidates.count, candidates[next] < number { next += 1 }
             if next < candidates.count, candidates[next] == number { continue }
             let rule = book.compiled[number]
-            guard rule.sources.isEmpty || rule.sources.contains(source) else { continue }
-            if !isConfigured, isFor(number, at: place) != true { continue }
+            guard rule.sources.isEmpty || rule.sources.contains(event.source) else { continue }
+            if source?.isConfigured == false, isFor(number, at: place) != true { continue }
             guard events[place].sequence > start(of: number) else { continue }
-            end(Matches.Run(place: place, rule: number, fits: false, condition: .doesNotHold), rule)
+            // The rules that wait by the task's id wait for the same key.
+            if rule.time.hold?.by == nil, event.type != .taskRemoved {
+                ended.append(number)
+            } else {
+                end(Matches.Run(place: place, rule: number, fits: false, condition: .doesNotHold), rule)
+            }
+        }
+        guard let first = ended.first, let hold = book.compiled[first].time.hold else { return }
+        if let id = book.compiled[first].holdID(hold, frame, activation) {
+            // Most events may end the waits of the same rules: these share one list.
+            if let last = matches.endings.last?.rules, last == ended { ended = last }
+            matches.endings.append(Matches.Ending(place: place, rules: ended, wait: id))
+        } else {
+            for number in ended {
+                end(Matches.Run(place: place, rule: number, fits: false, condition: .doesNotHold), book.compiled[number])
+            }
         }
     }
 
@@ -148,15 +163,8 @@ private struct Matcher {
         guard let hold = rule.time.hold else { return }
         // The removal of a task ends only a wait that began with it.
         if events[run.place].event.type == .taskRemoved { return note(run, of: rule) }
-        var id: String?
-        if hold.by == nil {
-            id = waitID ?? rule.holdID(hold, frame, activation)
-            waitID = id
-        } else {
-            id = rule.holdID(hold, frame, activation)
-        }
-        if let id {
-            matches.endings.append(Matches.Ending(place: run.place, rule: run.rule, wait: id))
+        if let id = rule.holdID(hold, frame, activation) {
+            matches.endings.append(Matches.Ending(place: run.place, rules: [run.rule], wait: id))
         } else {
             // If `on` names the event, deciding reports that the key has no value.
             var run = run
