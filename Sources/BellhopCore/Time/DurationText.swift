@@ -3,7 +3,7 @@
 /// Whole numbers, each with a unit, the largest unit first, no unit twice. Units are `d`, `h`, `m`, `s`, `ms` and `us`; a day is
 /// always 24 hours.
 public enum DurationText {
-    /// The longest duration: 1,000 years. A time that lies so far ahead can still be written in RFC 3339, whose years have four digits.
+    /// The longest duration: 1,000 years. RFC 3339, whose years have four digits, can write times that lie so far ahead.
     private static let longest: Int64 = 365_250 * Unit.day.microseconds
 
     /// Parses a duration; an error includes the corrected form if it can be guessed.

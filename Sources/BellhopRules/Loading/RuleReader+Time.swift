@@ -134,7 +134,7 @@ extension RuleReader {
         return TimeParts.Group(by: by, wait: time("wait"), every: time("every"), max: max)
     }
 
-    /// Warns of `once` and `throttle` by the task beside a group of several tasks: they see the latest of them, and stop the run for all.
+    /// Warns of `once` and `throttle` by the task beside a group of several tasks: they see its latest task.
     mutating func warnOfKeyBesideGroup(_ mapping: Mapping, _ group: TimeParts.Group?) {
         guard group != nil, !Self.isTaskID(mapping["group"]?.value["by"]) else { return }
         for (what, node) in [("once", mapping["once"]?.value), ("throttle", mapping["throttle"]?.value["by"])] {
