@@ -61,7 +61,10 @@ public struct RuleBook: Sendable {
         self.surroundings = surroundings
         facts = RunFacts(surroundings, slots: slots, groups: cache.groups)
         compiled = rules
-        index = RuleIndex(rules, readers: facts.readers, types: surroundings.events.types)
+        index = RuleIndex(
+            rules, readers: facts.readers,
+            // Events about deliveries say nothing about the task that they name: it stands there as it was for the message.
+            types: surroundings.events.definitions.filter { $0.origin != .delivery }.map(\.type))
         hasWaits = escalating != .none || rules.contains { !$0.isOff && !$0.time.isEmpty }
         byName = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.name, $0) })
         byWait = Dictionary(

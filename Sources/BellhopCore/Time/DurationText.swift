@@ -3,6 +3,9 @@
 /// Whole numbers, each with a unit, the largest unit first, no unit twice. Units are `d`, `h`, `m`, `s`, `ms` and `us`; a day is
 /// always 24 hours.
 public enum DurationText {
+    /// The longest duration: 1,000 years. RFC 3339, whose years have four digits, can write times that lie so far ahead.
+    private static let longest: Int64 = 365_250 * Unit.day.microseconds
+
     /// Parses a duration; an error includes the corrected form if it can be guessed.
     public static func parse(_ text: some StringProtocol) throws(TimeTextError) -> Duration {
         let bytes = Array(text.utf8)
@@ -24,8 +27,8 @@ public enum DurationText {
         for part in parts {
             let (product, overflow) = part.value.multipliedReportingOverflow(by: part.unit.microseconds)
             let (sum, carried) = total.addingReportingOverflow(overflow ? 0 : product)
-            if overflow || carried {
-                throw TimeTextError("a duration of more than 290,000 years", offset: part.offset, length: last.end - part.offset)
+            if overflow || carried || sum > longest {
+                throw TimeTextError("a duration of more than 1,000 years", offset: part.offset, length: last.end - part.offset)
             }
             total = sum
         }

@@ -97,7 +97,7 @@ final class Rule: Sendable {
         return time.pattern?.endsWithTask == true && !types.contains(.taskRemoved) ? types + [.taskRemoved] : types
     }
 
-    /// Whether events of any type may end its waits, also those for which the condition is false.
+    /// Whether events that `on` does not name may end its waits, also those for which the condition is false.
     var looksAtAll: Bool { time.hold != nil && time.each == nil }
 
     /// Whether an event that `on` does not name may end a wait of the rule.

@@ -134,6 +134,22 @@ extension RuleReader {
         return TimeParts.Group(by: by, wait: time("wait"), every: time("every"), max: max)
     }
 
+    /// Warns of `once` and `throttle` by the task beside a group of several tasks: they see its latest task.
+    mutating func warnOfKeyBesideGroup(_ mapping: Mapping, _ group: TimeParts.Group?) {
+        guard group != nil, !Self.isTaskID(mapping["group"]?.value["by"]) else { return }
+        for (what, node) in [("once", mapping["once"]?.value), ("throttle", mapping["throttle"]?.value["by"])] {
+            guard let node, Self.isTaskID(node) else { continue }
+            problems.report(
+                Diagnostic(
+                    .warning, code: "latest-task-only",
+                    "`\(what)` asks only for the latest task of a group, and stops the run for all of them",
+                    at: Diagnostic.Place(node, file: file),
+                    help: what == "once"
+                        ? "write `group: {by: task.id, …}`, or leave `once` out"
+                        : "write `group: {by: task.id, …}`, or use `every` of `group` instead of `throttle`"))
+        }
+    }
+
     /// Whether a key is the task's id as written.
     static func isTaskID(_ node: YAML.Node?) -> Bool { node?.scalarText?.trimmedBlanks == "task.id" }
 

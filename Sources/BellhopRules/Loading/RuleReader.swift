@@ -113,6 +113,7 @@ struct RuleReader {
         }
         let once = mapping["once"].flatMap { key($0.value, "`once`", &compiler, isLate: true) }
         let throttle = mapping["throttle"].flatMap { passed.contains("throttle") ? nil : self.throttle($0.value, &compiler) }
+        warnOfKeyBesideGroup(mapping, time.group)
         let quiet = mapping["quiet"].flatMap { pair in
             passed.contains("quiet") ? nil : self.quiet(pair, zone: trigger.schedule?.zone ?? surroundings.timeZone, &compiler)
         }

@@ -47,11 +47,12 @@ struct RuleIndex: Sendable {
     /// The rules for a type; nil when there are none.
     subscript(type: EventType) -> ByType? { types[type] }
 
-    /// - Parameter types: all types of events; a rule that waits for its condition to hold looks at each.
+    /// - Parameter types: the types at which a rule looks that waits for its condition to hold, also if `on` does not name them.
     init(_ rules: [Rule], readers: [SlotReader], types all: [EventType]) {
         var byType: [EventType: [Int]] = [:]
         for (number, rule) in rules.enumerated() where !rule.isOff {
-            for type in rule.looksAtAll ? all : rule.watchedTypes { byType[type, default: []].append(number) }
+            let types = Set(rule.watchedTypes).union(rule.looksAtAll ? all : [])
+            for type in types { byType[type, default: []].append(number) }
         }
         types = byType.mapValues { numbers in
             var index = Self.index(numbers, rules, readers)

@@ -75,8 +75,8 @@ extension Session {
             guard let timer = try Self.timer(statement) else { continue }
             let subject = statement.optionalText(5)
             var number: String?
-            if let subject, let slash = subject.lastIndex(of: "/") {
-                try numbers.bind(":key", key: String(subject[subject.index(after: slash)...]))
+            if let task = Self.task(of: timer, subject) {
+                try numbers.bind(":key", key: task)
                 if try numbers.next() { number = numbers.optionalText(0) }
                 numbers.stop()
             }
@@ -89,5 +89,17 @@ extension Session {
         try counting.bind(":most", StoreStatus.WaitStatus.most)
         let all = try counting.next() ? Int(counting.int(0)) : 0
         return (upcoming, max(0, all - shown))
+    }
+
+    /// The id of the task that a timer may be about: the end of its subject, or what stands in its key.
+    private static func task(of timer: RuleTimer, _ subject: String?) -> String? {
+        if let subject { return subject.lastIndex(of: "/").map { String(subject[subject.index(after: $0)...]) } }
+        switch timer.id.kind {
+        // The source and the task.
+        case .escalation: return timer.id.key.firstIndex(of: "/").map { String(timer.id.key[timer.id.key.index(after: $0)...]) }
+        // With `by: task.id`; any other key is no task's id.
+        case .absence: return timer.id.key
+        case .hold, .group, .schedule, .existing: return nil
+        }
     }
 }

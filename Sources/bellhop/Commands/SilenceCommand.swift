@@ -76,6 +76,10 @@ struct SilenceAdd: AsyncParsableCommand {
             throw CommandError(
                 .problem, starts < ends ? "The end of the silence is in the past." : "The silence ends before it begins.")
         }
+        // Times are stored in RFC 3339.
+        guard Timestamp(rfc3339: ends.rfc3339) != nil else {
+            throw CommandError(.problem, "The silence ends after the year 9999: give an earlier --from or a shorter --for.")
+        }
         for name in receiver where link.connections[name] == nil {
             let known = link.connections.keys.sorted()
             throw CommandError(

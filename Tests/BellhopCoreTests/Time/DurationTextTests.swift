@@ -5,7 +5,8 @@ struct `Durations in text` {
     @Test(arguments: [
         ("90s", Duration.seconds(90), "1m30s"), ("15m", .seconds(900), "15m"), ("1h30m", .seconds(5400), "1h30m"),
         ("2d", .seconds(172_800), "2d"), ("500ms", .milliseconds(500), "500ms"), ("0s", .zero, "0s"),
-        ("400d", .seconds(34_560_000), "400d"), ("1d2h3m4s5ms6us", .microseconds(93_784_005_006), "1d2h3m4s5ms6us"),
+        ("400d", .seconds(34_560_000), "400d"), ("365250d", .seconds(31_557_600_000), "365250d"),
+        ("1d2h3m4s5ms6us", .microseconds(93_784_005_006), "1d2h3m4s5ms6us"),
         ("36h", .seconds(129_600), "1d12h"), ("090s", .seconds(90), "1m30s"),
     ])
     func `durations are read and written in their shortest form`(_ text: String, _ duration: Duration, _ short: String) throws {
@@ -35,7 +36,8 @@ struct `Durations in text` {
         ("5s!", "a duration begins with a number: for example 1h30m", 2, 1),
         ("5!", "this is not part of a duration: for example 1h30m", 1, 1),
         ("99999999999999999999s", "a number too large for a duration", 0, 20),
-        ("9000000000000d", "a duration of more than 290,000 years", 0, 14),
+        ("9000000000000d", "a duration of more than 1,000 years", 0, 14),
+        ("365250d1us", "a duration of more than 1,000 years", 7, 3),
     ])
     func `an invalid duration is refused with its mistake and a correction`(
         _ text: String, _ message: String, _ offset: Int, _ length: Int
@@ -47,7 +49,7 @@ struct `Durations in text` {
     }
 
     @Test func `every duration in whole microseconds survives writing and reading`() throws {
-        for bits in 0..<63 {
+        for bits in 0..<54 {
             let duration = Duration.microseconds(Int64.random(in: 0...((1 << bits) | (1 << bits) - 1)))
             #expect(try DurationText.parse(DurationText.format(duration)) == duration)
         }

@@ -59,6 +59,26 @@ import Testing
         #expect(try await office.bench.store.nextTimer() == nil)
     }
 
+    @Test func `a dead delivery about a task ends no wait of a rule that does not name delivery_dead`() async throws {
+        let office = try await Office(
+            Self.urgent + """
+
+                ---
+                rule: cannot-be-rendered
+                on: task_created
+                do: [{log: "${{ [1][task.priority] }}"}]
+                ---
+                rule: dead-for-long
+                on: delivery_dead
+                for: {time: 5m, by: event.data.delivery.rule}
+                do: [{log: "dead ${{ key }}"}]
+                """)
+        try await office.put("a")
+        #expect(try await office.bench.happened().contains { $0.hasPrefix("delivery_dead") })
+        try await office.wait(10)
+        #expect(office.texts.map { $0.prefix(4) } == ["dead", "task"])
+    }
+
     @Test func `what came due while nobody looked is judged on the tasks after the first look`() async throws {
         let office = try await Office(Self.urgent)
         try await office.put("a")
