@@ -135,7 +135,8 @@ extension `Escalations` {
             #expect(try await office.bench.store.nextTimer() == nil)
             try await office.comment("a")
             try await office.wait(30)
-            #expect(office.texts == ["chat: new a", "pager: new a"])
+            // Two receivers of one run: either may be first.
+            #expect(office.texts.sorted() == ["chat: new a", "pager: new a"])
         }
     }
 
