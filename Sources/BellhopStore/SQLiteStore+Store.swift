@@ -106,8 +106,8 @@ extension SQLiteStore: Store {
         try await read { try $0.tasks(named: name) }
     }
 
-    func forget(_ task: NamedTask) async throws(StoreError) -> [Forgotten] {
-        try await write { try $0.forget(task) }
+    func forget(_ task: NamedTask, at now: Timestamp) async throws(StoreError) -> [Forgotten] {
+        try await write { try $0.forget(task, at: now) }
     }
 
     // Deliveries.

@@ -59,7 +59,7 @@ public enum ConfigurationManifest {
         Setting("forgotten", .duration, default: "400d", least: "1h", "How long to remember a removed task."),
         Setting(
             "keys", .integer(1...10_000_000), default: "100000",
-            "The most keys that each rule remembers: what it waits for, counts, gathers and throttles. Beyond that, those that were not used for the longest time are dropped; a rule with more keys of `once` is paused."
+            "The most keys that each rule remembers: what it waits for, counts, gathers and throttles. Beyond that, those that were not used for the longest time are dropped; a rule with more keys of `once`, or more escalations, is paused."
         ),
     ]
 

@@ -12,12 +12,12 @@ extension Inquirer {
             let names = found.map { "\($0.subject) (\($0.title))" }.joined(separator: " and ")
             throw StoreError(.other, "Several tasks are called `\(name)`: give one of \(names), without its title.")
         }
-        let forgotten = try await store.forget(task)
+        let forgotten = try await store.forget(task, at: clock.now)
         return [
             "task": ["id": .string(task.key.text), "number": .string(task.number), "subject": .string(task.subject)],
             "ended": .array(
                 forgotten.map {
-                    ["rule": .string($0.rule), "part": .string($0.kind.part), "count": .int(Int64($0.count))]
+                    ["rule": .string($0.rule), "part": .string($0.kind?.part ?? "quiet"), "count": .int(Int64($0.count))]
                 }),
         ]
     }

@@ -42,6 +42,8 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     public var hop: Int
     /// Deliveries of earlier steps of the same run that must be done first. If one of them is given up, so is this one.
     public var after: [ID]
+    /// The deliveries that it closes, if it is made for that.
+    public var closes: Closing?
     /// Its initial state.
     public var initial: InitialState
     /// The changes that people made to its arguments, oldest first.
@@ -53,6 +55,20 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         case writes
         /// It creates a task, whose subject is the receipt's reference.
         case makes
+    }
+
+    /// What a message closes at its receiver, where a quiet time may hold some of it. What is still held is dropped instead of being
+    /// sent; if nothing else was opened, the closing message is not made. Decided by the store, together with the rest of the run.
+    public struct Closing: Sendable, Hashable {
+        /// The names of the deliveries that were held when they were made.
+        public var held: [String]
+        /// Whether one was made that was not held.
+        public var isOpen: Bool
+
+        public init(held: [String], isOpen: Bool) {
+            self.held = held
+            self.isOpen = isOpen
+        }
     }
 
     /// A person's change to the arguments of a delivery.

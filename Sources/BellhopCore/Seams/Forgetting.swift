@@ -18,10 +18,11 @@ public struct NamedTask: Sendable, Hashable {
 /// What a rule no longer waits for or remembers, because a person asked to forget a task.
 public struct Forgotten: Sendable, Hashable {
     public var rule: String
-    public var kind: StateKey.Kind
+    /// Nil for messages that a quiet time held.
+    public var kind: StateKey.Kind?
     public var count: Int
 
-    public init(rule: String, kind: StateKey.Kind, count: Int) {
+    public init(rule: String, kind: StateKey.Kind?, count: Int) {
         self.rule = rule
         self.kind = kind
         self.count = count

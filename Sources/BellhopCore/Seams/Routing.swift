@@ -50,7 +50,7 @@ public struct KeyLoss: Sendable, Hashable {
     public var dropped: Int
     /// The most keys that the rule may remember.
     public var most: Int
-    /// Whether the rule was paused, because keys of `once` are never dropped.
+    /// Whether the rule was paused, because keys of `once` and escalations are never dropped.
     public var isStopped: Bool
 
     public init(rule: String, dropped: Int, most: Int, isStopped: Bool) {

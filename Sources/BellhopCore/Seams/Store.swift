@@ -59,7 +59,7 @@ public protocol Store: Notebook {
     func tasks(named name: String) async throws(StoreError) -> [NamedTask]
     /// Ends all that rules wait for, have counted and have gathered about a task, and forgets the keys of `once` and `throttle` that
     /// are its id. Returns what that was, by rule.
-    func forget(_ task: NamedTask) async throws(StoreError) -> [Forgotten]
+    func forget(_ task: NamedTask, at now: Timestamp) async throws(StoreError) -> [Forgotten]
 
     // Deliveries.
 

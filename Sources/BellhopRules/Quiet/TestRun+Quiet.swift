@@ -10,9 +10,16 @@ struct TestHolding {
     /// When the next quiet time ends that holds a message.
     var next: Timestamp? { messages.map(\.delivery.runAt).min() }
 
-    /// Takes note of deliveries that were made.
-    mutating func keep(_ deliveries: [Delivery]) {
+    /// Takes note of deliveries, and returns those that are made: not the messages that only close what is held, which is dropped.
+    mutating func keep(_ deliveries: [Delivery]) -> [Delivery] {
+        var made: [Delivery] = []
         for delivery in deliveries {
+            if let closing = delivery.closes {
+                let before = messages.count
+                messages.removeAll { closing.held.contains($0.delivery.id.text) }
+                if !closing.isOpen, before - messages.count == closing.held.count { continue }
+            }
+            made.append(delivery)
             if case .quiet = delivery.initial {
                 place += 1
                 messages.append(HeldMessage(place: place, delivery: delivery))
@@ -20,6 +27,7 @@ struct TestHolding {
                 send(delivery)
             }
         }
+        return made
     }
 
     private mutating func send(_ delivery: Delivery) {

@@ -256,14 +256,15 @@ extension BatchDecider {
             message.text = [.paragraph([.text("The escalation of rule "), .value(rule.name), .text(" has ended.")])]
             (message.thread, message.resolve) = (pager.thread, true)
             let notify = book.facts.actions.values.first(where: \.isMessage)
-            add(
-                Delivery(
-                    id: Delivery.ID(
-                        occasion: Occasion.escalationEnd(of: underWay.run).id, rule: rule.name,
-                        step: StepPath("\(Delivery.escalationEnd).\(number)"), receiver: pager.receiver),
-                    revision: rule.summary.revision, action: notify?.kind ?? "notify", arguments: .message(message), task: task,
-                    lane: pager.lane, createdAt: now, expires: notify?.expires.map { now + $0 }, hop: frame.hop,
-                    initial: isShadow ? .shadow : .available))
+            var delivery = Delivery(
+                id: Delivery.ID(
+                    occasion: Occasion.escalationEnd(of: underWay.run).id, rule: rule.name,
+                    step: StepPath("\(Delivery.escalationEnd).\(number)"), receiver: pager.receiver),
+                revision: rule.summary.revision, action: notify?.kind ?? "notify", arguments: .message(message), task: task,
+                lane: pager.lane, createdAt: now, expires: notify?.expires.map { now + $0 }, hop: frame.hop,
+                initial: isShadow ? .shadow : .available)
+            delivery.closes = pager.opened
+            add(delivery)
             add(bytes: Self.gatheredBytes)
         }
     }

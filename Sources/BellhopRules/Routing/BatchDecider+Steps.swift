@@ -105,16 +105,26 @@ extension BatchDecider {
             }
             bytes += renderer.room.used
             add(delivery(step, rule, receiver, arguments, target?.reference ?? owner, target, state, end))
-            if !staysOpen, rule.escalation != nil, state == .available || state == .shadow { notePager(receiver) }
+            if !staysOpen, rule.escalation != nil { notePager(receiver) }
         }
         return isFine
     }
 
     /// Remembers what the latest delivery opened or closed, if its receiver is a pager.
     private mutating func notePager(_ receiver: String) {
-        guard frame.facts.isPager(receiver), let delivery = deliveries.last, case .message(let message) = delivery.arguments
+        guard frame.facts.isPager(receiver), let delivery = deliveries.last, case .message(var message) = delivery.arguments
         else { return }
-        let pager = Pager(receiver: receiver, thread: message.thread ?? delivery.id.text, lane: delivery.lane)
+        let thread = message.thread ?? delivery.id.text
+        var pager = Pager(receiver: receiver, thread: thread, lane: delivery.lane, opened: .init(held: [], isOpen: true))
+        switch delivery.initial {
+        case .available, .shadow: break
+        case .quiet:
+            pager.opened = .init(held: [delivery.id.text], isOpen: false)
+            // It is released by itself, not joined with others, so that it can be closed.
+            message.thread = thread
+            deliveries[deliveries.count - 1].arguments = .message(message)
+        case .done, .silenced, .dropped, .dead: return
+        }
         if message.resolve { closed.append(pager) } else { opened.append(pager) }
     }
 
@@ -152,7 +162,7 @@ extension BatchDecider {
         for receiver in receivers(step, arguments, nil) {
             let kept = state == .available ? keptBack(step, rule, number, receiver) : nil
             add(delivery(step, rule, receiver, arguments, owner, nil, kept?.state ?? state, kept?.end))
-            if kept == nil, rule.escalation != nil { notePager(receiver) }
+            if rule.escalation != nil { notePager(receiver) }
         }
     }
 

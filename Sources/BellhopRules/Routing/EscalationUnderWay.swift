@@ -57,7 +57,14 @@ struct EscalationUnderWay {
 
     /// Notes what a run or a step opened and closed.
     mutating func note(opened: [Pager], closed: [Pager]) {
-        for pager in opened where !pagers.contains(where: { $0.isSame(as: pager) }) { pagers.append(pager) }
+        for pager in opened {
+            if let place = pagers.firstIndex(where: { $0.isSame(as: pager) }) {
+                pagers[place].opened.held += pager.opened.held
+                if pager.opened.isOpen { pagers[place].opened.isOpen = true }
+            } else {
+                pagers.append(pager)
+            }
+        }
         pagers.removeAll { pager in closed.contains { $0.isSame(as: pager) } }
     }
 }
@@ -69,6 +76,8 @@ struct Pager: Sendable, Hashable {
     var thread: String
     /// The lane of the message, in which its end follows it.
     var lane: String
+    /// The messages that opened it.
+    var opened: Delivery.Closing
 
     func isSame(as other: Pager) -> Bool { receiver == other.receiver && thread == other.thread }
 }
@@ -87,7 +96,14 @@ extension EscalationUnderWay {
         if let closes { members["closes"] = .int(closes.microseconds) }
         if !pagers.isEmpty {
             members["pagers"] = .array(
-                pagers.map { ["receiver": .string($0.receiver), "thread": .string($0.thread), "lane": .string($0.lane)] })
+                pagers.map { pager in
+                    var members: JSON.Object = [
+                        "receiver": .string(pager.receiver), "thread": .string(pager.thread), "lane": .string(pager.lane),
+                    ]
+                    if !pager.opened.held.isEmpty { members["held"] = .array(pager.opened.held.map { .string($0) }) }
+                    if !pager.opened.isOpen { members["open"] = false }
+                    return .object(members)
+                })
         }
         return .object(members)
     }
@@ -113,7 +129,9 @@ extension EscalationUnderWay {
             guard let receiver = pager["receiver"]?.asString, let thread = pager["thread"]?.asString,
                 let lane = pager["lane"]?.asString
             else { return nil }
-            return Pager(receiver: receiver, thread: thread, lane: lane)
+            let held = pager["held"]?.asArray?.compactMap(\.asString) ?? []
+            return Pager(
+                receiver: receiver, thread: thread, lane: lane, opened: .init(held: held, isOpen: pager["open"] != false))
         }
     }
 }

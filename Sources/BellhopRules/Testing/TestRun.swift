@@ -180,9 +180,9 @@ struct TestRun {
 
     private mutating func keep(_ routing: Routing) {
         state.apply(routing.state)
-        deliveries += routing.deliveries
-        for case .silenced(let silence) in routing.deliveries.map(\.initial) { kept[silence, default: 0] += 1 }
-        holding.keep(routing.deliveries)
+        let made = holding.keep(routing.deliveries)
+        deliveries += made
+        for case .silenced(let silence) in made.map(\.initial) { kept[silence, default: 0] += 1 }
         timers.removeAll(where: routing.fired.contains)
         for change in routing.timers {
             switch change {

@@ -118,7 +118,8 @@ extension SQL {
 
         /// Whether a rule has more keys than it may remember.
         static let overflow = """
-            SELECT keys, once_keys, most_keys FROM rule WHERE name = :name AND (keys > most_keys OR once_keys > most_keys)
+            SELECT keys, once_keys, most_keys, escalations FROM rule
+            WHERE name = :name AND (keys > most_keys OR once_keys > most_keys OR escalations > most_keys)
             """
 
         /// The keys that were not used for the longest time. It looks at all keys of the rule, so each time it is asked for many.

@@ -33,6 +33,10 @@ extension SQL {
             WHERE id = :id
             """
 
+        static let named = "SELECT id FROM delivery WHERE name = :name AND state = 'quiet'"
+
+        static let ofTask = "SELECT id, rule FROM delivery WHERE state = 'quiet' AND subject = :subject ORDER BY rule, id"
+
         static let drop = "UPDATE delivery SET state = 'dropped', finished = :now, failure = :failure WHERE id = :id"
 
         /// What is held, for people.

@@ -166,6 +166,7 @@ enum Schema {
             most_keys INTEGER NOT NULL,               -- how many keys it may remember
             keys INTEGER NOT NULL DEFAULT 0,          -- how many it has, besides those of `once`
             once_keys INTEGER NOT NULL DEFAULT 0,
+            escalations INTEGER NOT NULL DEFAULT 0,   -- how many it has under way
             dropped INTEGER NOT NULL DEFAULT 0,       -- how many were dropped because there were more
             begins_by_itself INTEGER NOT NULL,        -- 1 if waits of it begin with it, and with the baseline of a source
             runs INTEGER NOT NULL DEFAULT 0,
@@ -207,6 +208,21 @@ enum Schema {
         BEGIN
             UPDATE rule SET keys = keys - (old.kind <> 'once'), once_keys = once_keys - (old.kind = 'once')
             WHERE name = iif(old.rule LIKE 'shadow/%', substr(old.rule, 8), old.rule);
+        END;
+
+        -- Those that are over but may still close what they opened are not under way.
+        CREATE TRIGGER escalation_added AFTER INSERT ON rule_state WHEN new.kind = 'escalation' AND new.expires IS NULL
+        BEGIN
+            UPDATE rule SET escalations = escalations + 1 WHERE name = new.element;
+        END;
+        CREATE TRIGGER escalation_removed AFTER DELETE ON rule_state WHEN old.kind = 'escalation' AND old.expires IS NULL
+        BEGIN
+            UPDATE rule SET escalations = escalations - 1 WHERE name = old.element;
+        END;
+        CREATE TRIGGER escalation_over AFTER UPDATE OF expires ON rule_state
+        WHEN new.kind = 'escalation' AND (new.expires IS NULL) <> (old.expires IS NULL)
+        BEGIN
+            UPDATE rule SET escalations = escalations + iif(new.expires IS NULL, 1, -1) WHERE name = new.element;
         END;
 
         -- The timers of rules; id is the order in which they were set.

@@ -10,6 +10,7 @@ extension Session {
         var waits = false
         var body: [UInt8] = []
         for delivery in deliveries {
+            if let closes = delivery.closes, try !isToClose(closes, at: delivery.createdAt) { continue }
             body.removeAll(keepingCapacity: true)
             DeliveryBody(delivery).stored.encode(into: &body)
             let (state, failure) = delivery.stored

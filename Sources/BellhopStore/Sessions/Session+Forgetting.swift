@@ -41,7 +41,7 @@ extension Session {
         }
     }
 
-    func forget(_ task: NamedTask) throws -> [Forgotten] {
+    func forget(_ task: NamedTask, at now: Timestamp) throws -> [Forgotten] {
         var about = try prepare(SQL.Forgetting.about)
         try about.bind(":subject", task.subject)
         var keys = try Self.stateKeys(&about)
@@ -51,9 +51,13 @@ extension Session {
         try write(keys.map { StateWrite($0, .delete) }, at: .distantPast)
         try change(try timers(endingWith: keys).map { .cancel($0) })
         var counts: [StateKey: Int] = [:]
-        for key in keys { counts[StateKey(rule: key.ruleName, kind: key.kind, key: ""), default: 0] += 1 }
-        return counts.map { Forgotten(rule: $0.rule, kind: $0.kind, count: $1) }
-            .sorted { ($0.rule, $0.kind.rawValue) < ($1.rule, $1.kind.rawValue) }
+        // The events of an escalation are a part of it.
+        for key in keys where key.kind != .escalated {
+            counts[StateKey(rule: key.ruleName, kind: key.kind, key: ""), default: 0] += 1
+        }
+        let held = try dropHeld(about: task, at: now).map { Forgotten(rule: $0, kind: nil, count: $1) }
+        return (counts.map { Forgotten(rule: $0.rule, kind: $0.kind, count: $1) } + held)
+            .sorted { ($0.rule, $0.kind?.rawValue ?? "quiet") < ($1.rule, $1.kind?.rawValue ?? "quiet") }
     }
 
     /// The timers that end with these pieces of state: that of a wait, and that of a group from which all is gone.

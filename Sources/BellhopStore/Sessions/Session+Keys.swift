@@ -3,11 +3,12 @@ import BellhopCore
 /// The bound of what each rule remembers.
 extension Session {
     /// Drops the keys of rules that remember more than they may: those that were not used for the longest time. A rule with too many
-    /// keys of `once` is paused, because these are never dropped.
+    /// keys of `once` or escalations is paused, because these are never dropped.
     func bound(_ writes: [StateWrite], at now: Timestamp) throws -> [KeyLoss] {
         var rules: Set<String> = []
         for write in writes where write.key.kind != .budget {
-            if case .set = write.change { rules.insert(write.key.rule.withoutShadow) }
+            guard case .set = write.change else { continue }
+            rules.insert(write.key.kind == .escalation ? write.key.element : write.key.rule.withoutShadow)
         }
         var losses: [KeyLoss] = []
         for rule in rules.sorted() {
@@ -15,13 +16,14 @@ extension Session {
             try statement.bind(":name", rule)
             guard try statement.next() else { continue }
             let (keys, once, most) = (Int(statement.int(0)), Int(statement.int(1)), Int(statement.int(2)))
+            let escalations = Int(statement.int(3))
             statement.stop()
             var loss = KeyLoss(rule: rule, dropped: 0, most: most, isStopped: false)
             // Some more than needed, so that the keys are not looked through for each new one.
             if keys > most { loss.dropped = try drop(keys - most + most / 100, of: rule) }
-            if once > most {
-                let why = "it has \(once) keys of `once`, and may remember \(most): `retention: {keys: …}` in bellhop.yaml"
-                loss.isStopped = try pause(Pause(.rule(rule), since: now, why: why))
+            for (count, what) in [(once, "keys of `once`"), (escalations, "escalations")] where count > most {
+                let why = "it has \(count) \(what), and may remember \(most): `retention: {keys: …}` in bellhop.yaml"
+                if try pause(Pause(.rule(rule), since: now, why: why)) { loss.isStopped = true }
             }
             if loss.dropped > 0 || loss.isStopped { losses.append(loss) }
         }

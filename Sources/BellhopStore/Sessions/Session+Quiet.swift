@@ -58,13 +58,7 @@ extension Session {
                 try statement.run()
                 try forgetWaits(of: id)
                 silenced[silence, default: 0] += 1
-            case .dropped(let failure):
-                var statement = try prepare(SQL.Quiet.drop)
-                try statement.bind(":failure", text: failure.stored.encoded())
-                try statement.bind(":now", release.at)
-                try statement.bind(":id", id)
-                try statement.run()
-                try forgetWaits(of: id)
+            case .dropped(let failure): try drop(held: id, failure, at: release.at)
             case .held(let until):
                 var statement = try prepare(SQL.Quiet.holdOn)
                 try statement.bind(":until", until)
@@ -84,6 +78,41 @@ extension Session {
         try statement.run()
         try settle(id, at: now)
         try reorder(lane)
+    }
+
+    private func drop(held id: Int64, _ failure: Failure, at now: Timestamp) throws {
+        var statement = try prepare(SQL.Quiet.drop)
+        try statement.bind(":failure", text: failure.stored.encoded())
+        try statement.bind(":now", now)
+        try statement.bind(":id", id)
+        try statement.run()
+        try forgetWaits(of: id)
+    }
+
+    /// Drops what a quiet time still holds of what is to be closed; returns whether anything else was opened.
+    func isToClose(_ closing: Delivery.Closing, at now: Timestamp) throws -> Bool {
+        var statement = try prepare(SQL.Quiet.named)
+        let failure = Failure(.quiet, .giveUp, "The escalation that it belongs to ended before the quiet time did.")
+        var isOpen = closing.isOpen
+        for name in closing.held {
+            try statement.bind(":name", key: name)
+            let id = try statement.next() ? statement.int(0) : nil
+            statement.stop()
+            if let id { try drop(held: id, failure, at: now) } else { isOpen = true }
+        }
+        return isOpen
+    }
+
+    /// Drops the messages about a task that quiet times hold; returns how many of each rule.
+    func dropHeld(about task: NamedTask, at now: Timestamp) throws -> [String: Int] {
+        var statement = try prepare(SQL.Quiet.ofTask)
+        try statement.bind(":subject", task.subject)
+        var held: [(id: Int64, rule: String)] = []
+        while try statement.next() { held.append((statement.int(0), statement.text(1))) }
+        statement.stop()
+        let failure = Failure(.quiet, .giveUp, "`bellhop forget` ended all that waited for its task.")
+        for (id, _) in held { try drop(held: id, failure, at: now) }
+        return held.reduce(into: [:]) { $0[$1.rule, default: 0] += 1 }
     }
 
     func quietStatus() throws -> [StoreStatus.QuietStatus] {

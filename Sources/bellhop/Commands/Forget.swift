@@ -7,8 +7,8 @@ struct Forget: AsyncParsableCommand {
         commandName: "forget", abstract: "End what rules wait for, have counted and have gathered about a task.",
         discussion: """
             Ends the task's waits of `for`, takes it out of counts and groups, and forgets that `once` and `throttle` have seen it, where \
-            the task's id is their key. The next event of the task begins anew. What was delivered stays, and so does what waits to be \
-            delivered: `bellhop deliveries drop` ends that.
+            the task's id is their key; ends its escalations, and drops its messages that quiet times hold. The next event of the task \
+            begins anew. What was delivered stays, and so does what else waits to be delivered: `bellhop deliveries drop` ends that.
 
             Works beside a running agent, and without one.
             """)
@@ -38,6 +38,8 @@ struct Forget: AsyncParsableCommand {
         case "for": return count == 1 ? "1 wait of `for` ended" : "\(count) waits of `for` ended"
         case "count": return count == 1 ? "1 run is no longer counted" : "\(count) runs are no longer counted"
         case "group": return count == 1 ? "1 run left its group" : "\(count) runs left their groups"
+        case "quiet": return count == 1 ? "1 held message dropped" : "\(count) held messages dropped"
+        case "escalate": return count == 1 ? "1 escalation ended" : "\(count) escalations ended"
         case "once": return "`once` lets it run again"
         case "throttle": return "`throttle` lets it run at once"
         case let part: return "\(count) of `\(part ?? "")` ended"

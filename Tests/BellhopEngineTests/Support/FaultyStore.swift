@@ -160,8 +160,8 @@ final class FaultyStore: Store {
     func tasks(named name: String) async throws(StoreError) -> [NamedTask] {
         try await through(.tasks) { () throws(StoreError) in try await base.tasks(named: name) }
     }
-    func forget(_ task: NamedTask) async throws(StoreError) -> [Forgotten] {
-        try await through(.route) { () throws(StoreError) in try await base.forget(task) }
+    func forget(_ task: NamedTask, at now: Timestamp) async throws(StoreError) -> [Forgotten] {
+        try await through(.route) { () throws(StoreError) in try await base.forget(task, at: now) }
     }
     func silences() async throws(StoreError) -> [SilenceRecord] {
         try await through(.silences) { () throws(StoreError) in try await base.silences() }

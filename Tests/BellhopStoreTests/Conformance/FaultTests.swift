@@ -47,7 +47,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
                         ], timers: [.set(RuleTimer(id, due: bench.after(60)))]))
             },
             run: { bench in
-                _ = try await bench.store.forget(NamedTask(subject: "test/x", key: "x", number: "", title: ""))
+                _ = try await bench.store.forget(NamedTask(subject: "test/x", key: "x", number: "", title: ""), at: bench.now)
             }),
         Operation(
             testDescription: "register", prepare: { _ = try await $0.store.register(rules, at: $0.now) },

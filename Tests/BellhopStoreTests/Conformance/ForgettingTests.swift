@@ -48,7 +48,7 @@ import Testing
         let bench = try await bench(kind)
         let found = try await bench.store.tasks(named: "INC1001")
         #expect(found == [Self.named])
-        let forgotten = try await bench.store.forget(found[0])
+        let forgotten = try await bench.store.forget(found[0], at: bench.now)
         #expect(
             forgotten == [
                 Forgotten(rule: "gone", kind: .throttle, count: 1), Forgotten(rule: "other", kind: .hold, count: 1),
@@ -72,10 +72,10 @@ import Testing
                 Self.key(.count, "net", "e2"), Self.key(.gathered, "net", "e2"), Self.key(.once, two),
                 Self.key(.once, "\(one) and more"),
             ])
-        #expect(try await bench.store.forget(found[0]) == [])
+        #expect(try await bench.store.forget(found[0], at: bench.now) == [])
         // A group from which all is gone flushes no more.
         _ = try await bench.store.forget(
-            NamedTask(subject: Sample.subject(2), key: Sample.key(2), number: "INC1002", title: ""))
+            NamedTask(subject: Sample.subject(2), key: Sample.key(2), number: "INC1002", title: ""), at: bench.now)
         #expect(try await bench.store.nextTimer() == nil)
     }
 
@@ -85,7 +85,7 @@ import Testing
         let id = Sample.key(1).text
         let timer = RuleTimer(.init(rule: "rule", kind: .hold, key: "tasks/\(id)"), due: bench.after(60))
         let key = Self.key(.count, "net", "e1")
-        _ = try await bench.store.forget(Self.named)
+        _ = try await bench.store.forget(Self.named, at: bench.now)
         let used = Routing(state: [StateWrite(key, .delete, expecting: .value(Self.about(1)))])
         #expect(try await bench.store.route(used) == .conflict(.state(key)))
         #expect(try await bench.store.route(Routing(fired: [timer])) == .conflict(.timer(timer.id)))
@@ -123,5 +123,21 @@ import Testing
         _ = try await bench.store.commit(poll)
         #expect(try await bench.store.tasks(named: "INC1001").count == 2)
         #expect(try await bench.store.tasks(named: Sample.subject(1)) == [Self.named])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `forgetting a task drops its held messages, and no other delivery`(_ kind: StoreUnderTest) async throws {
+        let bench = try await bench(kind)
+        let quiet = Delivery.InitialState.quiet(.init(task: nil, event: nil))
+        let deliveries = [
+            Sample.delivery(1, receiver: "chat", initial: quiet), Sample.delivery(1, receiver: "mail", initial: quiet),
+            Sample.delivery(2, initial: quiet), Sample.delivery(1, receiver: "hook"),
+        ]
+        _ = try await bench.store.route(Routing(deliveries: deliveries))
+        let forgotten = try await bench.store.forget(Self.named, at: bench.now)
+        #expect(forgotten.contains(Forgotten(rule: "rule", kind: nil, count: 2)))
+        let records = try await bench.store.deliveries(DeliveryQuery(limit: 10))
+        let states = Dictionary(uniqueKeysWithValues: records.map { ($0.delivery.id, $0.state) })
+        #expect(deliveries.map { states[$0.id] } == [.dropped, .dropped, .quiet, .available])
     }
 }
