@@ -109,18 +109,8 @@ public final class HTTPConnection: HTTPExchange {
         let timeout = request.timeout ?? configuration.timeout
         do {
             let deadline = NIODeadline.now() + .nanoseconds(timeout.nanoseconds)
-            let head = try await client.execute(prepared(request, progress), deadline: deadline)
-            progress.answered()
-            let body =
-                if request.settledBy?.contains(Int(head.status.code)) ?? false {
-                    await Self.remainder(of: head, limit: min(configuration.maxBody, 64 << 10), until: deadline)
-                } else {
-                    try await Deadline.run(until: deadline) { [limit = configuration.maxBody] in
-                        try await Self.collect(head, limit: limit)
-                    }
-                }
-            let headers = HeaderFields(head.headers.map { HeaderFields.Field($0.name, $0.value) })
-            return HTTPResponse(status: Int(head.status.code), headers: headers, body: body)
+            let collector = AnswerCollector(limit: configuration.maxBody, settledBy: request.settledBy, progress)
+            return try await collector.answer(to: try prepared(request, progress), by: client, deadline: deadline)
         } catch {
             throw TransportError(
                 error, at: request.address, through: configuration.proxy, timeout: timeout, limit: configuration.maxBody, progress
@@ -150,43 +140,25 @@ public final class HTTPConnection: HTTPExchange {
             + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } + (request.address.userInfo?.utf8.count ?? 0)
     }
 
-    private func prepared(_ request: HTTPRequest, _ progress: Progress) -> HTTPClientRequest {
-        var prepared = HTTPClientRequest(url: request.address.text)
-        prepared.method = HTTPMethod(rawValue: request.method)
-        for field in request.headers.fields { prepared.headers.add(name: field.name, value: field.value) }
+    private func prepared(_ request: HTTPRequest, _ progress: Progress) throws -> HTTPClient.Request {
+        var headers = HTTPHeaders(request.headers.fields.map { ($0.name, $0.value) })
         for field in configuration.headers.fields where request.headers[field.name] == nil {
-            prepared.headers.add(name: field.name, value: field.value)
+            headers.add(name: field.name, value: field.value)
         }
-        if let userInfo = request.address.userInfo, !prepared.headers.contains(name: "Authorization") {
-            prepared.headers.add(name: "Authorization", value: "Basic " + Base64.encode(Array(userInfo.utf8)))
+        if let userInfo = request.address.userInfo, !headers.contains(name: "Authorization") {
+            headers.add(name: "Authorization", value: "Basic " + Base64.encode(Array(userInfo.utf8)))
         }
-        if !prepared.headers.contains(name: "Accept-Encoding") { prepared.headers.add(name: "Accept-Encoding", value: "gzip") }
-        if !prepared.headers.contains(name: "User-Agent") { prepared.headers.add(name: "User-Agent", value: "Bellhop") }
-        if let body = request.body {
-            prepared.body = .stream(WatchedBody(body, progress), length: .known(Int64(body.count)))
+        if !headers.contains(name: "Accept-Encoding") { headers.add(name: "Accept-Encoding", value: "gzip") }
+        if !headers.contains(name: "User-Agent") { headers.add(name: "User-Agent", value: "Bellhop") }
+        // The client asks for the body when it is connected.
+        let body = request.body.map { bytes in
+            HTTPClient.Body.stream(contentLength: Int64(bytes.count)) { writer in
+                progress.handOver()
+                return writer.write(.byteBuffer(ByteBuffer(bytes: bytes)))
+            }
         }
-        return prepared
-    }
-
-    private static func collect(_ head: HTTPClientResponse, limit: Int) async throws -> [UInt8] {
-        let announced = head.headers.first(name: "Content-Length").flatMap { Int($0) }
-        if let announced, announced > limit { throw BodyTooLarge() }
-        // The announced length of a compressed body is not its final size.
-        var body = BodyBlocks(announced: head.headers.contains(name: "Content-Encoding") ? nil : announced)
-        for try await chunk in head.body {
-            guard body.count + chunk.readableBytes <= limit else { throw BodyTooLarge() }
-            body.append(chunk.readableBytesView)
-        }
-        return body.joined()
-    }
-
-    /// The body of an answer whose status says all, so that its connection can be used again; empty if it is large, slow or cut
-    /// off.
-    private static func remainder(of head: HTTPClientResponse, limit: Int, until deadline: NIODeadline) async -> [UInt8] {
-        let body = try? await Deadline.run(until: min(deadline, .now() + .seconds(2))) {
-            try await collect(head, limit: limit)
-        }
-        return body ?? []
+        return try HTTPClient.Request(
+            url: request.address.text, method: HTTPMethod(rawValue: request.method), headers: headers, body: body)
     }
 
     private static func show(

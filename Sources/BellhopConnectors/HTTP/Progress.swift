@@ -1,4 +1,3 @@
-import NIOCore
 import Synchronization
 
 /// The progress of a request: whether the other side may have received all of it.
@@ -23,29 +22,4 @@ final class Progress: Sendable {
     /// True once the client requested the body, which it does when connected; always true for a request without a body.
     var mayHaveArrived: Bool { handedOver.load(ordering: .acquiring) || isAnswered }
     var isAnswered: Bool { hasAnswer.load(ordering: .acquiring) }
-}
-
-/// A body that records when it is read. It can be read only once, which prevents the library from resending the request.
-struct WatchedBody: AsyncSequence, Sendable {
-    private let bytes: [UInt8]
-    private let progress: Progress
-
-    init(_ bytes: [UInt8], _ progress: Progress) {
-        self.bytes = bytes
-        self.progress = progress
-    }
-
-    func makeAsyncIterator() -> Iterator { Iterator(bytes: bytes, progress: progress) }
-
-    struct Iterator: AsyncIteratorProtocol {
-        var bytes: [UInt8]?
-        let progress: Progress
-
-        mutating func next() async -> ByteBuffer? {
-            guard let body = bytes else { return nil }
-            bytes = nil
-            progress.handOver()
-            return ByteBuffer(bytes: body)
-        }
-    }
 }

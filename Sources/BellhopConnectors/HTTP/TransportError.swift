@@ -72,8 +72,6 @@ extension TransportError {
             self.init(
                 .tooLarge, mayHaveArrived: true,
                 "The answer of \(place) is larger than the \(Self.size(limit)) that max_body allows.")
-        case is Deadline.Passed:
-            self.init(.timeout, mayHaveArrived: true, "\(place) did not finish its answer within \(timeout.plain).")
         case let error as NIOConnectionError:
             self.init(.unreachable, mayHaveArrived: false, Self.unreachable(error, called))
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
@@ -115,7 +113,8 @@ extension TransportError {
                 "\(Self.capitalised(called)) needs a (different) name and password to connect to \(place): write them in `proxy`, as http://name:password@host:port."
             )
         case .deadlineExceeded, .readTimeout, .writeTimeout:
-            self.init(.timeout, mayHaveArrived: arrived, "\(place) did not answer within \(timeout.plain).")
+            let missing = progress.isAnswered ? "finish its answer" : "answer"
+            self.init(.timeout, mayHaveArrived: arrived, "\(place) did not \(missing) within \(timeout.plain).")
         case .cancelled:
             self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was cancelled.")
         case .alreadyShutdown:

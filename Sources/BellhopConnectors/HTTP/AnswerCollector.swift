@@ -1,0 +1,113 @@
+import AsyncHTTPClient
+import BellhopCore
+import NIOCore
+import NIOHTTP1
+import Synchronization
+
+/// Collects the answer to one request on the connection's thread, so that the sender is woken once: with the whole answer or an error.
+///
+/// A class with a mutex, because the client's thread writes what the sender's task reads and cancels.
+final class AnswerCollector: HTTPClientResponseDelegate {
+    typealias Response = HTTPResponse
+
+    private struct State {
+        var status = 0
+        var headers = HeaderFields()
+        var body = BodyBlocks(announced: nil)
+        /// The most bytes that the body may have.
+        var limit: Int
+        /// True once a status came that needs no body: from then on the request cannot fail.
+        var isSettled = false
+        var task: HTTPClient.Task<HTTPResponse>?
+        var isCancelled = false
+    }
+
+    private let state: Mutex<State>
+    private let settledBy: StatusSet?
+    private let progress: Progress
+
+    /// How much of a body is read, and how long, after a status that settles the request: enough to use the connection again.
+    private static let settled = (limit: 64 << 10, time: TimeAmount.seconds(2))
+
+    /// - Parameters:
+    ///   - limit: the largest body, in bytes.
+    ///   - settledBy: statuses after which the body no longer matters; it is empty if it is large, slow or cut off.
+    init(limit: Int, settledBy: StatusSet?, _ progress: Progress) {
+        state = Mutex(State(limit: limit))
+        self.settledBy = settledBy
+        self.progress = progress
+    }
+
+    /// The answer. Cancelling the task ends the request.
+    func answer(to request: HTTPClient.Request, by client: HTTPClient, deadline: NIODeadline) async throws -> HTTPResponse {
+        let loop = client.eventLoopGroup.any()
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                // All of the exchange on one thread: begun elsewhere, each of its parts would change threads.
+                loop.execute {
+                    guard self.state.withLock({ !$0.isCancelled }) else {
+                        return continuation.resume(throwing: CancellationError())
+                    }
+                    let task = client.execute(
+                        request: request, delegate: self, eventLoop: .delegate(on: loop), deadline: deadline)
+                    task.futureResult.whenComplete { continuation.resume(with: self.outcome($0)) }
+                    let isCancelled = self.state.withLock { state in
+                        state.task = task
+                        return state.isCancelled
+                    }
+                    if isCancelled { task.cancel() }
+                }
+            }
+        } onCancel: {
+            let task = state.withLock { state in
+                state.isCancelled = true
+                return state.task
+            }
+            task?.cancel()
+        }
+    }
+
+    private func outcome(_ result: Result<HTTPResponse, any Error>) -> Result<HTTPResponse, any Error> {
+        state.withLock { state in
+            state.task = nil  // it holds this collector
+            guard case .failure = result, state.isSettled else { return result }
+            return .success(HTTPResponse(status: state.status, headers: state.headers, body: []))
+        }
+    }
+
+    func didReceiveHead(task: HTTPClient.Task<HTTPResponse>, _ head: HTTPResponseHead) -> EventLoopFuture<Void> {
+        progress.answered()
+        let status = Int(head.status.code)
+        let isSettled = settledBy?.contains(status) ?? false
+        let announced = head.headers.first(name: "Content-Length").flatMap { Int($0) }
+        let fits = state.withLock { state in
+            state.status = status
+            state.headers = HeaderFields(head.headers.map { HeaderFields.Field($0.name, $0.value) })
+            state.isSettled = isSettled
+            if isSettled { state.limit = min(state.limit, Self.settled.limit) }
+            guard announced ?? 0 <= state.limit else { return false }
+            // The announced length of a compressed body is not its final size.
+            state.body = BodyBlocks(announced: head.headers.contains(name: "Content-Encoding") ? nil : announced)
+            return true
+        }
+        guard fits else { return task.eventLoop.makeFailedFuture(BodyTooLarge()) }
+        if isSettled {
+            let end = task.eventLoop.scheduleTask(in: Self.settled.time) { task.cancel() }
+            task.futureResult.whenComplete { _ in end.cancel() }
+        }
+        return task.eventLoop.makeSucceededVoidFuture()
+    }
+
+    func didReceiveBodyPart(task: HTTPClient.Task<HTTPResponse>, _ part: ByteBuffer) -> EventLoopFuture<Void> {
+        let fits = state.withLock { state in
+            guard state.body.count + part.readableBytes <= state.limit else { return false }
+            state.body.append(part.readableBytesView)
+            return true
+        }
+        return fits ? task.eventLoop.makeSucceededVoidFuture() : task.eventLoop.makeFailedFuture(BodyTooLarge())
+    }
+
+    func didFinishRequest(task: HTTPClient.Task<HTTPResponse>) -> HTTPResponse {
+        state.withLock { HTTPResponse(status: $0.status, headers: $0.headers, body: $0.body.joined()) }
+    }
+}
