@@ -7,7 +7,8 @@ import Testing
 /// none is lost, and none is early.
 @Suite(.timeLimit(.minutes(15))) struct WaitingKillTests {
     private static func configuration(_ address: String) -> String {
-        Stage.configuration(address, extra: WaitingLedger.silences)
+        let team = "  team: {kind: slack, url: \"${{ env.CHAT_URL }}\", rate: 1000/s}\nsources:"
+        return Stage.configuration(address, extra: WaitingLedger.silences).replacing("sources:", with: team)
     }
 
     @Test(arguments: Checkpoints.all)

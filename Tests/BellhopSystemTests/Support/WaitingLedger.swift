@@ -2,8 +2,8 @@ import BellhopCore
 import Simulator
 import Testing
 
-/// Compares the runs of rules that wait, count, gather and digest, after many kills, with what the events demand, computed from these
-/// events alone.
+/// Compares the runs of rules that wait, count, gather, digest, escalate and are quiet, after many kills, with what the events demand,
+/// computed from these events alone.
 struct WaitingLedger {
     static let rules = """
         rules:
@@ -37,7 +37,7 @@ struct WaitingLedger {
           - rule: tell
             on: [task_created, task_changed, task_removed, task_returned]
             do: [{notify: {to: ops, title: "${{ event.id }}"}, retry: {attempts: 200, max_wait: 5m}}]
-
+          \(patternRules)
         """
 
     /// Messages are kept back for a while of each half hour.
@@ -46,9 +46,9 @@ struct WaitingLedger {
           - {receivers: [ops], schedule: "*/30 * * * *", for: 20m, reason: test}
         """
 
-    private static let minute: Int64 = 60_000_000
+    static let minute: Int64 = 60_000_000
 
-    private struct Fact {
+    struct Fact {
         var id, type, task, kind: String
         /// Whether the condition of `hold` and `chain` holds.
         var holds: Bool
@@ -69,14 +69,14 @@ struct WaitingLedger {
     }
 
     /// A run of a rule, as its delivery shows it.
-    private struct Run {
+    struct Run {
         var words: [String]
         var created: Int64
     }
 
-    private let events: [JSON]
-    private let facts: [Fact]
-    private let deliveries: [JSON]
+    let events: [JSON]
+    let facts: [Fact]
+    let deliveries: [JSON]
     private let passes: [ClosedRange<Int64>]
 
     init(_ ordeal: Ordeal) async throws {
@@ -86,7 +86,7 @@ struct WaitingLedger {
         passes = ordeal.passes
     }
 
-    private func runs(of rule: String) -> [Run] {
+    func runs(of rule: String) -> [Run] {
         deliveries.filter { $0["rule"]?.asString == rule }.compactMap { delivery in
             guard let text = delivery.at("arguments", "text")?.asString,
                 let created = delivery["created"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
@@ -97,17 +97,22 @@ struct WaitingLedger {
 
     /// Records an issue for each run that was lost, doubled or early. Returns how many runs there were.
     func check(sourceLocation place: SourceLocation = #_sourceLocation) -> Int {
-        checkHolds(place)
+        checkWaits(of: "hold", intervals, span: 20, place)
         #expect(runs(of: "count").map(\.words) == counted, "counts", sourceLocation: place)
         checkGroups(place)
         checkDigests(place)
         checkSilences(place)
+        checkPatterns(place)
+        checkEscalations(place)
+        checkQuiet(place)
         let each = runs(of: "each").map(\.words)
         #expect(Set(each).count == each.count, "a run for an element was doubled", sourceLocation: place)
         #expect(!each.isEmpty, "no run for an element", sourceLocation: place)
         let chained = runs(of: "chain").flatMap(\.words)
         #expect(Set(chained).count == chained.count, "a run of the chain was doubled", sourceLocation: place)
-        return ["hold", "each", "count", "group", "chain", "digest"].reduce(0) { $0 + runs(of: $1).count }
+        return ["hold", "each", "count", "group", "chain", "digest", "pair", "absence", "page", "kept"].reduce(0) {
+            $0 + runs(of: $1).count
+        }
     }
 
     // MARK: for
@@ -126,27 +131,33 @@ struct WaitingLedger {
         return all + open.values.map { ($0, nil) }
     }
 
-    private func checkHolds(_ place: SourceLocation) {
-        var runs = Dictionary(grouping: runs(of: "hold")) { $0.words.first ?? "" }
+    /// Checks that each wait ran once if it came due and nothing had ended it, not early, and not after its end.
+    ///
+    /// - Parameter span: how long the rule waits, in minutes.
+    func checkWaits(of rule: String, _ intervals: [(begin: Fact, end: Fact?)], span: Int64, _ place: SourceLocation) {
+        var runs = Dictionary(grouping: runs(of: rule)) { $0.words.first ?? "" }
         var required = 0
         for (begin, end) in intervals {
             let own = runs.removeValue(forKey: begin.id) ?? []
-            let due = begin.time + 20 * Self.minute
-            #expect(own.count <= 1, "the wait of \(begin) ended \(own.count) times", sourceLocation: place)
+            let due = begin.time + span * Self.minute
+            #expect(own.count <= 1, "\(rule): the wait of \(begin) ended \(own.count) times", sourceLocation: place)
             for run in own {
                 #expect(run.words.last == begin.task, sourceLocation: place)
-                #expect(run.created >= due, "\(begin) ran early", sourceLocation: place)
-                #expect(end.map { $0.time >= run.created } ?? true, "\(begin) ran after its end", sourceLocation: place)
+                #expect(run.created >= due, "\(rule): \(begin) ran early", sourceLocation: place)
+                #expect(end.map { $0.time >= run.created } ?? true, "\(rule): \(begin) ran after its end", sourceLocation: place)
             }
-            // An undisturbed pass between the time at which it was due and its end must have run it.
-            // The events' times are shown to the second.
-            if passes.contains(where: { $0.lowerBound >= due + 2_000_000 && $0.upperBound < end?.time ?? .max }) {
+            if mustHaveRun(due: due, before: end) {
                 required += 1
-                #expect(own.count == 1, "the run of \(begin) was lost", sourceLocation: place)
+                #expect(own.count == 1, "\(rule): the run of \(begin) was lost", sourceLocation: place)
             }
         }
-        #expect(runs.isEmpty, "runs of events that began no wait: \(runs.keys)", sourceLocation: place)
-        #expect(required > 0, sourceLocation: place)
+        #expect(runs.isEmpty, "\(rule): runs of events that began no wait: \(runs.keys)", sourceLocation: place)
+        #expect(required > 0, "\(rule): no wait had to run", sourceLocation: place)
+    }
+
+    /// Whether an undisturbed pass lies between the time at which a wait was due and its end. The events' times are shown to the second.
+    func mustHaveRun(due: Int64, before end: Fact?) -> Bool {
+        passes.contains { $0.lowerBound >= due + 2_000_000 && $0.upperBound < end?.time ?? .max }
     }
 
     // MARK: count and group
