@@ -25,6 +25,9 @@ enum Console {
     /// Writes cursor movements and the like; text in it must already be safe for terminals.
     static func control(_ text: String) { write(text, to: STDERR_FILENO) }
 
+    /// Writes a whole screen and the like to standard output; text in it must already be safe for terminals.
+    static func screen(_ text: String) { write(text, to: STDOUT_FILENO) }
+
     /// Use colour only on a terminal, and unless the user forbids it (no-color.org).
     static let dataHasColour = isatty(STDOUT_FILENO) == 1 && wantsColour
     static let noteHasColour = isatty(STDERR_FILENO) == 1 && wantsColour
@@ -82,6 +85,7 @@ enum Console {
 enum Paint: String {
     case bold = "1"
     case dim = "2"
+    case reversed = "7"
     case red = "31"
     case green = "32"
     case yellow = "33"

@@ -76,30 +76,3 @@ struct LinePrompt {
 
     private static var width: Int { Screen.width(of: STDERR_FILENO) ?? 80 }
 }
-
-/// The terminal on standard input, delivering single keys until it is restored.
-struct RawTerminal {
-    private let mode: TerminalMode
-
-    /// Nil if standard input is not a terminal.
-    init?() {
-        let mode = TerminalMode { mode in
-            mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG | IEXTEN)
-            mode.c_iflag &= ~tcflag_t(IXON | ICRNL | INLCR)
-        }
-        guard let mode else { return nil }
-        self.mode = mode
-    }
-
-    func restore() { mode.restore() }
-
-    /// The next byte; nil at the end.
-    func read() -> UInt8? {
-        var byte: UInt8 = 0
-        while true {
-            let count = Glibc.read(STDIN_FILENO, &byte, 1)
-            if count < 0, errno == EINTR { continue }
-            return count == 1 ? byte : nil
-        }
-    }
-}

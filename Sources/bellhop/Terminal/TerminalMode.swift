@@ -9,7 +9,11 @@ struct TerminalMode {
     private static let signals = [SIGINT, SIGTERM, SIGHUP]
 
     /// Nil if standard input is not a terminal.
-    init?(flushing: Bool = false, _ change: (inout termios) -> Void) {
+    ///
+    /// - Parameter leaving: called if a signal ends the program.
+    init?(
+        flushing: Bool = false, leaving: @escaping @Sendable () -> Void = { Console.note("") }, _ change: (inout termios) -> Void
+    ) {
         var mode = termios()
         guard isatty(STDIN_FILENO) == 1, tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
         let before = mode
@@ -21,7 +25,7 @@ struct TerminalMode {
             let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
             watch.setEventHandler {
                 Self.set(before)
-                Console.note("")
+                leaving()
                 exit(128 + number)
             }
             watch.setRegistrationHandler { ready.signal() }

@@ -1,0 +1,147 @@
+import BellhopAgent
+import BellhopCore
+import Glibc
+
+/// Runs `bellhop top` on the terminal: reads keys, looks at the agent again and again, and draws.
+struct TopScreen {
+    private let link: StoreLink
+    private let every: Duration
+    private var view = TopView()
+    private var keys = KeyReader()
+    private var feed = EventFeed()
+    private let began = ContinuousClock.now
+
+    init(_ link: StoreLink, every: Duration) {
+        self.link = link
+        self.every = every
+    }
+
+    /// Returns when the person quits or the terminal is gone.
+    /// - Throws: if standard input or output is no terminal, or the first look fails.
+    mutating func run() async throws(CommandError) {
+        guard isatty(STDOUT_FILENO) == 1, let mode = RawTerminal(leaving: { Console.screen(Self.leave) }) else {
+            throw CommandError(.usage, "`bellhop top` needs a terminal; `bellhop status` prints the same once.")
+        }
+        Console.screen(Self.enter)
+        defer {
+            Console.screen(Self.leave)
+            mode.restore()
+        }
+        try await look()
+        var next = ContinuousClock.now + every
+        while true {
+            draw()
+            switch mode.read(within: next - .now) {
+            case .byte(let byte):
+                guard let key = keys.read(byte), let act = view.press(key) else { continue }
+                if act == .quit { return }
+                await perform(act)
+            case .end: return
+            case .nothing: break
+            }
+            if ContinuousClock.now >= next {
+                await attempt { screen async throws(CommandError) in try await screen.look() }
+                next = .now + every
+            }
+        }
+    }
+
+    /// The other screen of the terminal, without a cursor and without wrapped lines; and back.
+    private static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l"
+    private static let leave = "\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
+
+    private mutating func draw() {
+        let (width, height) = Screen.size ?? (80, 24)
+        view.room = TopPage(view: view, width: width, height: height).room
+        let lines = TopPage(view: view, width: width, height: height).lines
+        let text = lines.map { TerminalText.lines($0, keepsColours: Console.dataHasColour) + "\u{1B}[K" }
+        Console.screen("\u{1B}[H" + text.joined(separator: "\r\n") + "\u{1B}[J")
+    }
+
+    /// Runs an act; its error becomes a message.
+    private mutating func attempt(_ act: (inout TopScreen) async throws(CommandError) -> Void) async {
+        do throws(CommandError) { try await act(&self) } catch { view.say(error.message ?? "That failed.") }
+    }
+
+    private mutating func look() async throws(CommandError) {
+        let status = try await link.answer(.status)
+        try await feed.read(link)
+        var deliveries: [JSON] = []
+        for states in [[DeliveryState.dead, .held], [.running, .available, .quiet, .waiting]] {
+            let left = TopLook.most - deliveries.count
+            guard left > 0 else { break }
+            var found: [JSON] = []
+            _ = try await link.answer(.deliveries(DeliveryQuery(states: states, limit: left))) { found.append($0) }
+            deliveries += found
+        }
+        view.show(
+            TopLook(
+                status: status, deliveries: deliveries, events: feed.newest, seen: feed.seen,
+                connections: link.connections.keys.sorted(), zone: link.zone),
+            at: .now - began)
+    }
+
+    private mutating func perform(_ act: TopView.Act) async {
+        await attempt { screen async throws(CommandError) in
+            let link = screen.link
+            switch act {
+            case .quit: break
+            case .look(let tab, let id):
+                guard let look = screen.view.look else { return }
+                screen.view.show(try await TopDetails(link, look).details(of: id, in: tab))
+                return
+            case .pauseRule(let name, let isPaused):
+                _ = try await link.answer(
+                    isPaused ? .resumeSubject(.rule(name)) : .pauseSubject(.rule(name), why: Self.why))
+                screen.view.say(
+                    isPaused ? "Rule \(name) is resumed." : "Rule \(name) is paused: it sees no events. p resumes it.")
+            case .pauseReceiver(let name, let isPaused):
+                _ = try await link.answer(isPaused ? .resume(receiver: name) : .pause(receiver: name, why: Self.why))
+                screen.view.say(isPaused ? "\(name) is resumed." : "\(name) is paused: its deliveries wait. p resumes it.")
+            case .apply(let command, let id):
+                let answer = try await link.answer(.apply(command, deliveries: [id]))
+                let done = command == .retry ? "will be tried again" : "is dropped"
+                screen.view.say(
+                    answer["changed"]?.asInt == 1
+                        ? "Delivery \(id.prefix(12)) \(done)." : "Delivery \(id.prefix(12)) has ended meanwhile.")
+            }
+            try await screen.look()
+        }
+    }
+
+    private static let why = "paused in bellhop top"
+}
+
+/// The newest events, read further at each look.
+private struct EventFeed {
+    private var after: Int64?
+    /// Newest first.
+    private(set) var newest: [JSON] = []
+    /// How many events of each source came since the first look.
+    private(set) var seen: [String: Int64] = [:]
+
+    /// How many events one look reads at most in one go, and how often it goes on.
+    private static let (page, pages) = (1000, 10)
+
+    mutating func read(_ link: StoreLink) async throws(CommandError) {
+        for _ in 0..<Self.pages {
+            var found: [JSON] = []
+            let query = EventQuery(after: after, limit: after == nil ? TopLook.most : Self.page)
+            let end = try await link.answer(.events(query)) { found.append($0) }
+            if after != nil { for event in found { seen[event["source"]?.asString ?? "", default: 0] += 1 } }
+            newest = Array((found.reversed() + newest).prefix(TopLook.most))
+            let isFirst = after == nil
+            after = end["end"]?.asInt ?? found.last?["sequence"]?.asInt ?? after ?? 0
+            if isFirst || found.count < Self.page { return }
+        }
+    }
+}
+
+extension Screen {
+    /// The columns and lines of the terminal on standard output; nil if it is none.
+    fileprivate static var size: (width: Int, height: Int)? {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }
+        return (max(Int(size.ws_col), 40), max(Int(size.ws_row), 8))
+    }
+}

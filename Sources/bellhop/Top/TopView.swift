@@ -1,0 +1,144 @@
+import BellhopAgent
+import BellhopCore
+
+/// The state of `bellhop top`: what the agent was seen doing, and what the person looks at. Keys change it; it asks nobody.
+struct TopView {
+    enum Tab: Int, CaseIterable {
+        case sources, rules, receivers, deliveries, waiting, events
+    }
+
+    /// What a key asks for beyond a change of the view.
+    enum Act: Hashable {
+        case quit
+        /// All about one row.
+        case look(Tab, id: String)
+        /// Pauses it, or resumes it if it is paused.
+        case pauseRule(String, isPaused: Bool)
+        case pauseReceiver(String, isPaused: Bool)
+        case apply(DeliveryCommand, delivery: String)
+    }
+
+    /// The details of one row, shown instead of the table.
+    struct Details {
+        var title: String
+        var lines: [String]
+        fileprivate(set) var first = 0
+
+        init(_ title: String, _ lines: [String]) {
+            self.title = title
+            self.lines = lines
+        }
+    }
+
+    private(set) var tab = Tab.sources
+    private(set) var look: TopLook?
+    private(set) var rates = TopRates()
+    private(set) var details: Details?
+    /// The act that waits for the person's yes, and the question.
+    private(set) var question: (act: Act, words: String)?
+    /// What the latest act led to.
+    private(set) var message: String?
+    /// The selected row of each tab, by its id, so that it stays selected when rows come and go.
+    private var selections: [Tab: String] = [:]
+    /// How many rows fit on the screen.
+    var room = 10
+
+    mutating func show(_ look: TopLook, at time: Duration) {
+        self.look = look
+        rates.add(look.counts, at: time)
+    }
+
+    mutating func show(_ details: Details) { self.details = details }
+
+    mutating func say(_ message: String?) { self.message = message }
+
+    /// The rows of the tab.
+    var rows: [TopLook.Row] { look?.rows(of: tab, rates) ?? [] }
+
+    /// The place of the selected row; nil without rows.
+    var selected: Int? {
+        let rows = rows
+        if rows.isEmpty { return nil }
+        return selections[tab].flatMap { id in rows.firstIndex { $0.id == id } } ?? 0
+    }
+
+    /// What the person asked for with the key, if it is more than a change of the view.
+    mutating func press(_ key: Key) -> Act? {
+        message = nil
+        if let question {
+            self.question = nil
+            return key == .text("y") ? question.act : nil
+        }
+        switch key {
+        case .interrupt, .endOfInput: return .quit
+        case .text("q"):
+            guard details != nil else { return .quit }
+            details = nil
+        default:
+            if details != nil { scroll(key) } else { return act(key) }
+        }
+        return nil
+    }
+
+    private mutating func scroll(_ key: Key) {
+        guard var details else { return }
+        let last = max(details.lines.count - room, 0)
+        switch key {
+        case .up, .text("k"): details.first -= 1
+        case .down, .text("j"): details.first += 1
+        case .text(" "): details.first += room
+        case .home: details.first = 0
+        case .end: details.first = last
+        case .left, .backspace, .enter: return self.details = nil
+        default: break
+        }
+        details.first = min(max(details.first, 0), last)
+        self.details = details
+    }
+
+    private mutating func act(_ key: Key) -> Act? {
+        let tabs = Tab.allCases
+        switch key {
+        case .tab, .right: tab = tabs[(tab.rawValue + 1) % tabs.count]
+        case .left: tab = tabs[(tab.rawValue + tabs.count - 1) % tabs.count]
+        case .text(let text) where Int(text).map { tabs.indices.contains($0 - 1) } ?? false: tab = tabs[(Int(text) ?? 1) - 1]
+        case .up, .text("k"): select { $0 - 1 }
+        case .down, .text("j"): select { $0 + 1 }
+        case .text(" "): select { [room] in $0 + room }
+        case .home: select { _ in 0 }
+        case .end: select { _ in .max }
+        case .enter: return selected.map { .look(tab, id: rows[$0].id) }
+        case .text("p"): return pause()
+        case .text("r"): decide(.retry)
+        case .text("d"): decide(.drop)
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func select(_ move: (Int) -> Int) {
+        guard let selected else { return }
+        let rows = rows
+        selections[tab] = rows[min(max(move(selected), 0), rows.count - 1)].id
+    }
+
+    private mutating func pause() -> Act? {
+        guard tab == .rules || tab == .receivers else {
+            message = "Only a rule or a receiver can be paused."
+            return nil
+        }
+        guard let selected else { return nil }
+        let row = rows[selected]
+        return tab == .rules ? .pauseRule(row.id, isPaused: row.isPaused) : .pauseReceiver(row.id, isPaused: row.isPaused)
+    }
+
+    private mutating func decide(_ command: DeliveryCommand) {
+        guard tab == .deliveries, let selected else {
+            message = "Only a delivery can be retried or dropped."
+            return
+        }
+        let id = rows[selected].id
+        let verb = command == .retry ? "Retry" : "Drop"
+        question = (.apply(command, delivery: id), "\(verb) delivery \(id.prefix(12))? [y/N]")
+    }
+}
