@@ -37,8 +37,12 @@ public struct RuleBook: Sendable {
     }
 
     /// The same for tests: conditions can explain each of their parts.
-    static func explainable(_ files: [RuleFile], surroundings: RuleSurroundings) throws(Diagnostics) -> RuleBook {
-        try RuleLoader(surroundings, keepsSources: true).load(files)
+    ///
+    /// - Parameter coverage: counts what the tests meet.
+    static func explainable(
+        _ files: [RuleFile], surroundings: RuleSurroundings, coverage: CoverageRecord? = nil
+    ) throws(Diagnostics) -> RuleBook {
+        try RuleLoader(surroundings, purpose: coverage.map(ExpressionPurpose.measuring) ?? .explaining).load(files)
     }
 
     private let cache: SharedNameCache

@@ -3,11 +3,11 @@ public struct Expression: Sendable {
     public let text: String
     /// The type of its value.
     public let type: CELType
-    public let program: Program
+    public internal(set) var program: Program
     /// The variables, paths and functions it uses.
     public let references: References
     /// Paths that must have one of a few values for the expression to be true.
-    public let equalities: [Equality]
+    public internal(set) var equalities: [Equality]
     let checked: Checked
     let environment: Environment
 
@@ -29,6 +29,9 @@ public struct Expression: Sendable {
 
     /// The type of a part of it.
     public func type(of node: Node) -> CELType { checked.types[node.id] ?? .dyn }
+
+    /// A part's own text.
+    public func text(of node: Node) -> String { text.slice(node.range) }
 
     init(_ text: String, in environment: Environment, expecting expected: CELType?, checked isStrict: Bool) throws(Issues) {
         let root = try environment.parse(text)

@@ -15,10 +15,18 @@ enum Files {
         }
         defer { close(file) }
         let bytes = Array(text.utf8)
-        guard write(file, bytes, bytes.count) == bytes.count else {
+        guard Glibc.write(file, bytes, bytes.count) == bytes.count else {
             throw CommandError(.inputOutput, "\(path) cannot be written: \(String(cString: strerror(errno))).")
         }
         return true
+    }
+
+    /// Writes a file, or replaces what it holds.
+    static func write(_ text: String, to path: String) throws(CommandError) {
+        let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        let error = file < 0 ? errno : Descriptor.write(Array(text.utf8), to: file)
+        if file >= 0 { close(file) }
+        if let error { throw CommandError(.inputOutput, "\(path) cannot be written: \(String(cString: strerror(error))).") }
     }
 
     /// The text of a file; bytes that are not UTF-8 are replaced.

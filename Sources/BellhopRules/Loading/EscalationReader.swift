@@ -127,7 +127,7 @@ extension RuleReader {
         _ text: String, name: String, version: String, in surroundings: RuleSurroundings, sharing cache: SharedNameCache
     ) -> Rule? {
         guard let document = try? parse(SourceText(Array(text.utf8)), keys: RuleKeys.known).first else { return nil }
-        var reader = RuleReader(file: name, surroundings: surroundings, keepsSources: false)
+        var reader = RuleReader(file: name, surroundings: surroundings, purpose: .routing)
         return reader.read(document.root, name: name, sharing: cache, former: version)
     }
 }

@@ -5,16 +5,16 @@ import YAML
 /// Compiles the expressions of one rule and reports problems at their place in the file.
 struct ExpressionCompiler {
     let file: String
-    /// Whether expressions keep their source, to explain their values in tests.
-    let keepsSources: Bool
+    /// For tests: expressions can explain their values.
+    let purpose: ExpressionPurpose
     var names: RuleNames
     private(set) var problems: [Diagnostic] = []
     /// The snapshots of the sources that the rule's expressions name.
     private(set) var snapshots: Set<Scope.ID> = []
 
-    init(file: String, names: RuleNames, keepsSources: Bool = false) {
+    init(file: String, names: RuleNames, purpose: ExpressionPurpose = .routing) {
         self.file = file
-        self.keepsSources = keepsSources
+        self.purpose = purpose
         self.names = names
     }
 
@@ -54,7 +54,7 @@ struct ExpressionCompiler {
         _ text: String, at offset: Int, of node: YAML.Node, _ what: String, expecting type: CELType? = nil
     ) -> (RuleExpression, CEL.Expression)? {
         do throws(Issues) {
-            let expression = try names.environment.compile(text, expecting: type)
+            var expression = try names.environment.compile(text, expecting: type)
             let issues = FieldReview(names: names).issues(in: expression)
             guard issues.isEmpty else {
                 problems += issues.map { told($0, text, at: offset, of: node, what) }
@@ -65,8 +65,14 @@ struct ExpressionCompiler {
                 return Diagnostic(.warning, code: issue.code, issue.message, at: place, help: issue.help)
             }
             snapshots.formUnion(names.snapshots(of: expression))
+            if let coverage = purpose.coverage {
+                let tally = coverage.tally(of: expression, what, isCondition: type == .bool) { range in
+                    Diagnostic.Place(node, utf8: range.lowerBound + offset..<range.upperBound + offset, file: file)
+                }
+                expression = expression.counted(by: tally)
+            }
             let compiled = RuleExpression(
-                expression, needs: names.needs(of: expression), keepsSource: keepsSources)
+                expression, needs: names.needs(of: expression), keepsSource: purpose.keepsSources)
             return (compiled, expression)
         } catch {
             if let comment = node.trailingComment, error.all.contains(where: { $0.range.upperBound >= text.utf8.count }),

@@ -4,13 +4,12 @@ import YAML
 /// Reads rule files, each by itself, and makes a book of them or collects every problem.
 struct RuleLoader: Sendable {
     let surroundings: RuleSurroundings
-    /// Whether expressions keep their source, to explain their values in tests.
-    private let keepsSources: Bool
+    private let purpose: ExpressionPurpose
     private let cache: SharedNameCache
 
-    init(_ surroundings: RuleSurroundings, keepsSources: Bool = false) {
+    init(_ surroundings: RuleSurroundings, purpose: ExpressionPurpose = .routing) {
         self.surroundings = surroundings
-        self.keepsSources = keepsSources
+        self.purpose = purpose
         cache = SharedNameCache(surroundings)
     }
 
@@ -57,7 +56,7 @@ struct RuleLoader: Sendable {
     }
 
     private func read(_ file: RuleFile) -> FileReading {
-        var reading = FileReading(surroundings: surroundings, keepsSources: keepsSources, cache: cache)
+        var reading = FileReading(surroundings: surroundings, purpose: purpose, cache: cache)
         if !file.isTest { reading.read(file) }
         return reading
     }
@@ -66,16 +65,16 @@ struct RuleLoader: Sendable {
 /// What one file contains.
 private struct FileReading: Sendable {
     let surroundings: RuleSurroundings
-    let keepsSources: Bool
+    let purpose: ExpressionPurpose
     let cache: SharedNameCache
     private(set) var rules: [Rule] = []
     private(set) var problems = Diagnostics()
     /// The names of its rules, also of those with errors.
     private(set) var names: [(name: String, place: Diagnostic.Place)] = []
 
-    init(surroundings: RuleSurroundings, keepsSources: Bool, cache: SharedNameCache) {
+    init(surroundings: RuleSurroundings, purpose: ExpressionPurpose, cache: SharedNameCache) {
         self.surroundings = surroundings
-        self.keepsSources = keepsSources
+        self.purpose = purpose
         self.cache = cache
     }
 
@@ -151,7 +150,7 @@ private struct FileReading: Sendable {
     }
 
     private mutating func readRule(_ node: Node, _ file: String) {
-        var reader = RuleReader(file: file, surroundings: surroundings, keepsSources: keepsSources)
+        var reader = RuleReader(file: file, surroundings: surroundings, purpose: purpose)
         defer { problems.report(reader.problems) }
         guard let name = reader.name(of: node) else {
             // Read it anyway, to report its other problems.

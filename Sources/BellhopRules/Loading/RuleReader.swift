@@ -6,13 +6,13 @@ import YAML
 struct RuleReader {
     let file: String
     let surroundings: RuleSurroundings
-    let keepsSources: Bool
+    let purpose: ExpressionPurpose
     var problems = Diagnostics()
 
-    init(file: String, surroundings: RuleSurroundings, keepsSources: Bool) {
+    init(file: String, surroundings: RuleSurroundings, purpose: ExpressionPurpose) {
         self.file = file
         self.surroundings = surroundings
-        self.keepsSources = keepsSources
+        self.purpose = purpose
     }
 
     /// The rule's name, read first so that a rule with other errors still reserves its name.
@@ -91,7 +91,7 @@ struct RuleReader {
         check(trigger.fields, names.types)
         if !isVague { check(trigger.ends, LabelFacts(sources, isOpen: surroundings.isOpen)) }
 
-        var compiler = ExpressionCompiler(file: file, names: names, keepsSources: keepsSources)
+        var compiler = ExpressionCompiler(file: file, names: names, purpose: purpose)
         compiler.names.declare(Set(mapping.names + (draft.map { [$0.kind.rawValue] } ?? [])))
         if trigger.isOnlySchedule, mapping["count"] == nil, mapping["group"] == nil { compiler.names.declareDigest() }
         // The former values of `let` have a scope of their own beside the present ones.
@@ -148,6 +148,7 @@ struct RuleReader {
         warnOfUnusedQuiet(mapping["quiet"], actions)
         guard !problems.hasErrors, let from else { return nil }
 
+        purpose.coverage?.add(rule: name, at: Diagnostic.Place(mapping["rule"]?.value ?? node, file: file))
         let summary = RuleSummary(
             name: name, file: file, line: node.range.start.line, description: settings.text("description"), types: unique(types),
             sources: from, revision: Fingerprint(content: node.source.text(in: node.range)).hex,

@@ -121,6 +121,8 @@ struct StepReader {
         if step.hasComputedHost, tree["allow_private"]?.json != true, !allowPrivate(receivers), let place = pair.value["url"] {
             warnOfComputedHost(at: place)
         }
+        let words = "step \(step.name ?? path.text) (`\(action.kind)`)"
+        compiler.purpose.coverage?.add(step: path, words, of: rule, at: Diagnostic.Place(pair.key, file: file))
         return step
     }
 

@@ -21,16 +21,20 @@ public enum RuleTests {
 
     /// Runs the tests of these files against the rules they name.
     ///
-    /// - Parameter rules: reads the rule file of a path; nil if there is none.
+    /// - Parameters:
+    ///   - rules: reads the rule file of a path; nil if there is none.
+    ///   - coverage: takes what the tests meet of these rules, and of others that no test names.
     /// - Throws: every problem of the files.
     public static func run(
-        _ files: [RuleFile], surroundings: RuleSurroundings, rules: (_ path: String) -> RuleFile?
+        _ files: [RuleFile], surroundings: RuleSurroundings, coverage: CoverageRecord? = nil,
+        rules: (_ path: String) -> RuleFile?
     ) throws(Diagnostics) -> [RuleTestResult] {
-        try run(files, surroundings: surroundings, restarts: false, rules: rules)
+        try run(files, surroundings: surroundings, restarts: false, coverage: coverage, rules: rules)
     }
 
     private static func run(
-        _ files: [RuleFile], surroundings: RuleSurroundings, restarts: Bool, rules: (_ path: String) -> RuleFile?
+        _ files: [RuleFile], surroundings: RuleSurroundings, restarts: Bool, coverage: CoverageRecord? = nil,
+        rules: (_ path: String) -> RuleFile?
     ) throws(Diagnostics) -> [RuleTestResult] {
         var results: [RuleTestResult] = []
         var problems = Diagnostics()
@@ -57,10 +61,11 @@ public enum RuleTests {
                     found.count < paths.count
                     ? nil
                     : calendars == nil
-                        ? book(of: found, surroundings, &shared, &problems) : book(of: found, surroundings, &own, &problems)
+                        ? book(of: found, surroundings, coverage, &shared, &problems)
+                        : book(of: found, surroundings, coverage, &own, &problems)
                 if let book {
                     let tests = reader.tests(root, of: book, in: surroundings)
-                    if !reader.problems.hasErrors { results += tests.map { run($0, book, file: file.path, restarts) } }
+                    if !reader.problems.hasErrors { results += tests.map { run($0, book, file: file.path, restarts, coverage) } }
                 }
             }
             let before = problems.all.count
@@ -71,14 +76,23 @@ public enum RuleTests {
         return results
     }
 
+    /// Adds rules that no test names to a record: nothing of them is met.
+    ///
+    /// - Throws: every problem of the files.
+    public static func addUntested(
+        _ files: [RuleFile], to coverage: CoverageRecord, surroundings: RuleSurroundings
+    ) throws(Diagnostics) {
+        _ = try RuleBook.explainable(files, surroundings: surroundings, coverage: coverage)
+    }
+
     private static func book(
-        of files: [RuleFile], _ surroundings: RuleSurroundings, _ books: inout [[String]: RuleBook?],
+        of files: [RuleFile], _ surroundings: RuleSurroundings, _ coverage: CoverageRecord?, _ books: inout [[String]: RuleBook?],
         _ problems: inout Diagnostics
     ) -> RuleBook? {
         let key = files.map(\.path)
         if let book = books[key] { return book }
         do throws(Diagnostics) {
-            let book = try RuleBook.explainable(files, surroundings: surroundings)
+            let book = try RuleBook.explainable(files, surroundings: surroundings, coverage: coverage)
             books[key] = book
             return book
         } catch {
@@ -88,13 +102,19 @@ public enum RuleTests {
         }
     }
 
-    private static func run(_ test: TestCase, _ book: RuleBook, file: String, _ restarts: Bool) -> RuleTestResult {
+    private static func run(
+        _ test: TestCase, _ book: RuleBook, file: String, _ restarts: Bool, _ coverage: CoverageRecord?
+    ) -> RuleTestResult {
         var run = TestRun(book, at: test.start, silences: test.silences)
         for step in test.given {
             if restarts { run.perform(.restart) }
             run.perform(step)
         }
         run.finish()
+        for (rule, steps) in run.ran {
+            guard let file = book.rule(named: rule)?.summary.file else { continue }
+            for step in steps { coverage?.note(step, of: rule, in: file) }
+        }
         return RuleTestResult(file: file, line: test.line, name: test.name, problems: TestComparison.problems(test, run))
     }
 }

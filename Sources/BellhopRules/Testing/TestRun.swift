@@ -24,6 +24,8 @@ struct TestRun {
     /// The silences whose begin and end the rules were told, and how many deliveries each kept back.
     private var (begun, ended): (Set<String>, Set<String>) = ([], [])
     private var kept: [String: Int] = [:]
+    /// The steps of each rule that made a delivery, also one that is kept back.
+    private(set) var ran: [String: Set<StepPath>] = [:]
     /// Errors of rules, each once.
     private(set) var errors: [RuleError] = []
     /// Why rules and their steps did nothing for the test's events, in order.
@@ -180,6 +182,7 @@ struct TestRun {
 
     private mutating func keep(_ routing: Routing) {
         state.apply(routing.state)
+        for delivery in routing.deliveries { ran[delivery.id.rule, default: []].insert(delivery.id.step) }
         let made = holding.keep(routing.deliveries)
         deliveries += made
         for case .silenced(let silence) in made.map(\.initial) { kept[silence, default: 0] += 1 }

@@ -33,14 +33,16 @@ final class Recorder {
 extension Planner {
     /// A plan that records the part's result.
     func observed(_ plan: Plan, _ node: Node) -> Plan {
-        let id = node.id
+        let (id, tally) = (node.id, tally)
         return Plan { activation throws(EvaluationError) in
             do throws(EvaluationError) {
                 let value = try plan.evaluate(activation)
                 activation.recorder?.record(id, .value(value))
+                tally?.note(id, .value(value))
                 return value
             } catch {
                 activation.recorder?.record(id, .failure(error))
+                tally?.note(id, .failure(error))
                 throw error
             }
         }

@@ -4,6 +4,8 @@ struct Planner {
     let environment: Environment
     /// Whether each part reports its value when evaluated; then nothing is fused or computed in advance.
     let isObserving: Bool
+    /// Counts what parts are evaluated to, if they are observed for that; otherwise they tell the activation's recorder.
+    let tally: Tally?
     /// Whether a path of fields is one part, the slot.
     let readsPaths: Bool
     /// The nodes that are slots.
@@ -13,7 +15,9 @@ struct Planner {
     /// How block values are computed, by place.
     var blockPlans: [Int: Plan] = [:]
 
-    init(_ checked: Checked, in environment: Environment, isObserving: Bool = false, readsPaths: Bool = true) {
+    init(_ checked: Checked, in environment: Environment, isObserving: Bool = false, readsPaths: Bool = true, tally: Tally? = nil)
+    {
+        self.tally = tally
         self.readsPaths = readsPaths
         self.checked = checked
         self.environment = environment

@@ -6,13 +6,32 @@ import BellhopRules
 struct Test: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "test", abstract: "Run the tests of the rules.",
-        discussion: "Tests are `*.test.yaml` files beside the rules. They run with their own clock and use no network.")
+        discussion: """
+            Tests are `*.test.yaml` files beside the rules. They run with their own clock and use no network.
+
+            --coverage shows each rule file that the tests did not meet in full, line by line: ✓ before lines that they met, ✗ before those \
+            that they did not, ~ before those that they met in part, and below what is missing. A condition is met when each of its parts was \
+            both true and false.
+            """)
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions
 
+    @Flag(help: "Show what of the rules the tests met.")
+    var coverage = false
+
+    @Option(help: "Exit with 1 if the tests met less of the rules than this, in percent.")
+    var minimum: Int?
+
+    @Option(help: "Write the results to this file as JUnit XML, for build servers.")
+    var junit: String?
+
     @Argument(help: "Test files or folders; by default those beside the rules.")
     var paths: [String] = []
+
+    func validate() throws {
+        if let minimum, !(0...100).contains(minimum) { throw ValidationError("--minimum is a percentage from 0 to 100.") }
+    }
 
     func run() async throws {
         let workplace = try await Workplace.open(config, mayLackConfiguration: true, focus: .shape)
@@ -24,19 +43,51 @@ struct Test: AsyncParsableCommand {
             throw CommandError(.problem, "There are no tests here: they are files called `NAME.test.yaml`.")
         }
         let results: [RuleTestResult]
+        let record = coverage || minimum != nil ? CoverageRecord() : nil
         do throws(Diagnostics) {
-            results = try RuleTests.run(found.tests, surroundings: workplace.surroundings, rules: { RuleFinder.read($0) })
+            results = try RuleTests.run(found.tests, surroundings: workplace.surroundings, coverage: record) {
+                RuleFinder.read($0)
+            }
+            if let record {
+                try RuleTests.addUntested(found.rules, to: record, surroundings: workplace.surroundings)
+            }
         } catch {
             throw CommandError(error)
         }
+        let met = record?.coverage
+        if let junit { try Files.write(JUnitReport(results).xml, to: junit) }
         let failed = results.count { !$0.passed }
         if output.json {
-            Console.json(.array(results.map(\.json)))
+            let tests = JSON.array(results.map(\.json))
+            Console.json(met.map { ["tests": tests, "coverage": $0.json] } ?? tests)
         } else {
             for result in results { show(result) }
             Console.data("\(results.count - failed) passed, \(failed) failed")
+            if let met, coverage { show(met) }
         }
         if failed > 0 { throw ExitCode(CommandError.Code.problem.rawValue) }
+        if let met, let minimum, met.percent < minimum {
+            throw CommandError(
+                .problem,
+                "The tests met \(met.percent) % of the rules, less than the \(minimum) % of --minimum: --coverage shows where.")
+        }
+    }
+
+    private func show(_ coverage: RuleCoverage) {
+        Console.data("")
+        for file in coverage.files {
+            Console.data("\(Paint.bold(file.path.visible))  \(file.percent) % (\(file.met) of \(file.points.count))")
+            guard file.met < file.points.count, let source = RuleFinder.read(file.path) else { continue }
+            for line in RuleCoverage.lines(of: file, in: String(decoding: source.bytes, as: UTF8.self)) {
+                if !line.isSource {
+                    Console.data("      \(Paint.red(line.line.visible))")
+                } else {
+                    let paint: Paint = line.mark == "✓" ? .green : line.mark == " " ? .dim : .red
+                    Console.data("  \(paint("\(line.mark)")) \(Paint.dim("|")) \(line.line.visible)")
+                }
+            }
+        }
+        Console.data("The tests met \(coverage.percent) % of the rules: \(coverage.met) of \(coverage.all) points.")
     }
 
     private func show(_ result: RuleTestResult) {
