@@ -18,7 +18,8 @@ struct Bellhop: AsyncParsableCommand {
         version: BellhopVersion.text,
         subcommands: [
             Initialise.self, LogIn.self, LogOut.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Events.self,
-            Deliveries.self, PauseCommand.self, Resume.self, SilenceCommand.self, Forget.self, Audit.self, Notify.self, Eval.self, Query.self,
+            Deliveries.self, PauseCommand.self, Resume.self, SilenceCommand.self, Forget.self, Audit.self, Notify.self, Eval.self,
+            Query.self,
             Doctor.self,
             SecretCommand.self,
             SchemaCommand.self, Simulate.self,

@@ -73,7 +73,8 @@ struct AuditedAttempt {
 
     func facts(outcome: String, detail: String) -> JSON.Object {
         var facts: JSON.Object = [
-            "kind": "attempt", "delivery": .string(delivery.text), "rule": .string(delivery.rule), "step": .string(delivery.step.text),
+            "kind": "attempt", "delivery": .string(delivery.text), "rule": .string(delivery.rule),
+            "step": .string(delivery.step.text),
             "to": .string(delivery.receiver), "action": .string(action),
         ]
         if let subject { facts["task"] = .string(subject) }

@@ -53,7 +53,8 @@ struct AuditVerify: AsyncParsableCommand {
         }
         if let problem { throw CommandError(.problem, problem.message) }
         if verifier.count == 0 { return Console.data("The audit has no rows yet.") }
-        let rows = verifier.count == 1 ? "Row \(verifier.first) is" : "Rows \(verifier.first) to \(verifier.last?.number ?? 0) are"
+        let rows =
+            verifier.count == 1 ? "Row \(verifier.first) is" : "Rows \(verifier.first) to \(verifier.last?.number ?? 0) are"
         Console.data("\(rows) as written\(checkpoint == nil ? "" : ", and the checkpoint is among them").")
         if checkpoint == nil { Console.note("Without --checkpoint, the removal of the last rows cannot be seen.") }
     }

@@ -103,7 +103,8 @@ struct SilenceAdd: AsyncParsableCommand {
             if problems.hasErrors { throw CommandError(problems) }
         }
         let silence = Silence(
-            when: when, rules: rule, receivers: receiver, starts: starts, ends: ends, reason: reason, by: Person.current?.user ?? "", writes: writes)
+            when: when, rules: rule, receivers: receiver, starts: starts, ends: ends, reason: reason,
+            by: Person.current?.user ?? "", writes: writes)
         let answer = try await link.answer(.addSilence(silence))
         if output.json { return Console.json(answer) }
         Console.data(answer["id"]?.asString ?? "")
