@@ -82,7 +82,7 @@ extension SQLiteStore: Store {
     /// A rule sees the events after the sequence returned here: the last one when the rule was first loaded, 0 if there was none.
     /// A missing rule loses its timers and counts but keeps its state (`once`, `throttle`) until that expires.
     func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
-        try await write { try $0.register(rules, at: now) }
+        try await write { [person = Person.current] in try $0.register(rules, by: person, at: now) }
     }
 
     func formerRules() async throws(StoreError) -> [String: [String: JSON]] {
@@ -107,7 +107,7 @@ extension SQLiteStore: Store {
     }
 
     func forget(_ task: NamedTask, at now: Timestamp) async throws(StoreError) -> [Forgotten] {
-        try await write { try $0.forget(task, at: now) }
+        try await write { [person = Person.current] in try $0.forget(task, by: person, at: now) }
     }
 
     // Deliveries.
@@ -130,11 +130,11 @@ extension SQLiteStore: Store {
     }
 
     func pause(_ pause: ReceiverPause) async throws(StoreError) -> Bool {
-        try await write { try $0.pause(pause) }
+        try await write { [person = Person.current] in try $0.pause(pause, by: person) }
     }
 
     func resume(receiver: String, at now: Timestamp) async throws(StoreError) -> Bool {
-        try await write { try $0.resume(receiver, at: now) }
+        try await write { [person = Person.current] in try $0.resume(receiver, by: person, at: now) }
     }
 
     func pauses() async throws(StoreError) -> [Pause] {
@@ -142,11 +142,11 @@ extension SQLiteStore: Store {
     }
 
     func pause(_ pause: Pause) async throws(StoreError) -> Bool {
-        try await write { try $0.pause(pause) }
+        try await write { [person = Person.current] in try $0.pause(pause, by: person) }
     }
 
-    func resume(_ subject: Pause.Subject) async throws(StoreError) -> Bool {
-        try await write { try $0.resume(subject) }
+    func resume(_ subject: Pause.Subject, at now: Timestamp) async throws(StoreError) -> Bool {
+        try await write { [person = Person.current] in try $0.resume(subject, by: person, at: now) }
     }
 
     // Quiet times.
@@ -173,11 +173,11 @@ extension SQLiteStore: Store {
     }
 
     func add(_ silence: Silence, at now: Timestamp) async throws(StoreError) -> Bool {
-        try await write { try $0.add(silence, at: now) }
+        try await write { [person = Person.current] in try $0.add(silence, by: person, at: now) }
     }
 
     func endSilence(_ id: String, at now: Timestamp) async throws(StoreError) -> SilenceRecord? {
-        try await write { try $0.endSilence(id, at: now) }
+        try await write { [person = Person.current] in try $0.endSilence(id, by: person, at: now) }
     }
 
     func turnSilences(_ entries: [SilenceEntry], at now: Timestamp) async throws(StoreError) -> [Event] {
@@ -215,11 +215,11 @@ extension SQLiteStore: Store {
         _ command: DeliveryCommand, to deliveries: [Delivery.ID], at now: Timestamp
     ) async throws(StoreError) -> Int {
         guard !deliveries.isEmpty else { return 0 }
-        return try await write { try $0.apply(command, to: deliveries, at: now) }
+        return try await write { [person = Person.current] in try $0.apply(command, to: deliveries, by: person, at: now) }
     }
 
     func edit(_ edit: DeliveryEdit) async throws(StoreError) -> Bool {
-        try await write { try $0.edit(edit) }
+        try await write { [person = Person.current] in try $0.edit(edit, by: person) }
     }
 
     // Looking.
@@ -242,6 +242,10 @@ extension SQLiteStore: Store {
 
     func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord] {
         try await read { try $0.decisions(query) }
+    }
+
+    func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow] {
+        try await read { try $0.auditRows(query) }
     }
 
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {

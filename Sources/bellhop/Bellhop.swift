@@ -1,6 +1,7 @@
 import ArgumentParser
 import BellhopAgent
 import BellhopCore
+import FoundationEssentials
 
 @main
 struct Bellhop: AsyncParsableCommand {
@@ -17,10 +18,8 @@ struct Bellhop: AsyncParsableCommand {
         version: BellhopVersion.text,
         subcommands: [
             Initialise.self, LogIn.self, LogOut.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Top.self,
-            Events.self,
-            Deliveries.self, PauseCommand.self, Resume.self, SilenceCommand.self, Forget.self, Notify.self, Eval.self, Query.self,
-            Doctor.self,
-            SecretCommand.self,
+            Events.self, Deliveries.self, PauseCommand.self, Resume.self, SilenceCommand.self, Forget.self, Audit.self,
+            Notify.self, Eval.self, Query.self, Doctor.self, SecretCommand.self,
             SchemaCommand.self, Simulate.self,
         ])
 
@@ -44,17 +43,34 @@ struct Bellhop: AsyncParsableCommand {
                 throw CommandError(.usage, "The command `\(name)` is not built yet; `bellhop --help` lists those that are.")
             }
             if let name = CommandLine.arguments.dropFirst().first, let problem = unknownCommand(name) { throw problem }
-            var command = try parseAsRoot(Eval.withExpressionLast(Array(CommandLine.arguments.dropFirst())))
-            if var command = command as? any AsyncParsableCommand {
-                try await command.run()
-            } else {
-                try command.run()
-            }
+            let person = Person(command: commandPath, environment: ProcessInfo.processInfo.environment)
+            try await Person.$current.withValue(person) { try await perform() }
         } catch let error as CommandError {
             error.print()
             exit(withError: ExitCode(error.code.rawValue))
         } catch {
             leave(with: error)
+        }
+    }
+
+    /// The names of the command that was called, without its arguments.
+    private static var commandPath: String {
+        var names: [String] = []
+        var command: any ParsableCommand.Type = Bellhop.self
+        for word in CommandLine.arguments.dropFirst() {
+            guard let next = command.configuration.subcommands.first(where: { $0._commandName == word }) else { break }
+            names.append(word)
+            command = next
+        }
+        return names.joined(separator: " ")
+    }
+
+    private static func perform() async throws {
+        var command = try parseAsRoot(Eval.withExpressionLast(Array(CommandLine.arguments.dropFirst())))
+        if var command = command as? any AsyncParsableCommand {
+            try await command.run()
+        } else {
+            try command.run()
         }
     }
 

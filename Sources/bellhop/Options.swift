@@ -108,7 +108,7 @@ extension Inquiry {
         case .apply, .edit, .pause, .resume, .pauseSubject, .resumeSubject, .addSilence, .endSilence, .forget,
             .keepRefusal:
             true
-        case .status, .events, .deliveries, .tasks, .form, .silences, .keychainChanged: false
+        case .status, .events, .deliveries, .audit, .tasks, .form, .silences, .keychainChanged: false
         }
     }
 }

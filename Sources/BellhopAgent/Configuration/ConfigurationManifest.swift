@@ -57,6 +57,7 @@ public enum ConfigurationManifest {
         Setting("events", .duration, default: "30d", least: "1h", "How long to keep events."),
         Setting("deliveries", .duration, default: "30d", least: "1h", "How long to keep deliveries that have ended."),
         Setting("forgotten", .duration, default: "400d", least: "1h", "How long to remember a removed task."),
+        Setting("audit", .duration, default: "400d", least: "1h", "How long to keep the audit."),
         Setting(
             "keys", .integer(1...10_000_000), default: "100000",
             "The most keys that each rule remembers: what it waits for, counts, gathers and throttles. Beyond that, those that were not used for the longest time are dropped; a rule with more keys of `once`, or more escalations, is paused."

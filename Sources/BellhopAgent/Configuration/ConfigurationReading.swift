@@ -81,7 +81,7 @@ struct ConfigurationReading {
             connections: connections, sources: sources,
             retention: Retention(
                 events: retention?.duration("events") ?? .days(30), deliveries: retention?.duration("deliveries") ?? .days(30),
-                forgotten: retention?.duration("forgotten") ?? .days(400)),
+                forgotten: retention?.duration("forgotten") ?? .days(400), audit: retention?.duration("audit") ?? .days(400)),
             largestDelivery: settings.integer("max_delivery") ?? RuleSurroundings.largestDelivery, places: places,
             keychain: keychain)
         if let most = retention?.integer("keys") { configuration.mostKeys = most }

@@ -32,7 +32,9 @@ public struct ControlClient: Sendable {
         }
         var wait = timeval(tv_sec: Self.patience, tv_usec: 0)
         setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &wait, socklen_t(MemoryLayout<timeval>.size))
-        guard send(inquiry.json.encoded() + [UInt8(ascii: "\n")], on: socket) else { throw cutOff(after: 0) }
+        var question = inquiry.json
+        if let person = Person.current { question["by"] = person.json }
+        guard send(question.encoded() + [UInt8(ascii: "\n")], on: socket) else { throw cutOff(after: 0) }
         var lines = SocketLines(socket)
         var rows = 0
         while true {

@@ -53,14 +53,14 @@ public struct ControlServer: Service {
     private func converse(_ client: NIOAsyncChannel<ByteBuffer, ByteBuffer>) async {
         do {
             try await client.executeThenClose { incoming, outgoing in
-                guard await Self.user(of: client.channel)?.mayAsk() == true else { return }
+                guard let peer = await Self.user(of: client.channel), peer.mayAsk() else { return }
                 var input = incoming.makeAsyncIterator()
                 var line: [UInt8] = []
                 while line.last != UInt8(ascii: "\n"), let buffer = try await input.next() {
                     line += buffer.readableBytesView
                     if line.count > Self.longestLine { return }
                 }
-                try await answer(line, to: outgoing)
+                try await answer(line, from: peer, to: outgoing)
                 // Closing discards unsent bytes, so the client hangs up, after reading the end.
                 while try await input.next() != nil {}
             }
@@ -77,11 +77,17 @@ public struct ControlServer: Service {
     }
 
     /// Writes the answer as the client takes it: a write returns when there is room for the next.
-    private func answer(_ line: [UInt8], to outgoing: NIOAsyncChannelOutboundWriter<ByteBuffer>) async throws {
+    private func answer(
+        _ line: [UInt8], from peer: PeerUser, to outgoing: NIOAsyncChannelOutboundWriter<ByteBuffer>
+    ) async throws {
         guard let json = try? JSON.parse(line), let inquiry = Inquiry(json: json) else {
             let error = InquiryError(.badRequest, "The running agent does not know this question; is it of another version?")
             return try await outgoing.write(ByteBuffer(bytes: ControlFrame.failure(error).line))
         }
+        try await Person.$current.withValue(Person(peer, claims: json["by"])) { try await answer(inquiry, to: outgoing) }
+    }
+
+    private func answer(_ inquiry: Inquiry, to outgoing: NIOAsyncChannelOutboundWriter<ByteBuffer>) async throws {
         var answer = inquirer.answer(inquiry)
         do {
             while true {

@@ -17,7 +17,7 @@ extension Inquirer {
     }
 
     func resume(_ subject: Pause.Subject) async throws(StoreError) -> JSON {
-        let wasPaused = try await store.resume(subject)
+        let wasPaused = try await store.resume(subject, at: clock.now)
         if wasPaused {
             try await agent?.applyPauses()
             agent?.wake()

@@ -23,6 +23,12 @@ extension Inquiry {
                 "inquiry": "edit", "delivery": .string(edit.delivery), "before": .string(edit.before),
                 "after": .string(edit.after), "by": .string(edit.by),
             ]
+        case .audit(let query):
+            [
+                "inquiry": "audit", "after": query.after.map(JSON.int) ?? .null,
+                "since": query.since.map { .int($0.microseconds) } ?? .null, "last": .bool(query.isLast),
+                "limit": .int(Int64(query.limit)),
+            ]
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
         case .keychainChanged(let change, let project):
             ["inquiry": "keychain_changed", change.kind: .string(change.name), "project": project.map(JSON.string) ?? .null]
@@ -87,6 +93,11 @@ extension Inquiry {
                 let after = json["after"]?.asString, let by = json["by"]?.asString
             else { return nil }
             self = .edit(FormEdit(delivery: id, before: before, after: after, by: by))
+        case "audit":
+            self = .audit(
+                AuditQuery(
+                    after: json["after"]?.asInt, since: json["since"]?.asInt.map(Timestamp.init(microseconds:)),
+                    isLast: json["last"] == true, limit: limit))
         case "refusal":
             guard let key = json["key"]?.asString, RefusedLogins.isKey(key) else { return nil }
             self = .keepRefusal(key, json["value"].flatMap { $0.isNull ? nil : $0 })

@@ -28,6 +28,8 @@ public enum Inquiry: Sendable, Hashable {
     case form(String)
     /// A person's change to that text.
     case edit(FormEdit)
+    /// The rows of the audit.
+    case audit(AuditQuery)
     /// Stores that a command's login was refused; a nil value deletes that. See ``CommandNotes``.
     case keepRefusal(String, JSON?)
     /// A command's change to the keychain of a project, which is named by its id: a running agent applies it.

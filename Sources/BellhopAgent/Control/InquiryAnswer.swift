@@ -56,6 +56,7 @@ public struct InquiryAnswer: Sendable {
             case .events(let query, let waits): return try await events(query, waits: waits)
             case .deliveries(let query): return try await deliveries(query)
             case .tasks(let task): return try await tasks(task)
+            case .audit(let query): return try await audit(query)
             }
         } catch {
             throw InquiryError(error)
@@ -125,6 +126,17 @@ public struct InquiryAnswer: Sendable {
                 }
                 return json
             })
+    }
+
+    private mutating func audit(_ asked: AuditQuery) async throws(StoreError) -> Piece {
+        var query = asked
+        query.limit = min(asked.limit, Self.page)
+        let rows = query.limit > 0 ? try await inquirer.store.audit(query) : []
+        guard let last = rows.last else { return .end([:]) }
+        query.after = last.number
+        query.limit = asked.isLast ? 0 : asked.limit - rows.count
+        inquiry = .audit(query)
+        return .rows(rows.map(\.json))
     }
 
     /// The tasks of one source after the other, in the form used in events, each with its scope.

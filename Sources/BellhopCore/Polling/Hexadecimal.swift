@@ -12,6 +12,16 @@ enum Hexadecimal {
         }
     }
 
+    /// The digits of these bytes.
+    static func text(_ bytes: some Sequence<UInt8>) -> String {
+        var digits: [UInt8] = []
+        for byte in bytes {
+            digits.append(digit(UInt64(byte >> 4)))
+            digits.append(digit(UInt64(byte)))
+        }
+        return String(decoding: digits, as: UTF8.self)
+    }
+
     /// The digit of the lowest four bits.
     private static func digit(_ word: UInt64) -> UInt8 {
         let value = UInt8(truncatingIfNeeded: word & 15)

@@ -1,4 +1,7 @@
 /// The agent's database. Every method is one transaction, and its result is on disk when it returns.
+///
+/// The transaction also adds to the audit: each attempt that ended, each change of the rules, and each act of a person, with
+/// ``Person/current``.
 public protocol Store: Notebook {
     // Sources.
 
@@ -92,7 +95,7 @@ public protocol Store: Notebook {
     func pause(_ pause: Pause) async throws(StoreError) -> Bool
     /// False if it was not paused. A resumed rule sees only the events that come from now on, as ``register(_:at:)`` tells.
     @discardableResult
-    func resume(_ subject: Pause.Subject) async throws(StoreError) -> Bool
+    func resume(_ subject: Pause.Subject, at now: Timestamp) async throws(StoreError) -> Bool
 
     // Quiet times.
 
@@ -149,6 +152,8 @@ public protocol Store: Notebook {
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord]
     /// The newest records of the query.
     func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord]
+    /// A page of the audit: what left the house, and what people did.
+    func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow]
     /// The range of the newest rows of a query, for reading them page by page, oldest first; nil if there are none.
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan?
     func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan?
@@ -188,15 +193,17 @@ public struct Retention: Sendable, Hashable {
     public var commonDecisions: Duration
     /// How long a removed task is remembered.
     public var forgotten: Duration
+    public var audit: Duration
 
     public init(
         events: Duration = .days(30), deliveries: Duration = .days(30), commonDecisions: Duration = .days(7),
-        forgotten: Duration = .days(400)
+        forgotten: Duration = .days(400), audit: Duration = .days(400)
     ) {
         self.events = events
         self.deliveries = deliveries
         self.commonDecisions = commonDecisions
         self.forgotten = forgotten
+        self.audit = audit
     }
 }
 

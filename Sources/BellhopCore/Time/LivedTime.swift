@@ -49,7 +49,8 @@ public struct LivedTime: Sendable, Hashable {
     public func stretched(_ retention: Retention) -> Retention {
         Retention(
             events: span(of: retention.events), deliveries: span(of: retention.deliveries),
-            commonDecisions: span(of: retention.commonDecisions), forgotten: span(of: retention.forgotten))
+            commonDecisions: span(of: retention.commonDecisions), forgotten: span(of: retention.forgotten),
+            audit: span(of: retention.audit))
     }
 }
 

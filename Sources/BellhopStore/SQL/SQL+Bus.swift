@@ -80,7 +80,8 @@ extension SQL {
 
         /// Each rule with the timer of its schedule.
         static let all = """
-            SELECT rule.name, rule.since, rule.schedule, timer.due, rule.waits, rule.calendars, rule.is_off
+            SELECT rule.name, rule.since, rule.schedule, timer.due, rule.waits, rule.calendars, rule.is_off,
+                rule.revision
             FROM rule LEFT JOIN timer ON timer.rule = rule.name AND timer.kind = 'schedule' AND timer.key = ''
             """
 

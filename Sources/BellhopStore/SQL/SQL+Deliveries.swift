@@ -119,10 +119,12 @@ extension SQL {
             DELETE FROM conversation WHERE receiver = :receiver AND conversation = :conversation
             """
 
-        static let running = "SELECT id, lease, lane, started FROM delivery WHERE name = :name AND state = 'running'"
+        static let running = """
+            SELECT id, lease, lane, action, subject, attempts FROM delivery WHERE name = :name AND state = 'running'
+            """
 
         static let runningAt = """
-            SELECT lease, lane, receiver, rule, step, occasion FROM delivery WHERE id = :id AND state = 'running'
+            SELECT lease, lane, action, subject, attempts, receiver, rule, step, occasion FROM delivery WHERE id = :id AND state = 'running'
             """
 
         static let done = """
@@ -224,6 +226,7 @@ extension SQL {
                 state = 'available', lease = lease + 1, lease_until = NULL, run_at = :now, uncertain_started = started,
                 failure = :failure
             WHERE state = 'running' AND state <> 'done' AND (lease_until <= :now OR lease_node = :node)
+            RETURNING occasion, rule, step, receiver, action, subject, attempts
             """
 
         /// Deliveries created or last tried while the clock was ahead need not wait for that future time.

@@ -1,3 +1,4 @@
+import BellhopCore
 import CSQLite
 
 /// One connection to a SQLite database, with the statements it has prepared.
@@ -27,12 +28,28 @@ final class Database {
         }
         self.handle = handle
         sqlite3_busy_timeout(handle, 5000)
+        if access == .writing { try defineAuditHash() }
     }
 
     deinit {
         for statement in byAddress.values { sqlite3_finalize(statement.handle) }
         for statement in byText.values { sqlite3_finalize(statement.handle) }
         sqlite3_close(handle)
+    }
+
+    /// Defines the SQL function `audit_hash`, see ``BellhopCore/AuditRow/hash(after:number:entry:)``.
+    private func defineAuditHash() throws {
+        let code = sqlite3_create_function_v2(
+            handle, "audit_hash", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nil,
+            { context, _, values in
+                guard let values, let previous = sqlite3_value_text(values[0]), let entry = sqlite3_value_text(values[2]) else {
+                    return sqlite3_result_null(context)
+                }
+                let hash = AuditRow.hash(
+                    after: String(cString: previous), number: sqlite3_value_int64(values[1]), entry: String(cString: entry))
+                sqlite3_result_text(context, hash, -1, unsafeBitCast(-1, to: sqlite3_destructor_type.self))
+            }, nil, nil, nil)
+        guard code == SQLITE_OK else { throw failure() }
     }
 
     /// Runs statements that return no rows.

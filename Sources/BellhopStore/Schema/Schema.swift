@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// The database schema. Released text is never changed: a new version is a new migration.
 enum Schema {
     /// Marks a file as a Bellhop store: the bytes of `BHOP`.
@@ -261,6 +263,16 @@ enum Schema {
             started INTEGER,                          -- when its beginning was put on the bus
             ended INTEGER                             -- when its end was
         ) STRICT, WITHOUT ROWID;
+
+        -- What left the house and what people did. Each hash covers the one before, so that a changed row is found. The first row
+        -- kept has only its hash.
+        CREATE TABLE audit (
+            number INTEGER PRIMARY KEY,
+            at INTEGER NOT NULL,
+            entry TEXT NOT NULL,                      -- JSON, as it was hashed; '' in the first row
+            hash TEXT NOT NULL
+        ) STRICT;
+        INSERT INTO audit VALUES (0, 0, '', '\(AuditRow.start)');
 
         CREATE TABLE note (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
         """

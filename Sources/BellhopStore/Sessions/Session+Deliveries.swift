@@ -62,7 +62,17 @@ extension Session {
         try statement.bind(":now", now)
         try statement.bind(":failure", text: failure.stored.encoded())
         try statement.bind(":node", node?.name)
-        return try statement.run()
+        var attempts: [AuditedAttempt] = []
+        while try statement.next() {
+            let id = Delivery.ID(
+                occasion: Occasion.ID(statement.text(0)), rule: statement.text(1), step: StepPath(statement.text(2)),
+                receiver: statement.text(3))
+            attempts.append(
+                AuditedAttempt(
+                    delivery: id, action: statement.text(4), subject: statement.optionalText(5), attempt: statement.int(6)))
+        }
+        for attempt in attempts { try audit(attempt.facts(outcome: "interrupted", detail: failure.message), at: now) }
+        return attempts.count
     }
 
     func bringForward(at now: Timestamp) throws {

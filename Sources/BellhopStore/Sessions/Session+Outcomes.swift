@@ -10,7 +10,9 @@ extension Session {
     }
 
     /// A person's command.
-    func apply(_ command: DeliveryCommand, to deliveries: [Delivery.ID], at now: Timestamp) throws -> Int {
+    func apply(
+        _ command: DeliveryCommand, to deliveries: [Delivery.ID], by person: Person?, at now: Timestamp
+    ) throws -> Int {
         var count = 0
         for id in deliveries {
             guard let row = try decidable(id) else { continue }
@@ -26,13 +28,14 @@ extension Session {
             }
             try reorder(row.lane)
             try settleFollowers(of: row.id, at: now)
+            try audit(command.rawValue, by: person, Self.facts(of: id), at: now)
             count += 1
         }
         return count
     }
 
     /// A person's change; false if the delivery or its arguments are not as the person saw them.
-    func edit(_ edit: DeliveryEdit) throws -> Bool {
+    func edit(_ edit: DeliveryEdit, by person: Person?) throws -> Bool {
         var statement = try prepare(SQL.Deliveries.editable)
         try statement.bind(":name", key: edit.id.text)
         guard try statement.next() else { return false }
@@ -47,7 +50,12 @@ extension Session {
             Delivery.coalesces(body.arguments, action: statement.text(2), step: StepPath(statement.text(3))))
         try update.bind(":id", statement.int(0))
         try update.run()
+        try audit("edit", by: person, Self.facts(of: edit.id), at: edit.edit.at)
         return true
+    }
+
+    private static func facts(of delivery: Delivery.ID) -> JSON.Object {
+        ["delivery": .string(delivery.text), "rule": .string(delivery.rule), "to": .string(delivery.receiver)]
     }
 
     private func finish(_ finish: Finish) throws -> Bool {
@@ -55,6 +63,8 @@ extension Session {
         if let pause = finish.pause { try self.pause(pause) }
         for stop in finish.stops { try keep(stop) }
         guard let row = try running(finish), row.lease == finish.lease.token else { return false }
+        let (outcome, detail) = finish.next.audited
+        try audit(row.attempt.facts(outcome: outcome, detail: detail), at: finish.at)
         switch finish.next {
         case .done(let receipt):
             try done(row.id, receipt, at: finish.at)
@@ -96,21 +106,36 @@ extension Session {
         try statement.run()
     }
 
-    private func running(_ finish: Finish) throws -> (id: Int64, lease: Int64, lane: String)? {
+    private struct Running {
+        var id: Int64
+        var lease: Int64
+        var lane: String
+        var attempt: AuditedAttempt
+    }
+
+    private func running(_ finish: Finish) throws -> Running? {
         let id = finish.id
         if let place = finish.lease.place {
             var statement = try prepare(SQL.Deliveries.runningAt)
             try statement.bind(":id", place)
             // The place may have been given to another delivery since.
-            guard try statement.next(), statement.text(2) == id.receiver, statement.text(3) == id.rule,
-                statement.text(4) == id.step.text, statement.text(5) == id.occasion.text
+            guard try statement.next(), statement.text(5) == id.receiver, statement.text(6) == id.rule,
+                statement.text(7) == id.step.text, statement.text(8) == id.occasion.text
             else { return nil }
-            return (place, statement.int(0), statement.text(1))
+            return Self.running(place, id, statement, from: 0)
         }
         var statement = try prepare(SQL.Deliveries.running)
         try statement.bind(":name", key: id.text)
         guard try statement.next() else { return nil }
-        return (statement.int(0), statement.int(1), statement.text(2))
+        return Self.running(statement.int(0), id, statement, from: 1)
+    }
+
+    private static func running(
+        _ place: Int64, _ id: Delivery.ID, _ row: borrowing Prepared, from column: Int32
+    ) -> Running {
+        let attempt = AuditedAttempt(
+            delivery: id, action: row.text(column + 2), subject: row.optionalText(column + 3), attempt: row.int(column + 4))
+        return Running(id: place, lease: row.int(column), lane: row.text(column + 1), attempt: attempt)
     }
 
     func done(_ id: Int64, _ receipt: Receipt, at now: Timestamp) throws {

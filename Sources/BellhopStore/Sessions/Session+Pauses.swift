@@ -12,7 +12,16 @@ extension Session {
         return pauses
     }
 
-    func pause(_ pause: Pause) throws -> Bool {
+    func pause(_ pause: Pause, by person: Person?) throws -> Bool {
+        guard try keep(pause) else { return false }
+        var facts = pause.subject.audited
+        facts["why"] = .string(pause.why)
+        try audit("pause", by: person, facts, at: pause.since)
+        return true
+    }
+
+    /// Stores a pause that Bellhop itself makes; false if there is one.
+    func keep(_ pause: Pause) throws -> Bool {
         var statement = try prepare(SQL.Pauses.insert)
         try statement.bind(":rule", pause.subject.stored)
         try statement.bind(":since", pause.since)
@@ -20,13 +29,14 @@ extension Session {
         return try statement.run() == 1
     }
 
-    func resume(_ subject: Pause.Subject) throws -> Bool {
+    func resume(_ subject: Pause.Subject, by person: Person?, at now: Timestamp) throws -> Bool {
         var statement = try prepare(SQL.Pauses.remove)
         try statement.bind(":rule", subject.stored)
         guard try statement.run() == 1 else { return false }
         var skip = try prepare(SQL.Pauses.skipEvents)
         try skip.bind(":rule", subject.stored)
         try skip.run()
+        try audit("resume", by: person, subject.audited, at: now)
         return true
     }
 
@@ -39,6 +49,13 @@ extension Pause.Subject {
         switch self {
         case .rule(let name): name
         case .writes: ""
+        }
+    }
+
+    fileprivate var audited: JSON.Object {
+        switch self {
+        case .rule(let name): ["rule": .string(name)]
+        case .writes: ["writes": true]
         }
     }
 }

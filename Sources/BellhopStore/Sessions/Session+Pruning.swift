@@ -7,6 +7,7 @@ extension Session {
         case deliveries(after: Int64)
         /// The records of these verdicts.
         case decisions([DecisionRecord.Verdict])
+        case audit
         case rest
     }
 
@@ -31,10 +32,13 @@ extension Session {
             if let last, removed > 0 { try forgetWaits(after: after, through: last) }
             return (removed, last.map { .deliveries(after: $0) } ?? .decisions(DecisionRecord.Verdict.allCases))
         case .decisions(let verdicts):
-            guard let verdict = verdicts.first else { return (0, .rest) }
+            guard let verdict = verdicts.first else { return (0, .audit) }
             let kept = verdict.isCommon ? min(retention.commonDecisions, retention.events) : retention.events
             let removed = try forget(verdict, before: now - kept, atMost: Self.step)
             return (removed, .decisions(removed == Self.step ? verdicts : Array(verdicts.dropFirst())))
+        case .audit:
+            let removed = try pruneAudit(before: now - retention.audit, atMost: Self.step, at: now)
+            return (removed, removed == Self.step ? .audit : .rest)
         case .rest:
             // A forgotten task counts its changes from the start again, so its new events must not collide with old ones.
             let limit = now - max(retention.forgotten, retention.events)

@@ -8,10 +8,12 @@ extension Session {
         var waits: String?
         var calendars: String?
         var isOff: Bool
+        var revision: String
     }
 
-    func register(_ rules: [RuleRegistration], at now: Timestamp) throws -> [String: Int64] {
+    func register(_ rules: [RuleRegistration], by person: Person?, at now: Timestamp) throws -> [String: Int64] {
         var present = try ruleRows()
+        try auditReload(rules, present, by: person, at: now)
         let last = try int(SQL.Rules.lastPlace)
         var since: [String: Int64] = [:]
         for (place, rule) in rules.enumerated() where since[rule.name] == nil {
@@ -41,6 +43,21 @@ extension Session {
         return since
     }
 
+    /// Records which rules are new, changed and gone, if any.
+    private func auditReload(
+        _ rules: [RuleRegistration], _ present: [String: RuleRow], by person: Person?, at now: Timestamp
+    ) throws {
+        let names = Set(rules.map(\.name))
+        let lists: [(String, [String])] = [
+            ("added", rules.map(\.name).filter { present[$0] == nil }),
+            ("changed", rules.filter { rule in present[rule.name].map { $0.revision != rule.revision } ?? false }.map(\.name)),
+            ("removed", present.keys.filter { !names.contains($0) }.sorted()),
+        ]
+        var facts: JSON.Object = [:]
+        for (name, list) in lists where !list.isEmpty { facts[name] = .array(list.map(JSON.string)) }
+        if !facts.isEmpty { try audit("reload", by: person, facts, at: now) }
+    }
+
     func formerRules() throws -> [String: [String: JSON]] {
         var former: [String: [String: JSON]] = [:]
         var statement = try prepare(SQL.Rules.former)
@@ -54,7 +71,8 @@ extension Session {
         while try statement.next() {
             rows[statement.text(0)] = RuleRow(
                 since: statement.int(1), schedule: statement.optionalText(2), due: statement.optionalTime(3),
-                waits: statement.optionalText(4), calendars: statement.optionalText(5), isOff: statement.int(6) == 1)
+                waits: statement.optionalText(4), calendars: statement.optionalText(5), isOff: statement.int(6) == 1,
+                revision: statement.text(7))
         }
         return rows
     }

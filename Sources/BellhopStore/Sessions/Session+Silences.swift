@@ -8,16 +8,18 @@ extension Session {
 
     func silences() throws -> [SilenceRecord] { try silenceRows().map(\.record) }
 
-    func add(_ silence: Silence, at now: Timestamp) throws -> Bool {
+    func add(_ silence: Silence, by person: Person?, at now: Timestamp) throws -> Bool {
         guard try insert(silence) else { return false }
+        try audit("silence add", by: person, ["silence": .object(silence.json)], at: now)
         if silence.starts <= now { try start(silence, at: now) }
         return true
     }
 
-    func endSilence(_ id: String, at now: Timestamp) throws -> SilenceRecord? {
+    func endSilence(_ id: String, by person: Person?, at now: Timestamp) throws -> SilenceRecord? {
         guard let row = try silenceRows().first(where: { $0.record.silence.id == id && $0.record.ended == nil }) else {
             return nil
         }
+        try audit("silence end", by: person, ["silence": ["id": .string(id)]], at: now)
         return try end(row, at: now)
     }
 

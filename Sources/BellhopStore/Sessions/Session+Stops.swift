@@ -19,15 +19,21 @@ extension Session {
 
     /// Pauses a receiver, with an event and a message. Does nothing if it is paused for the same cause already, or was resumed since:
     /// so each pause is told once, however many attempts met it.
+    ///
+    /// - Parameter person: who paused it; without effect on a pause that Bellhop itself makes.
     @discardableResult
-    func pause(_ pause: ReceiverPause) throws -> Bool {
+    func pause(_ pause: ReceiverPause, by person: Person? = nil) throws -> Bool {
         guard try run(SQL.Deliveries.pauseReceiver, pause.stop) == 1 else { return false }
         try append([pause.event])
         if let notice = pause.notice { try insert([notice]) }
+        if pause.stop.cause == .person {
+            let facts: JSON.Object = ["receiver": .string(pause.stop.receiver), "why": .string(pause.stop.why)]
+            try audit("pause", by: person, facts, at: pause.stop.since)
+        }
         return true
     }
 
-    func resume(_ receiver: String, at now: Timestamp) throws -> Bool {
+    func resume(_ receiver: String, by person: Person?, at now: Timestamp) throws -> Bool {
         var statement = try prepare(SQL.Deliveries.resumeReceiver)
         try statement.bind(":now", now)
         try statement.bind(":receiver", receiver)
@@ -38,6 +44,7 @@ extension Session {
         try resumption.run()
         guard wasPaused else { return false }
         try append([.receiverResumed(receiver, at: now)])
+        try audit("resume", by: person, ["receiver": .string(receiver)], at: now)
         return true
     }
 

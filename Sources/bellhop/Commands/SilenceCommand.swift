@@ -102,10 +102,9 @@ struct SilenceAdd: AsyncParsableCommand {
             let problems = SilenceBook.problems(of: when, surroundings: workplace.surroundings)
             if problems.hasErrors { throw CommandError(problems) }
         }
-        let id = getuid()
-        let user = getpwuid(id).map { String(cString: $0.pointee.pw_name) } ?? "user \(id)"
         let silence = Silence(
-            when: when, rules: rule, receivers: receiver, starts: starts, ends: ends, reason: reason, by: user, writes: writes)
+            when: when, rules: rule, receivers: receiver, starts: starts, ends: ends, reason: reason,
+            by: Person.current?.user ?? "", writes: writes)
         let answer = try await link.answer(.addSilence(silence))
         if output.json { return Console.json(answer) }
         Console.data(answer["id"]?.asString ?? "")

@@ -121,7 +121,7 @@ import Testing
         _ = try await office.bench.store.pause(Pause(.rule("digest"), since: office.bench.now, why: ""))
         try await office.put("b")
         try await office.wait(20)
-        _ = try await office.bench.store.resume(.rule("digest"))
+        _ = try await office.bench.store.resume(.rule("digest"), at: office.bench.now)
         try await office.look()
         try await office.put("c")
         try await office.wait(10)

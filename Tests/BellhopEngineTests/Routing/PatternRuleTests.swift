@@ -370,7 +370,7 @@ import Testing
         }
         #expect(office.texts == ["a", "b", "c"])
         #expect(office.bench.recorder.losses == [KeyLoss(rule: "r", dropped: 0, most: 2, isStopped: true)])
-        #expect(try await office.bench.store.resume(.rule("r")))
+        #expect(try await office.bench.store.resume(.rule("r"), at: office.bench.now))
         office.source.put(task("e"))
         try await office.look(with: rule, mostKeys: 9)
         #expect(office.texts == ["a", "b", "c", "e"])

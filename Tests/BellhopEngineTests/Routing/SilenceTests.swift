@@ -147,7 +147,7 @@ import Testing
         shelf = try await bench.shelf(rules, sources: [bench.source()])
         try await route(3)
         try await bench.store.append([created(4, at: bench.now)])
-        _ = try await bench.store.resume(.rule("thank"))
+        _ = try await bench.store.resume(.rule("thank"), at: bench.now)
         try await shelf.install(try #require(shelf.book), in: bench.surroundings)
         try await Router(bench.surroundings, shelf: shelf).routePending()
         try await route(5)
@@ -165,7 +165,7 @@ import Testing
             await bench.clock.advance(by: .seconds(3600))
             #expect(try await timers.fireDue() == 0)
         }
-        _ = try await bench.store.resume(.rule("digest"))
+        _ = try await bench.store.resume(.rule("digest"), at: bench.now)
         #expect(try await timers.fireDue() == 1)
         #expect(try await bench.happened().count == 1)
     }

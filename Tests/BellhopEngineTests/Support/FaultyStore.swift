@@ -193,8 +193,8 @@ final class FaultyStore: Store {
         try await through(.pause) { () throws(StoreError) in try await base.pause(pause) }
     }
     @discardableResult
-    func resume(_ subject: Pause.Subject) async throws(StoreError) -> Bool {
-        try await through(.resume) { () throws(StoreError) in try await base.resume(subject) }
+    func resume(_ subject: Pause.Subject, at now: Timestamp) async throws(StoreError) -> Bool {
+        try await through(.resume) { () throws(StoreError) in try await base.resume(subject, at: now) }
     }
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool] {
         try await through(.finish) { () throws(StoreError) in try await base.finish(finishes) }
@@ -235,6 +235,7 @@ final class FaultyStore: Store {
     func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord] {
         try await through(.decisions) { () throws(StoreError) in try await base.decisions(query) }
     }
+    func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow] { try await base.audit(query) }
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
         try await through(.events) { () throws(StoreError) in try await base.span(of: query) }
     }

@@ -166,7 +166,7 @@ struct Operation: Sendable, CustomTestStringConvertible {
                 _ = try await bench.store.register(rules, at: bench.now)
                 try await bench.store.append([Sample.event(1)])
                 try await bench.store.pause(Pause(.rule("a"), since: bench.now, why: "x"))
-            }, run: { try await $0.store.resume(.rule("a")) }),
+            }, run: { try await $0.store.resume(.rule("a"), at: $0.now) }),
         Operation(testDescription: "setNote", run: { try await $0.store.setNote("a", to: 1) }),
     ]
 

@@ -19,8 +19,8 @@ import Testing
         #expect(try await bench.store.dueTimers(at: bench.after(61), limit: 9).map(\.id.rule) == ["b"])
         try await bench.store.pause(Pause(.rule("b"), since: bench.now, why: "x"))
         #expect(try await bench.store.nextTimer() == nil)
-        #expect(try await bench.store.resume(.rule("a")))
-        #expect(try await !bench.store.resume(.rule("a")))
+        #expect(try await bench.store.resume(.rule("a"), at: bench.now))
+        #expect(try await !bench.store.resume(.rule("a"), at: bench.now))
         #expect(try await bench.store.dueTimers(at: bench.after(61), limit: 9).map(\.id.rule) == ["a"])
         #expect(try await bench.store.nextTimer() == bench.after(60))
     }
@@ -31,7 +31,7 @@ import Testing
         #expect(try await register(bench) == ["a": 0, "b": 0])
         try await bench.store.pause(Pause(.rule("a"), since: bench.now, why: ""))
         try await bench.store.append([Sample.event(1), Sample.event(2)])
-        _ = try await bench.store.resume(.rule("a"))
+        _ = try await bench.store.resume(.rule("a"), at: bench.now)
         #expect(try await register(bench) == ["a": 2, "b": 0])
     }
 
@@ -50,7 +50,7 @@ import Testing
         #expect(try await bench.claim().isEmpty)
         #expect(try await bench.store.nextDue(excluding: []) == nil)
         #expect(try await bench.states() == [.available, .available, .done, .done])
-        _ = try await bench.store.resume(.writes)
+        _ = try await bench.store.resume(.writes, at: bench.now)
         #expect(try await bench.store.nextDue(excluding: []) == bench.now)
         #expect(try await bench.claim().map(\.delivery.action).sorted() == ["comment", "create"])
     }

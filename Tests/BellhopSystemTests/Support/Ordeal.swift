@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopTesting
+import Foundation
 import Glibc
 import Simulator
 import Testing
@@ -13,6 +14,8 @@ struct Ordeal {
     private(set) var kills = 0
     /// When undisturbed passes began and ended, in microseconds since 1970 UTC.
     private(set) var passes: [ClosedRange<Int64>] = []
+    /// The audit's last row after the latest undisturbed pass.
+    private var checkpoint: String?
     /// The duration of an undisturbed run, with a margin.
     private var usual = Duration.milliseconds(300)
 
@@ -56,6 +59,7 @@ struct Ordeal {
         let ended = try await stage.bellhop("run", "--once")
         if ended.code == 0 { passes.append(began...max(began, stage.time.now)) }
         usual = (ContinuousClock.now - start) * 1.2
+        checkpoint = try await stage.bellhop("audit", "checkpoint").output.trimmingCharacters(in: .whitespacesAndNewlines)
         note(ended)
     }
 
@@ -76,7 +80,18 @@ struct Ordeal {
         }
         let unfinished = try await stage.deliveries().filter { $0["state"] != "done" && $0["state"] != "silenced" }
         #expect(unfinished == [], "these deliveries are not done", sourceLocation: sourceLocation)
+        let verified = try await stage.bellhop("audit", "verify", "--checkpoint", checkpoint ?? "")
+        #expect(verified.code == 0, "\(verified.errors)", sourceLocation: sourceLocation)
+        try await checkAudit(sourceLocation)
         try await check(self)
+    }
+
+    /// Each delivery has one attempt that did it in the audit.
+    private func checkAudit(_ sourceLocation: SourceLocation) async throws {
+        let rows = try await stage.bellhop("audit", "export").output.split(separator: "\n").map { try JSON.parse(Array($0.utf8)) }
+        let made = rows.filter { $0.at("entry", "outcome") == "done" }.compactMap { $0.at("entry", "delivery")?.asString }
+        let done = try await stage.deliveries("done").filter { $0["attempts"]?.asInt ?? 0 > 0 }.compactMap { $0["id"]?.asString }
+        #expect(made.sorted() == done.sorted(), sourceLocation: sourceLocation)
     }
 
     /// A run may be killed, succeed, or fail because of an injected fault (1, 69, 75); any other exit code is a defect.

@@ -30,7 +30,7 @@ struct DeliveryEditor: AsyncParsableCommand {
             text = try editor.edit(text, name: "delivery-\(short).yaml")
             if text == first { return Console.sentence("Nothing was changed.") }
             let change = FormEdit(
-                delivery: delivery["id"]?.asString ?? "", before: before, after: text, by: Self.user(config.environment))
+                delivery: delivery["id"]?.asString ?? "", before: before, after: text, by: Person.current?.user ?? "")
             let answer = try await link.answer(.edit(change))
             guard let problems = answer["problems"]?.asArray else {
                 let difference = answer["difference"]?.asString ?? ""
@@ -57,14 +57,6 @@ struct DeliveryEditor: AsyncParsableCommand {
         if let error = delivery["error"]?["message"]?.asString { lines.append(error.singleLine.visible) }
         lines.append("Save the file to store your changes; leave it as it is to change nothing.")
         return lines.map { "# \($0)\n" }.joined()
-    }
-
-    /// The user's name; for root by sudo, both.
-    private static func user(_ environment: [String: String]) -> String {
-        let id = geteuid()
-        let name = getpwuid(id).map { String(cString: $0.pointee.pw_name) } ?? "user \(id)"
-        guard id == 0, let other = environment["SUDO_USER"], !other.isEmpty, other != name else { return name }
-        return "\(other) (as \(name))"
     }
 }
 

@@ -1,0 +1,90 @@
+import Crypto
+
+/// A row of the audit: an attempt that ended, or a person's act. Its hash covers the hash of the row before it.
+public struct AuditRow: Sendable, Hashable {
+    /// Counts the rows, without gaps.
+    public var number: Int64
+    public var at: Timestamp
+    /// A JSON object, as it was hashed. Empty in the first row kept, of which only the hash is left.
+    public var entry: String
+    /// 64 hexadecimal digits.
+    public var hash: String
+
+    public init(number: Int64, at: Timestamp, entry: String, hash: String) {
+        self.number = number
+        self.at = at
+        self.entry = entry
+        self.hash = hash
+    }
+
+    /// Whether it is where the chain begins.
+    public var isAnchor: Bool { entry.isEmpty }
+
+    /// The hash before the first row.
+    public static let start = String(repeating: "0", count: 64)
+
+    /// The SHA-256 (FIPS 180-4) of the hash before, the number and the entry, with a line feed between each two.
+    public static func hash(after previous: String, number: Int64, entry: String) -> String {
+        var hash = SHA256()
+        for part in [previous, "\n\(number)\n", entry] {
+            var part = part
+            part.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+        }
+        return Hexadecimal.text(hash.finalize())
+    }
+}
+
+extension AuditRow {
+    public var json: JSON {
+        ["number": .int(number), "at": .int(at.microseconds), "entry": .string(entry), "hash": .string(hash)]
+    }
+
+    /// Reads the form of `json`; nil for anything else.
+    public init?(json: JSON) {
+        guard let number = json["number"]?.asInt, let at = json["at"]?.asInt, let entry = json["entry"]?.asString,
+            let hash = json["hash"]?.asString
+        else { return nil }
+        self.init(number: number, at: Timestamp(microseconds: at), entry: entry, hash: hash)
+    }
+}
+
+/// The last row of an audit at some time, kept elsewhere: with it, the removal of the rows before it is found.
+public struct AuditCheckpoint: Sendable, Hashable {
+    public var number: Int64
+    public var hash: String
+
+    public init(_ row: AuditRow) {
+        number = row.number
+        hash = row.hash
+    }
+
+    /// `NUMBER:HASH`.
+    public var text: String { "\(number):\(hash)" }
+
+    /// Reads the form of `text`; nil for anything else.
+    public init?(_ text: String) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, let number = Int64(parts[0]), number >= 0, parts[1].utf8.count == 64,
+            parts[1].utf8.allSatisfy({ $0 &- 0x30 < 10 || $0 &- UInt8(ascii: "a") < 6 })
+        else { return nil }
+        self.number = number
+        hash = String(parts[1])
+    }
+}
+
+/// Selects rows of the audit, oldest first.
+public struct AuditQuery: Sendable, Hashable {
+    /// Only those after this number; nil from the first row on, the anchor included.
+    public var after: Int64?
+    public var since: Timestamp?
+    /// Only the last row.
+    public var isLast: Bool
+    public var limit: Int
+
+    public init(after: Int64? = nil, since: Timestamp? = nil, isLast: Bool = false, limit: Int = .max) {
+        self.after = after
+        self.since = since
+        self.isLast = isLast
+        self.limit = limit
+    }
+}

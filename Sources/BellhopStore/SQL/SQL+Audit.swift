@@ -1,0 +1,31 @@
+extension SQL {
+    enum Audit {
+        /// There is always a row, because the first one is never removed without leaving its hash. (PostgreSQL: the same, with a lock
+        /// of the table.)
+        static let insert = """
+            INSERT INTO audit (number, at, entry, hash)
+            SELECT number + 1, :at, :entry, audit_hash(hash, number + 1, :entry) FROM audit ORDER BY number DESC LIMIT 1
+            """
+
+        static let rows = """
+            SELECT number, at, entry, hash FROM audit
+            WHERE number > :after AND (:since IS NULL OR at >= :since)
+            ORDER BY number
+            LIMIT :limit
+            """
+
+        static let last = "SELECT number, at, entry, hash FROM audit ORDER BY number DESC LIMIT 1"
+
+        /// The number of the last of the oldest rows before a time, among the first ones; the last row of all always stays.
+        static let old = """
+            SELECT number, at FROM audit
+            WHERE number > (SELECT min(number) FROM audit) AND number < (SELECT max(number) FROM audit)
+            ORDER BY number
+            LIMIT :limit
+            """
+
+        static let remove = "DELETE FROM audit WHERE number < :number"
+
+        static let empty = "UPDATE audit SET entry = '' WHERE number = :number RETURNING hash"
+    }
+}

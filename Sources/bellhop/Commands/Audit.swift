@@ -1,0 +1,121 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+
+struct Audit: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "audit", abstract: "What left the house and what people did, in a chain that shows changes.",
+        discussion: """
+            Each attempt of a delivery that ended, each change of the rules in force and each act of a person is a row. The hash of a \
+            row covers the row before, so that a row that was changed, moved or removed is found.
+
+            `bellhop audit verify` checks the chain. Only a checkpoint shows that the last rows were removed: keep the line that \
+            `bellhop audit checkpoint` prints in another place, and give it to `verify --checkpoint`.
+            """,
+        subcommands: [AuditVerify.self, AuditExport.self, AuditCheckpointCommand.self])
+}
+
+struct AuditVerify: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Check that the audit is as it was written.",
+        discussion: "Exits with 1 if a row was changed, moved or removed.")
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: "What `bellhop audit checkpoint` printed earlier.")
+    var checkpoint: String?
+
+    func validate() throws {
+        if let checkpoint, AuditCheckpoint(checkpoint) == nil {
+            throw ValidationError("--checkpoint is NUMBER:HASH, as `bellhop audit checkpoint` prints it.")
+        }
+    }
+
+    func run() async throws {
+        var verifier = AuditVerifier(against: checkpoint.flatMap { AuditCheckpoint($0) })
+        var problem: AuditVerifier.Problem?
+        _ = try await config.storeLink().answer(.audit(AuditQuery())) { row in
+            guard problem == nil else { return }
+            do throws(AuditVerifier.Problem) { try verifier.check(row) } catch { problem = error }
+        }
+        if problem == nil {
+            do throws(AuditVerifier.Problem) { try verifier.end() } catch { problem = error }
+        }
+        if output.json {
+            Console.json([
+                "rows": .int(verifier.count), "first": .int(verifier.first),
+                "last": verifier.last.map { .string(AuditCheckpoint($0).text) } ?? .null,
+                "problem": problem.map { .string($0.message) } ?? .null,
+            ])
+            if problem != nil { throw ExitCode(CommandError.Code.problem.rawValue) }
+            return
+        }
+        if let problem { throw CommandError(.problem, problem.message) }
+        if verifier.count == 0 { return Console.data("The audit has no rows yet.") }
+        let rows =
+            verifier.count == 1 ? "Row \(verifier.first) is" : "Rows \(verifier.first) to \(verifier.last?.number ?? 0) are"
+        Console.data("\(rows) as written\(checkpoint == nil ? "" : ", and the checkpoint is among them").")
+        if checkpoint == nil { Console.note("Without --checkpoint, the removal of the last rows cannot be seen.") }
+    }
+}
+
+struct AuditExport: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export", abstract: "Print the rows as JSON lines, oldest first.",
+        discussion: """
+            A line has the row's number, its entry and its hash: the SHA-256 of the hash of the row before, the number and the entry's \
+            text, with a line feed between each two.
+            """)
+
+    @OptionGroup var config: ConfigOptions
+
+    @Option(help: "Only those of this time: 90s, 15m, 7d.")
+    var since: String?
+
+    func validate() throws {
+        if let since {
+            do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
+        }
+    }
+
+    func run() async throws {
+        let start = try since.map { SystemClock().now - (try DurationText.parse($0)) }
+        _ = try await config.storeLink().answer(.audit(AuditQuery(since: start))) { row in
+            // The entry's own text, which the hash covers.
+            let entry = row["entry"]?.asString ?? ""
+            if entry.isEmpty { return }
+            Console.data(
+                #"{"number":\#(row["number"]?.asInt ?? 0),"entry":\#(entry),"hash":"\#(row["hash"]?.asString ?? "")"}"#)
+        }
+    }
+}
+
+struct AuditCheckpointCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "checkpoint", abstract: "Print the last row's number and hash, to be kept in another place.")
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        guard let row = try await config.rows(.audit(AuditQuery(isLast: true))).first.flatMap({ AuditRow(json: $0) }) else {
+            throw CommandError(.problem, "The audit is empty: all its rows were removed.")
+        }
+        let checkpoint = AuditCheckpoint(row)
+        if output.json {
+            return Console.json([
+                "number": .int(checkpoint.number), "hash": .string(checkpoint.hash), "checkpoint": .string(checkpoint.text),
+            ])
+        }
+        Console.data(checkpoint.text)
+    }
+}
+
+extension AuditVerifier {
+    /// Checks a row in the form of ``AuditRow/json``.
+    fileprivate mutating func check(_ row: JSON) throws(Problem) {
+        guard let row = AuditRow(json: row) else { throw Problem(message: "A row cannot be read.") }
+        try check(row)
+    }
+}

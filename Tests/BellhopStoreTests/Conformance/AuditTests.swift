@@ -1,0 +1,136 @@
+import BellhopCore
+import Testing
+
+@Suite struct `Stored audit` {
+    private static let ann = Person(user: "ann", host: "desk", command: "test")
+
+    private static func entries(_ bench: Bench) async throws -> [JSON] {
+        try await bench.store.audit(AuditQuery(after: 0)).map { try JSON.parse(Array($0.entry.utf8)) }
+    }
+
+    private static func verify(_ bench: Bench) async throws {
+        var verifier = AuditVerifier()
+        for row in try await bench.store.audit(AuditQuery()) { try verifier.check(row) }
+        try verifier.end()
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `each attempt that ended is a row, once, with what was sent where and its outcome`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let nexts: [RetryPolicy.Next] = [
+            .done(Receipt("201, work note")), .retry(at: bench.after(5), Sample.failure), .postponed(Sample.failure),
+            .paused(Sample.failure, until: bench.after(5)), .dead(Sample.failure), .held(Sample.failure),
+        ]
+        try await bench.store.route(
+            Routing(deliveries: (1...7).map { Sample.delivery($0, receiver: "\($0)", action: "comment") }))
+        let claims = try await bench.claim()
+        for (claim, next) in zip(claims, nexts) {
+            #expect(try await bench.finish(claim, next))
+            #expect(try await !bench.finish(claim, next))
+        }
+        try await bench.store.start(.only, at: bench.now)
+        let rows = try await Self.entries(bench)
+        #expect(
+            rows.map { $0["outcome"]?.asString } == ["done", "retry", "postponed", "paused", "dead", "held", "interrupted"])
+        #expect(rows.map { $0["to"]?.asString } == (1...7).map { "\($0)" })
+        #expect(rows.allSatisfy { $0["attempt"] == 1 && $0["action"] == "comment" && $0["kind"] == "attempt" })
+        #expect(rows[0]["delivery"]?.asString == claims[0].delivery.id.text)
+        #expect(rows[0]["detail"] == "201, work note")
+        try await Self.verify(bench)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `each act of a person is a row with who, when and from where, and none if nothing changed`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        let store = bench.store
+        let silence = Silence(starts: bench.now, ends: bench.after(600), reason: "x", by: "ann").identified
+        let deliveries = (1...3).map { Sample.delivery($0) }
+        try await store.route(Routing(deliveries: deliveries))
+        try await bench.finish(try await bench.claim(1)[0], .dead(Sample.failure))
+        let pause = ReceiverPause(ReceiverStop(receiver: "ops", cause: .person, since: bench.now, until: nil, why: "w"))
+        try await Person.$current.withValue(Self.ann) {
+            // Each twice: the second time nothing changes.
+            for _ in 1...2 {
+                try await store.apply(.retry, to: [deliveries[0].id], at: bench.now)
+                try await store.apply(.drop, to: [deliveries[1].id], at: bench.now)
+                _ = try await store.register([RuleRegistration(name: "a", revision: "1")], at: bench.now)
+                try await store.pause(Pause(.rule("a"), since: bench.now, why: "noisy"))
+                try await store.pause(pause)
+                try await store.add(silence, at: bench.now)
+            }
+            for _ in 1...2 {
+                try await store.resume(.rule("a"), at: bench.now)
+                try await store.resume(receiver: "ops", at: bench.now)
+                _ = try await store.endSilence(silence.id, at: bench.now)
+                _ = try await store.register([RuleRegistration(name: "b", revision: "1")], at: bench.now)
+            }
+            _ = try await store.forget(NamedTask(subject: "test/x", key: "x", number: "", title: ""), at: bench.now)
+        }
+        let acts = try await Self.entries(bench).filter { $0["kind"] == "act" }
+        #expect(
+            acts.map { $0["act"]?.asString } == [
+                "retry", "drop", "reload", "pause", "pause", "silence add", "retry", "resume", "resume", "silence end", "reload",
+                "forget",
+            ])
+        #expect(acts.allSatisfy { $0["by"] == Self.ann.json && $0["time"]?.asString == bench.now.rfc3339 })
+        #expect(acts[10]["added"] == ["b"])
+        #expect(acts[10]["removed"] == ["a"])
+        try await Self.verify(bench)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `old rows are deleted from the old end, and the chain still verifies`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let retention = Retention(audit: .seconds(100))
+        func reload(_ revisions: ClosedRange<Int>) async throws {
+            for revision in revisions {
+                _ = try await bench.store.register([RuleRegistration(name: "a", revision: "\(revision)")], at: bench.now)
+            }
+        }
+        try await reload(1...1500)
+        let checkpoint = try await bench.store.audit(AuditQuery(isLast: true))
+        #expect(checkpoint.map(\.number) == [1500])
+        await bench.clock.pass(50)
+        try await reload(1501...1503)
+        #expect(try await bench.store.prune(retention, at: bench.after(50)) == 0)
+        #expect(try await bench.store.prune(retention, at: bench.after(51)) == 1500)
+        let rows = try await bench.store.audit(AuditQuery())
+        #expect(rows.map(\.number) == [1500, 1501, 1502, 1503, 1504, 1505])
+        #expect(rows.map(\.isAnchor) == [true, false, false, false, false, false])
+        try await Self.verify(bench)
+        // What is new continues the chain; the last row always stays.
+        try await reload(1504...1504)
+        _ = try await bench.store.prune(retention, at: bench.after(9000))
+        _ = try await bench.store.prune(retention, at: bench.after(99000))
+        try await Self.verify(bench)
+        #expect(try await bench.store.audit(AuditQuery(isLast: true))[0].number >= 1506)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `an export begins at a time`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.register([RuleRegistration(name: "a", revision: "1")], at: bench.now)
+        _ = try await bench.store.register([RuleRegistration(name: "a", revision: "2")], at: bench.after(60))
+        let rows = try await bench.store.audit(AuditQuery(since: bench.after(1)))
+        #expect(rows.map(\.number) == [2])
+        #expect(try await bench.store.audit(AuditQuery(after: 0, limit: 1)).map(\.number) == [1])
+    }
+
+    /// `BEGIN`, the row, the audit, the end, the lane, its followers, `COMMIT`.
+    @Test func `the end of a delivery costs seven statements, of which the audit is one`() async throws {
+        let bench = try StoreUnderTest.allCases[0].make()
+        try await bench.store.route(Routing(deliveries: [Sample.delivery(1)]))
+        let claim = try await bench.claim()[0]
+        var count = 0
+        var isDone = false
+        while !isDone, count < 20 {
+            bench.tested.fail(statement: count + 1, ofReadings: false)
+            isDone = (try? await bench.finish(claim, .done(Sample.receipt))) == true
+            if bench.tested.stopFailing() { count += 1 }
+        }
+        #expect(isDone)
+        #expect(count == 7)
+    }
+}
