@@ -18,7 +18,9 @@ struct Bellhop: AsyncParsableCommand {
         version: BellhopVersion.text,
         subcommands: [
             Initialise.self, LogIn.self, LogOut.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Events.self,
-            Deliveries.self, PauseCommand.self, Resume.self, SilenceCommand.self, Forget.self, Audit.self, Notify.self, Eval.self,
+            Deliveries.self, PauseCommand.self, Resume.self, SilenceCommand.self, Forget.self, ReplayCommand.self, Audit.self,
+            Notify.self,
+            Render.self, Eval.self,
             Query.self,
             Doctor.self,
             SecretCommand.self,
@@ -26,7 +28,7 @@ struct Bellhop: AsyncParsableCommand {
         ])
 
     /// Commands that are specified but not built yet: refused by name.
-    static let later = ["explain", "replay", "backtest"]
+    static let later = ["explain", "backtest"]
 
     static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }
 
