@@ -66,6 +66,20 @@ extension SQLiteStore: Store {
         }
     }
 
+    @discardableResult
+    func replay(
+        _ events: [StoredEvent], rule: String?, isForced: Bool, at now: Timestamp
+    ) async throws(StoreError) -> Int {
+        guard !events.isEmpty else { return 0 }
+        return try await write { [person = Person.current] in
+            try $0.replay(events, rule: rule, isForced: isForced, by: person, at: now)
+        }
+    }
+
+    func replays(limit: Int) async throws(StoreError) -> [Replay] {
+        try await read { try $0.replays(limit: limit) }
+    }
+
     func state(for keys: [StateKey]) async throws(StoreError) -> RuleState {
         guard !keys.isEmpty else { return [:] }
         return try await read { try $0.state(for: keys) }

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BellhopAgent
 import BellhopCore
+import BellhopRules
 import BellhopStore
 import FoundationEssentials
 import Glibc
@@ -61,6 +62,8 @@ struct StoreLink {
     let events: [String]
     /// Whose section of the keychain bellhop.yaml names.
     let project: Keychain.Project?
+    /// The rules of the files, for an inquiry that needs them if no agent runs.
+    var book: RuleBook?
 
     /// False if no agent has ever run: an agent's first act is to create the store.
     var hasRun: Bool { Files.exist(store) }
@@ -76,7 +79,7 @@ struct StoreLink {
                 return [:]
             }
             var answer = Inquirer(
-                store: try open(inquiry), clock: SystemClock(), connection: { [connections] in connections[$0] }
+                store: try open(inquiry), clock: SystemClock(), connection: { [connections] in connections[$0] }, book: book
             )
             .answer(inquiry)
             while true {
@@ -108,6 +111,7 @@ extension Inquiry {
         case .apply, .edit, .pause, .resume, .pauseSubject, .resumeSubject, .addSilence, .endSilence, .forget,
             .keepRefusal:
             true
+        case .replay(let request): !request.isTrial
         case .status, .events, .deliveries, .audit, .tasks, .form, .silences, .keychainChanged: false
         }
     }

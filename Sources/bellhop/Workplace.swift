@@ -47,6 +47,17 @@ struct Workplace {
             surroundings: surroundings, warnings: try doubts(of: configuration))
     }
 
+    /// The rules of the files as they are now.
+    func book() async throws(CommandError) -> RuleBook {
+        do throws(Diagnostics) {
+            return try await RuleLoading.book(
+                RuleFinder.find(rulePaths, isImplicit: hasDefaultRules), surroundings: surroundings
+            ).book
+        } catch {
+            throw CommandError(error)
+        }
+    }
+
     /// The connectors of a configuration, for a command that runs without an agent.
     ///
     /// - Parameter login: a placeholder for a login that is not stored.

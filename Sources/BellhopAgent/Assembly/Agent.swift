@@ -104,7 +104,7 @@ public struct Agent: Sendable {
                 resume: { receiver throws(StoreError) in try await assembly.engine.resume(receiver) },
                 applySilences: { () async throws(StoreError) in try await assembly.engine.applySilences() },
                 applyPauses: { () async throws(StoreError) in try await assembly.rules.applyPauses() },
-                events: assembly.surroundings.bells.router,
+                book: { assembly.shelf.book }, events: assembly.surroundings.bells.router,
                 takeOver: { change, project in
                     let takingOver = TakingOver(assembly, desk: desk, environment: environment)
                     return .array(await takingOver.take(change, project: project).map(\.json))

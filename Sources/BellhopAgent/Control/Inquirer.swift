@@ -1,5 +1,6 @@
 public import BellhopCore
 public import BellhopEngine
+public import BellhopRules
 
 /// Answers inquiries from a store, in the form that `--json` prints.
 public struct Inquirer: Sendable {
@@ -7,6 +8,8 @@ public struct Inquirer: Sendable {
     let clock: any AgentClock
     /// A connection, by its name; its settings may lack secrets.
     let connection: @Sendable (String) -> Configuration.ConnectionEntry?
+    /// The rules for an answer without a running agent.
+    let book: RuleBook?
     /// The facts that only a running agent knows; nil if no agent runs.
     let agent: Agent?
 
@@ -27,6 +30,8 @@ public struct Inquirer: Sendable {
         public var applySilences: @Sendable () async throws(StoreError) -> Void
         /// Applies the pauses of rules that are stored.
         public var applyPauses: @Sendable () async throws(StoreError) -> Void
+        /// The rules in force; nil before the first are.
+        public var book: @Sendable () -> RuleBook?
         /// Rings when there may be new events.
         public var events: Bell
         /// Takes over a change in a project's keychain, and reports the outcome for each connection concerned.
@@ -40,7 +45,8 @@ public struct Inquirer: Sendable {
             resume: (@Sendable (_ receiver: String) async throws(StoreError) -> Bool)? = nil,
             applySilences: @escaping @Sendable () async throws(StoreError) -> Void = { () async throws(StoreError) in },
             applyPauses: @escaping @Sendable () async throws(StoreError) -> Void = { () async throws(StoreError) in },
-            events: Bell = Bell(), takeOver: @escaping @Sendable (KeychainChange, _ project: String?) async -> JSON
+            book: @escaping @Sendable () -> RuleBook? = { nil }, events: Bell = Bell(),
+            takeOver: @escaping @Sendable (KeychainChange, _ project: String?) async -> JSON
         ) {
             self.facts = facts
             self.sources = sources
@@ -50,6 +56,7 @@ public struct Inquirer: Sendable {
             self.resume = resume
             self.applySilences = applySilences
             self.applyPauses = applyPauses
+            self.book = book
             self.events = events
             self.takeOver = takeOver
         }
@@ -58,11 +65,13 @@ public struct Inquirer: Sendable {
     /// - Parameter kind: returns the kind of a connection by its name; nil if unknown.
     public init(
         store: any Store, clock: any AgentClock,
-        connection: @escaping @Sendable (String) -> Configuration.ConnectionEntry? = { _ in nil }, agent: Agent? = nil
+        connection: @escaping @Sendable (String) -> Configuration.ConnectionEntry? = { _ in nil }, book: RuleBook? = nil,
+        agent: Agent? = nil
     ) {
         self.store = store
         self.clock = clock
         self.connection = connection
+        self.book = book
         self.agent = agent
     }
 

@@ -23,6 +23,11 @@ extension Inquiry {
                 "inquiry": "edit", "delivery": .string(edit.delivery), "before": .string(edit.before),
                 "after": .string(edit.after), "by": .string(edit.by),
             ]
+        case .replay(let request):
+            [
+                "inquiry": "replay", "events": .array(request.events.map(JSON.string)),
+                "rule": request.rule.map(JSON.string) ?? .null, "force": .bool(request.isForced), "trial": .bool(request.isTrial),
+            ]
         case .audit(let query):
             [
                 "inquiry": "audit", "after": query.after.map(JSON.int) ?? .null,
@@ -93,6 +98,11 @@ extension Inquiry {
                 let after = json["after"]?.asString, let by = json["by"]?.asString
             else { return nil }
             self = .edit(FormEdit(delivery: id, before: before, after: after, by: by))
+        case "replay":
+            self = .replay(
+                ReplayRequest(
+                    events: texts("events"), rule: json["rule"]?.asString, isForced: json["force"] == true,
+                    isTrial: json["trial"] == true))
         case "audit":
             self = .audit(
                 AuditQuery(

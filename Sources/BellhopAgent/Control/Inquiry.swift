@@ -28,6 +28,8 @@ public enum Inquiry: Sendable, Hashable {
     case form(String)
     /// A person's change to that text.
     case edit(FormEdit)
+    /// A person has stored events routed again.
+    case replay(ReplayRequest)
     /// The rows of the audit.
     case audit(AuditQuery)
     /// Stores that a command's login was refused; a nil value deletes that. See ``CommandNotes``.

@@ -48,6 +48,7 @@ public struct InquiryAnswer: Sendable {
             case .addSilence(let silence): return .end(try await inquirer.add(silence))
             case .endSilence(let id): return .end(try await inquirer.endSilence(id))
             case .forget(let task): return .end(try await inquirer.forget(task))
+            case .replay(let request): return .end(try await inquirer.replay(request))
             case .form(let id): return .end(try await inquirer.form(of: id))
             case .edit(let edit): return .end(try await inquirer.edit(edit))
             case .keychainChanged(let change, let project):

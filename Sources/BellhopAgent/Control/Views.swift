@@ -65,6 +65,19 @@ extension DeliveryRecord {
     }
 }
 
+extension Delivery {
+    /// What is sent, without when and how it goes on.
+    /// - Parameter connection: the connection that receives it.
+    public func rendered(to connection: Configuration.ConnectionEntry?) -> JSON {
+        let record = DeliveryRecord(delivery: self, state: .available, attempts: 0, runAt: createdAt).json(sentTo: connection)
+        var rendered: JSON.Object = [:]
+        for name in ["step", "name", "action", "receiver", "task", "arguments", "message", "request"] {
+            if let value = record[name] { rendered[name] = value }
+        }
+        return .object(rendered)
+    }
+}
+
 extension StoreStatus {
     /// A summary of the store, without its sources, of which a running agent knows more.
     var json: JSON {

@@ -60,6 +60,8 @@ struct WriteRules: Sendable {
 
     /// Which look an attempt begins with.
     func occasion(_ note: WriteNote, _ attempt: Attempt) -> LookOccasion {
+        // As long as nothing was sent by this delivery, what others wrote since the event counts.
+        if let since = attempt.replayOf, note.since == nil { return .gap(min(since, attempt.now)..<attempt.now) }
         if note.since != nil || attempt.lastUncertain != nil {
             return .earlier(readSince: attempt.lastUncertain.map { $0 + quiet })
         }
@@ -71,9 +73,20 @@ struct WriteRules: Sendable {
         if case .written(let proof) = look {
             switch occasion(note, attempt) {
             case .first, .unanswered, .answered: return .done(proof.receipt(foundAtFirst))
+            case .gap where attempt.replayOf != nil: return .done(proof.receipt("there since the event that is replayed"))
             case .gap: return .done(proof.receipt("found written before the store was restored or the agent started over"))
             case .earlier: return .done(proof.receipt("found written by an earlier attempt"))
             }
+        }
+        // A person who retries it has looked.
+        if case .unprovable(let why) = look, case .gap = occasion(note, attempt), attempt.replayOf != nil,
+            attempt.number > 1 || attempt.firstStarted == nil
+        {
+            return .stop(
+                Failure(
+                    .notWritten, .hold,
+                    "It is unknown whether \(place) has the \(noun) since the event that is replayed: \(why). Look there, then retry or drop the delivery."
+                ))
         }
         guard let uncertain = attempt.lastUncertain else { return .send }
         if quiet > .zero, uncertain + quiet > now {

@@ -48,6 +48,8 @@ public struct Attempt: Sendable, Hashable {
     public var claimed: Set<String>
     /// A period of which the store has no record, because it was restored from a copy: the delivery may have been done then.
     public var mayRepeat: Range<Timestamp>?
+    /// When the event happened of which this is a replay: what was written since then with the same content is not written again.
+    public var replayOf: Timestamp?
     /// The subjects of the tasks that the receiver's next deliveries write to, so that one request can check them all.
     public var upcoming: [String]
     /// The first message of the conversation at this receiver that a message belongs to (``ConversationChange/firstMessage``).

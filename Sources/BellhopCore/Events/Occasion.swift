@@ -31,6 +31,9 @@ public enum Occasion: Sendable, Hashable {
         public var text: String
         public init(_ text: String) { self.text = text }
 
+        /// Whether a person had the run's event routed again.
+        public var isReplay: Bool { text.hasPrefix("replay/") }
+
         /// The event that the run, or the run that began the escalation, was for; nil if it was for none, such as a timer.
         public var event: Event.ID? {
             if text.hasPrefix("escalation/") {

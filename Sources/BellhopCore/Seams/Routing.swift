@@ -2,6 +2,8 @@
 public struct Routing: Sendable {
     /// The places on the bus of these events.
     public var routed: [Int64]
+    /// The replay that is done with this, if it is of one.
+    public var replayed: Int64?
     /// The timers that came due, as they were read. They end, unless `timers` sets them again.
     public var fired: [RuleTimer]
     public var deliveries: [Delivery]

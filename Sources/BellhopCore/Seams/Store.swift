@@ -32,6 +32,11 @@ public protocol Store: Notebook {
     /// The first unrouted events, in storage order: empty only when all are routed. Unreadable ones are skipped, so that they
     /// block nothing.
     func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent]
+    /// Has these events routed again, and returns how many: with the same time, each is replayed once.
+    @discardableResult
+    func replay(_ events: [StoredEvent], rule: String?, isForced: Bool, at now: Timestamp) async throws(StoreError) -> Int
+    /// The first replays that are not routed yet (``Routing/replayed``).
+    func replays(limit: Int) async throws(StoreError) -> [Replay]
     /// The events at these places on the bus, those that still exist.
     func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent]
     /// The newest of the selected events, as many as fit.

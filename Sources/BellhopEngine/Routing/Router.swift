@@ -1,5 +1,5 @@
 public import BellhopCore
-import BellhopRules
+public import BellhopRules
 
 /// Takes events from the bus through the rules to deliveries, a batch in one transaction.
 public struct Router: Sendable {
@@ -49,8 +49,27 @@ public struct Router: Sendable {
             size = count < events.count ? count : min(size * 2, batch)
             routed += count
         }
+        return try await routed + routeReplays()
+    }
+
+    /// Routes the events that people had routed again; returns how many.
+    private func routeReplays() async throws(StoreError) -> Int {
+        var routed = 0
+        while !Task.isCancelled, let shelved = shelf.current {
+            let replays = try await surroundings.store.replays(limit: Self.replaysAtOnce)
+            if replays.isEmpty { break }
+            let paused = Set(shelved.since.filter { $0.value == .max }.keys)
+            for replay in replays {
+                let (routing, isStored) = try await surroundings.route(
+                    shelved.book.match(replay, paused: paused), by: shelved.book, on: shelf)
+                if isStored, !routing.timers.isEmpty { surroundings.bells.timers.ring() }
+                routed += 1
+            }
+        }
         return routed
     }
+
+    private static let replaysAtOnce = 100
 
     /// Routes these events, or only the first ones if all of them cause too much for one transaction; returns how many.
     func route(_ events: [StoredEvent], by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
@@ -117,11 +136,24 @@ extension Surroundings {
     private func decide(
         _ matches: Matches, by book: RuleBook, earlier: [Scope.ID: [TaskKey: Snapshot]]
     ) async throws(StoreError) -> Routing {
+        let silenced: SilenceBook = matches.isEmpty ? .empty : try await silences.turn(for: book, in: self)
+        if !matches.isEmpty { try await held.release(by: book, in: self) }
+        return try await decide(matches, by: book, silenced, earlier: earlier)
+    }
+
+    /// What a replay would cause now; nothing is stored.
+    public func preview(_ replay: Replay, by book: RuleBook) async throws(StoreError) -> Routing {
+        let paused = try await store.pauses().compactMap { if case .rule(let name) = $0.subject { name } else { nil } }
+        let silenced = book.silences(try await store.silences().filter { $0.ended == nil }.map(\.silence))
+        return try await decide(book.match(replay, paused: Set(paused)), by: book, silenced, earlier: [:])
+    }
+
+    private func decide(
+        _ matches: Matches, by book: RuleBook, _ silenced: SilenceBook, earlier: [Scope.ID: [TaskKey: Snapshot]]
+    ) async throws(StoreError) -> Routing {
         var facts = RoutingFacts()
         var needs = matches.needs
         var waits = book.waits(endedBy: matches)
-        let silenced: SilenceBook = matches.isEmpty ? .empty : try await silences.turn(for: book, in: self)
-        if !matches.isEmpty { try await held.release(by: book, in: self) }
         for _ in 1...Self.mostReads {
             try await read(needs, waits, earlier: earlier, into: &facts)
             waits = []

@@ -12,6 +12,8 @@ final class RunFrame: Resolver {
     /// The place of the run's event in `events`; negative for a run without an event.
     private var place = 0
     private var context: RunContext?
+    /// The occasion of the batch's event if it is routed again.
+    var replay: Occasion?
     /// The events since the rule's run before; nil unless the rule reads them.
     private var digest: Digest?
     /// When the runs are decided; nil while unknown.
@@ -46,7 +48,7 @@ final class RunFrame: Resolver {
     /// The place of the run's event on the bus.
     var sequence: Int64? { place < 0 ? nil : events[place].sequence }
 
-    var occasion: Occasion { context?.occasion ?? .event(events[place].event.id) }
+    var occasion: Occasion { context?.occasion ?? replay ?? .event(events[place].event.id) }
     /// The source of the run's event or task.
     var source: String { context?.source ?? events[place].event.source }
     /// What the run is about.

@@ -8,12 +8,15 @@ extension BatchDecider {
         guard isReady(rule.time.pattern.map { rule.scopes(for: $0.needs) } ?? rule.scopesOfRuns) else { return }
         let event = matches.events[run.place]
         var candidate = Candidate(
-            rule: run.rule, occasion: .event(event.event.id), time: event.event.time, source: event.event.source,
+            rule: run.rule, occasion: matches.replay?.occasion ?? .event(event.event.id), time: event.event.time,
+            source: event.event.source,
             subject: event.event.subject)
         candidate.gathered = [Gathered(candidate, event: event.sequence, task: frame.reference?.key)]
         if let pattern = rule.time.pattern { return take(candidate, into: pattern, rule) }
         if let each = rule.time.each { return begin(each, of: candidate, rule) }
         let condition = run.condition ?? rule.judge(activation)
+        // An event that is routed again ends no wait.
+        if matches.replay != nil, case .doesNotHold = condition { return }
         if let hold = rule.time.hold { return wait(hold, candidate, rule, condition, fits: run.fits) }
         go(candidate, rule, condition)
     }
@@ -337,8 +340,11 @@ extension TaskObject {
 extension Candidate {
     /// Makes it the run for an element of a list.
     fileprivate mutating func take(_ element: TaskObject, subject: String) {
-        guard case .event(let event) = occasion else { return }
-        occasion = .element(of: event, key: element.name)
+        switch occasion {
+        case .event(let event): occasion = .element(of: event, key: element.name)
+        case .replay(let event, let at): occasion = .element(of: event, key: "\(element.name)/\(at.microseconds)")
+        case .timer, .element, .escalation, .escalationEnd: return
+        }
         (source, self.subject, task) = (element.source, subject, element.snapshot)
         gathered = gathered.map { Gathered(self, event: $0.event, task: element.snapshot.key, element: element.snapshot) }
     }

@@ -34,6 +34,8 @@ struct BatchDecider {
     private let workPerRun: Int64
     var deliveries: [Delivery] = []
     var events: [Event] = []
+    /// The errors of rules, in the order in which they came.
+    private(set) var errors: [String] = []
     private var tallies: [Int: RuleTally] = [:]
     private var decisions: [DecisionRecord] = []
     /// How many records this batch has made of each rule and verdict, including those that are not kept.
@@ -64,6 +66,7 @@ struct BatchDecider {
         }
         self.now = now
         frame = RunFrame(book.facts, events: matches.events, now: now, snapshots: facts.tasks)
+        frame.replay = matches.replay?.occasion
         activation = Activation(book.slots)
     }
 
@@ -99,11 +102,13 @@ struct BatchDecider {
         }
         needs.state.formUnion(memory.missing)
         guard needs.isEmpty else { return .needs(needs) }
-        return .routing(
-            Routing(
-                routed: matches.events.prefix(end).map(\.sequence), fired: Array(matches.timers.prefix(end)),
-                deliveries: deliveries, state: memory.changes, timers: lastTimers, events: events,
-                tallies: tallies.sorted { $0.key < $1.key }.map(\.value), decisions: latestDecisions, at: now))
+        var routing = Routing(
+            routed: matches.replay == nil ? matches.events.prefix(end).map(\.sequence) : [],
+            fired: Array(matches.timers.prefix(end)),
+            deliveries: deliveries, state: memory.changes, timers: lastTimers, events: events,
+            tallies: tallies.sorted { $0.key < $1.key }.map(\.value), decisions: latestDecisions, at: now)
+        routing.replayed = matches.replay?.id
+        return .routing(routing)
     }
 
     /// The rules that may have a wait for the key.
@@ -194,7 +199,7 @@ struct BatchDecider {
         if rule.readsDigest, !giveDigest(to: run, of: rule) { return }
         switch run.condition ?? rule.judge(activation) {
         case .holds:
-            if perform(rule, run.rule, run.keys), rule.readsDigest { endDigest(of: rule, at: run.place) }
+            if perform(rule, run.rule, run.keys), rule.readsDigest, matches.replay == nil { endDigest(of: rule, at: run.place) }
         case .doesNotHold: break
         case .failed(let stop): record(stop, of: run.rule)
         }
@@ -204,7 +209,9 @@ struct BatchDecider {
     /// - Parameter candidate: the run on its way through the parts of its rule; nil for a rule without such parts.
     @discardableResult
     mutating func perform(_ rule: Rule, _ number: Int, _ keys: RunKeys, _ candidate: Candidate? = nil) -> Bool {
-        if let stop = keys.stop ?? loop(rule) ?? memory.pass(keys, rule) {
+        // A run that is forced is recorded by `once` and `throttle` all the same, if they let it pass.
+        let passed = memory.pass(keys, rule)
+        if let stop = keys.stop ?? loop(rule) ?? (matches.replay?.isForced == true ? nil : passed) {
             record(stop, of: number)
             return false
         }
@@ -251,6 +258,7 @@ struct BatchDecider {
     // MARK: Counting
 
     mutating func count(error message: String, of rule: Int) {
+        errors.append(message)
         tally(rule) {
             $0.errors += 1
             $0.lastError = message

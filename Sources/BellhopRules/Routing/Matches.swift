@@ -6,6 +6,8 @@ public struct Matches: Sendable {
     public internal(set) var events: [StoredEvent] = []
     /// The timers, if the batch is of timers.
     public internal(set) var timers: [RuleTimer] = []
+    /// The replay of which the batch's only event is.
+    public internal(set) var replay: Replay?
     /// How many events or timers these are.
     var count = 0
     /// What deciding surely needs from the store.

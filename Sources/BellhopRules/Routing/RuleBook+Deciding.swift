@@ -26,7 +26,11 @@ extension RuleBook {
     public func decide(
         _ matches: Matches, _ facts: RoutingFacts, silences: SilenceBook = .empty, at now: Timestamp
     ) -> Decided {
-        guard !matches.isEmpty else { return .routing(Routing(routed: matches.events.map(\.sequence))) }
+        guard !matches.isEmpty else {
+            var routing = Routing(routed: matches.replay == nil ? matches.events.map(\.sequence) : [])
+            routing.replayed = matches.replay?.id
+            return .routing(routing)
+        }
         var decider = BatchDecider(self, matches, facts, silences: silences, at: now)
         return decider.decided()
     }

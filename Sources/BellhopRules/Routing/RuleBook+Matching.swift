@@ -11,6 +11,24 @@ extension RuleBook {
         return matcher.matches
     }
 
+    /// The same for an event that is routed again. It ends no wait and no escalation. Pure.
+    ///
+    /// - Parameter paused: the rules that see no events.
+    public func match(_ replay: Replay, paused: Set<String>) -> Matches {
+        var since: [String: Int64] = [:]
+        for rule in compiled {
+            let sees = !paused.contains(rule.name) && (replay.rule == nil || replay.rule == rule.name)
+            since[rule.name] = sees ? .min : .max
+        }
+        var matches = match([replay.event], since: since)
+        matches.replay = replay
+        (matches.endings, matches.answers) = ([], [])
+        matches.runs.removeAll { run in
+            if case .doesNotHold = run.condition { true } else { !run.fits }
+        }
+        return matches
+    }
+
     /// Prepares deciding what due timers cause. Pure.
     public func match(_ timers: [RuleTimer]) -> Matches {
         var matches = Matches()

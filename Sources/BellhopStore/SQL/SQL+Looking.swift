@@ -208,6 +208,7 @@ extension SQL {
             DELETE FROM event
             WHERE sequence > :after AND sequence <= :last AND time < :before
                 AND sequence NOT IN (SELECT sequence FROM unrouted WHERE sequence > :after AND sequence <= :last)
+                AND sequence NOT IN (SELECT event FROM replay)
                 AND sequence NOT IN (SELECT event FROM rule_state WHERE event > :after AND event <= :last)
                 AND (time < :stale OR sequence <= coalesce((
                     SELECT min(rule_state.event)

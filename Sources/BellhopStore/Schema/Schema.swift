@@ -73,6 +73,16 @@ enum Schema {
         -- The events that are not routed yet. A separate table, so that routing an event does not rewrite its row.
         CREATE TABLE unrouted (sequence INTEGER PRIMARY KEY) STRICT;
 
+        -- The events that people had routed again, until that is done.
+        CREATE TABLE replay (
+            id INTEGER PRIMARY KEY,
+            event INTEGER NOT NULL,                   -- not pruned meanwhile
+            rule TEXT,                                -- the only rule that sees it; NULL for all
+            forced INTEGER NOT NULL,                  -- 1 if `once` and `throttle` stop nothing
+            at INTEGER NOT NULL,
+            UNIQUE (event, at)
+        ) STRICT;
+
         -- The deliveries; id is the order in which those of a lane are done.
         CREATE TABLE delivery (
             id INTEGER PRIMARY KEY,

@@ -72,6 +72,7 @@ extension Session {
     /// T2. Events are routed only once: if none of the marks is left, nothing is saved.
     func route(_ routing: Routing) throws -> RouteResult {
         if !routing.routed.isEmpty, try markRouted(routing.routed) == 0 { return .alreadyRouted }
+        if let replay = routing.replayed, try !end(replay: replay) { return .alreadyRouted }
         try end(routing.fired)
         try write(routing.state, at: routing.at)
         try change(routing.timers)

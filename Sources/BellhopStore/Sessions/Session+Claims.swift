@@ -206,13 +206,23 @@ extension Session {
         try statement.bind(":now", now)
         try statement.bind(":id", row.id)
         try statement.run()
-        return Claim(
+        var claim = Claim(
             delivery: row.delivery.delivery, lease: lease,
             attempt: Attempt(
                 number: row.attempts + 1, now: now, firstStarted: row.firstStarted, lastUncertain: row.lastUncertain,
                 claimed: try references(of: row),
                 mayRepeat: row.lastUncertain == nil ? downtime?.span(before: row.delivery.delivery.createdAt) : nil,
                 firstMessage: try firstMessage(for: row.delivery.delivery, at: now)))
+        claim.attempt.replayOf = try replayed(by: row.delivery.delivery)
+        return claim
+    }
+
+    /// When the event happened of which the delivery is a replay; the distant past if it is gone.
+    private func replayed(by delivery: Delivery) throws -> Timestamp? {
+        guard delivery.id.occasion.isReplay, let event = delivery.id.occasion.event else { return nil }
+        var statement = try prepare(SQL.Replays.time)
+        try statement.bind(":id", key: event.text)
+        return try statement.next() ? statement.time(0) : .distantPast
     }
 
     /// The first message of the conversation that a message belongs to. The use is noted, so that the conversation stays.

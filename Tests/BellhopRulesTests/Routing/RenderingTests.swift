@@ -375,4 +375,35 @@ import Testing
         #expect(try lanes("a", String(repeating: "x", count: 5000)).allSatisfy { $0.utf8.count < 100 })
         #expect(try lanes("a", "").allSatisfy { $0.hasPrefix("a/") })
     }
+
+    @Test(arguments: ["", "mode: shadow\n", "when: task.priority == 9\n", "once: task.id\n", "enabled: false\n"])
+    func `what is rendered is what is delivered, whether the rule would run or not`(_ more: String) throws {
+        func book(_ more: String) throws -> RuleBook {
+            try Fixture.book(
+                """
+                rule: r
+                on: task_created
+                from: my-work
+                \(more)do:
+                  - notify: {to: ops, title: "${{ task.number }}", text: "${{ task.title }}"}
+                  - comment: "Seen: ${{ task.title }}"
+                  - notify: {to: ops, title: "${{ task.priority }}"}
+                    if: task.priority == 9
+
+                """)
+        }
+        let task = Fixture.task(title: Self.hostile, fields: ["priority": 1])
+        let event = Fixture.event(.taskCreated, task)
+        let delivered = try book("").route([event], tasks: [Fixture.scope: []]).deliveries
+        let stored = StoredEvent(sequence: 1, event: event)
+        let run = try #require(try book(more).render("r", for: .event(stored), tasks: [Fixture.scope: []], at: Fixture.start))
+        #expect(delivered.count == 2)
+        #expect(run.deliveries.map(\.arguments) == delivered.map(\.arguments))
+        #expect(run.deliveries.map(\.id) == delivered.map(\.id))
+        #expect(run.errors == [])
+        #expect(run.objections.count == (more.contains("when") || more.contains("enabled") ? 1 : 0))
+        let ofTask = try #require(
+            try book(more).render("r", for: .task(task, source: "my-work"), tasks: [Fixture.scope: []], at: Fixture.start))
+        #expect(ofTask.deliveries.map(\.arguments) == delivered.map(\.arguments))
+    }
 }

@@ -167,6 +167,24 @@ struct Operation: Sendable, CustomTestStringConvertible {
                 try await bench.store.append([Sample.event(1)])
                 try await bench.store.pause(Pause(.rule("a"), since: bench.now, why: "x"))
             }, run: { try await $0.store.resume(.rule("a"), at: $0.now) }),
+        Operation(
+            testDescription: "replay events", prepare: { try await $0.store.append([Sample.event(1), Sample.event(2)]) },
+            run: { bench in
+                let events = try await bench.store.events(EventQuery()).events
+                try await bench.store.replay(events, rule: "a", isForced: true, at: bench.now)
+            }),
+        Operation(
+            testDescription: "route a replay",
+            prepare: { bench in
+                try await bench.store.append([Sample.event(1)])
+                let events = try await bench.store.events(EventQuery()).events
+                try await bench.store.replay(events, rule: nil, isForced: false, at: bench.now)
+            },
+            run: { bench in
+                var routing = Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)])
+                routing.replayed = 1
+                try await bench.store.route(routing)
+            }),
         Operation(testDescription: "setNote", run: { try await $0.store.setNote("a", to: 1) }),
     ]
 

@@ -21,6 +21,8 @@ struct StoreContents: Hashable {
     var note: JSON?
     var silences: [SilenceRecord]
     var pauses: [Pause]
+    var replays: [Replay]
+    var audit: [AuditRow]
 
     private static let keys = (1...4).map(Sample.key)
     private static let subjects = (1...9).map(Sample.subject)
@@ -48,6 +50,8 @@ struct StoreContents: Hashable {
         note = try await store.note("note")
         silences = try await store.silences()
         pauses = try await store.pauses()
+        replays = try await store.replays(limit: 9)
+        audit = try await store.audit(AuditQuery())
         try await store.start(.only, at: Self.later)
         claims = try await store.claim(limit: 99, excluding: [], until: Self.later, at: Self.later)
     }
@@ -104,6 +108,8 @@ struct StoreContents: Hashable {
         try await store.add(silence, at: Sample.now)
         try await store.route(Routing(deliveries: [Sample.delivery(12, initial: .silenced(by: "s1"))]))
         try await store.pause(Pause(.rule("off"), since: Sample.now, why: "noisy"))
+        try await store.replay(
+            Array(try await store.events(EventQuery(limit: 1))), rule: "rule", isForced: true, at: Sample.now)
         try await store.setNote("note", to: ["refused": ["once", 2, 1.5, false, .null]])
     }
 

@@ -95,6 +95,7 @@ struct CommentWrite: Write {
         case .first: return .absent
         case .gap(let span):
             search.history = nil
+            if context.attempt.replayOf != nil { (search.claimed, search.countsEntriesOfOthers) = ([], true) }
             search.notBefore = span.lowerBound + ahead - context.times.skew
             search.notAfter = span.upperBound + ahead + context.times.skew
         case .earlier(let readSince): search.since = readSince

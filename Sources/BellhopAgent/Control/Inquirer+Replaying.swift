@@ -1,0 +1,107 @@
+public import BellhopCore
+import BellhopEngine
+import BellhopRules
+
+/// What a person wants to be routed again.
+public struct ReplayRequest: Sendable, Hashable {
+    /// Ids of events, or the starts of ids.
+    public var events: [String]
+    /// The only rule that shall see them; nil for all.
+    public var rule: String?
+    /// Whether `once` and `throttle` stop no run.
+    public var isForced: Bool
+    /// Whether to say only what would be done.
+    public var isTrial: Bool
+
+    public init(events: [String], rule: String? = nil, isForced: Bool = false, isTrial: Bool = false) {
+        self.events = events
+        self.rule = rule
+        self.isForced = isForced
+        self.isTrial = isTrial
+    }
+}
+
+extension Inquirer {
+    /// Says what the rules in force would do now, and stores the replays unless it is a trial: they are routed at once, or at the next
+    /// start.
+    func replay(_ request: ReplayRequest) async throws(StoreError) -> JSON {
+        guard let book = agent?.book() ?? book else {
+            throw StoreError(.other, "The rules in force are not known yet: try again.")
+        }
+        if let rule = request.rule, !book.contains(rule) {
+            let help = Suggestion.didYouMean(rule, among: book.rules.map(\.name)) ?? "`bellhop status` lists the rules."
+            throw StoreError(.other, "There is no rule `\(rule)`: \(help)")
+        }
+        var events: [StoredEvent] = []
+        for id in request.events {
+            let event = try await event(id)
+            if !events.contains(where: { $0.sequence == event.sequence }) { events.append(event) }
+        }
+        events.sort { $0.sequence < $1.sequence }
+        guard request.isTrial else {
+            let count = try await store.replay(events, rule: request.rule, isForced: request.isForced, at: clock.now)
+            agent?.events.ring()
+            return ["replayed": .int(Int64(count)), "agent": .bool(agent != nil)]
+        }
+        let surroundings = Surroundings(store: store, clock: clock, signals: Signals([]))
+        var shown: [JSON] = []
+        for event in events {
+            let replay = Replay(id: 0, event: event, rule: request.rule, isForced: request.isForced, at: clock.now)
+            let routing = try await surroundings.preview(replay, by: book)
+            shown.append(json(of: event, routing))
+        }
+        return ["events": .array(shown), "agent": .bool(agent != nil)]
+    }
+
+    private func json(of event: StoredEvent, _ routing: Routing) -> JSON {
+        let deliveries = routing.deliveries.map { delivery -> JSON in
+            var json = delivery.rendered(to: connection(delivery.id.receiver))
+            json["rule"] = .string(delivery.id.rule)
+            json["state"] = .string(delivery.initial.name)
+            return json
+        }
+        return [
+            "id": .string(event.event.id.text), "type": .string(event.event.type.name), "source": .string(event.event.source),
+            "subject": .string(event.event.subject), "time": .string(event.event.time.rfc3339),
+            "deliveries": .array(deliveries),
+            "waits": .array(
+                routing.timers.compactMap { change in
+                    guard case .set(let timer) = change else { return nil }
+                    return ["rule": .string(timer.id.rule), "due": .string(timer.due.rfc3339)]
+                }),
+            "stopped": .array(
+                routing.decisions.map {
+                    ["rule": .string($0.rule), "verdict": .string($0.verdict.rawValue), "detail": .object($0.detail)]
+                }
+            ),
+        ]
+    }
+
+    /// The only event whose id begins like this.
+    private func event(_ id: String) async throws(StoreError) -> StoredEvent {
+        let found = id.isEmpty ? [] : Array(try await store.events(EventQuery(id: id, limit: 2)))
+        let exact = found.first { $0.event.id.text == id }
+        guard let event = exact ?? found.first else {
+            throw StoreError(.other, "There is no event \(id.isEmpty ? "without an id" : id): `bellhop events` lists them.")
+        }
+        guard exact != nil || found.count == 1 else {
+            throw StoreError(.other, "Several events begin with \(id): give more of the id.")
+        }
+        return event
+    }
+}
+
+extension Delivery.InitialState {
+    /// The state in which a delivery begins.
+    fileprivate var name: String {
+        switch self {
+        case .available: "available"
+        case .shadow: "shadow"
+        case .done: "done"
+        case .silenced: "silenced"
+        case .quiet: "quiet"
+        case .dropped: "dropped"
+        case .dead: "dead"
+        }
+    }
+}

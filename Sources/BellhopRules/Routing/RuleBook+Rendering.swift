@@ -1,0 +1,92 @@
+public import BellhopCore
+import CEL
+
+/// What the steps of a rule would deliver for one event or task, whatever `when`, `once`, silences and the like say.
+public struct RenderedRun: Sendable {
+    /// Those of a step that cannot be rendered are dead, or tell so.
+    public var deliveries: [Delivery]
+    /// Why the rule would not run for it, each as a clause; empty if nothing in the rule's text is against it.
+    public var objections: [String]
+    /// The errors of steps that cannot be rendered.
+    public var errors: [String]
+}
+
+extension RuleBook {
+    /// What a rule is rendered for.
+    public enum RenderingSubject: Sendable {
+        case event(StoredEvent)
+        /// A task as it is now, as in the event for which the rule would run.
+        case task(Snapshot, source: String)
+    }
+
+    /// Renders the steps of a rule with the same code that routes; nil if there is no such rule. Pure.
+    ///
+    /// - Parameter tasks: those of all sources, by scope.
+    public func render(
+        _ name: String, for subject: RenderingSubject, tasks: [Scope.ID: [Snapshot]], at now: BellhopCore.Timestamp
+    ) -> RenderedRun? {
+        guard let number = byName[name] else { return nil }
+        let rule = compiled[number]
+        let event = event(for: subject, of: rule, at: now)
+        var matches = Matches()
+        (matches.events, matches.count) = ([event], 1)
+        var decider = BatchDecider(self, matches, RoutingFacts(state: [:], tasks: tasks), at: now)
+        if rule.time.each != nil, case .task(let task, let source) = subject {
+            decider.frame.move(
+                to: RunContext(
+                    occasion: .element(of: event.event.id, key: task.key.text), source: source, subject: event.event.subject,
+                    events: [event], event: 0, task: task))
+        } else {
+            decider.frame.move(to: 0)
+        }
+        decider.activation.workLeft = RuleBook.workPerRun
+        decider.activation.begin(decider.frame)
+        let objections = objections(of: rule, to: event.event, decider.frame, decider.activation)
+        decider.perform(rule.steps, of: rule, number, isShadow: false)
+        return RenderedRun(deliveries: decider.deliveries, objections: objections, errors: decider.errors)
+    }
+
+    private func event(
+        for subject: RenderingSubject, of rule: Rule, at now: BellhopCore.Timestamp
+    ) -> StoredEvent {
+        switch subject {
+        case .event(let event): return event
+        case .task(let task, let source):
+            let types: [EventType] = [.taskCreated, .taskChanged, .taskReturned, .taskRemoved]
+            let instance = surroundings.sources.first { $0.name == source }?.instance ?? ""
+            let event = Event(
+                id: Event.ID("\(instance)/\(task.key.text)"),
+                type: types.first(where: rule.summary.types.contains) ?? .taskCreated,
+                source: source, subject: "\(instance)/\(task.key.text)", time: now,
+                data: EventContent.taskCreated(task, in: source).data)
+            return StoredEvent(sequence: 0, event: event)
+        }
+    }
+
+    private func objections(
+        of rule: Rule, to event: Event, _ frame: RunFrame, _ activation: Activation
+    ) -> [String] {
+        var found: [String] = []
+        if rule.isOff { found.append("it is off (`enabled: false`)") }
+        let isOfList = rule.time.each != nil && event.type != .scheduleDue
+        if !isOfList, !rule.isOff, !rule.isFor(event) {
+            let sources = rule.time.pattern?.sources ?? rule.sources
+            if !rule.summary.types.contains(event.type) {
+                found.append("`on` does not name `\(event.type.name)`")
+            } else if !sources.isEmpty, !sources.contains(event.source) {
+                found.append("`from` does not name the source `\(event.source)`")
+            } else if event.type == .scheduleDue {
+                found.append("the event is of the schedule of another rule")
+            } else {
+                found.append("`on` asks for other changes than this event has")
+            }
+        }
+        switch rule.judge(activation) {
+        case .holds: break
+        case .doesNotHold: found.append("its `when` does not hold")
+        case .failed(let stop): found.append(stop.detail["error"]?.asString ?? "its `when` failed")
+        }
+        if rule.time.isEmpty, let error = RunKeys(rule, frame, activation).stop?.detail["error"]?.asString { found.append(error) }
+        return found
+    }
+}

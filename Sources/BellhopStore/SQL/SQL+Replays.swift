@@ -1,0 +1,23 @@
+extension SQL {
+    enum Replays {
+        /// Only events that are still there; each once at a time.
+        static let insert = """
+            INSERT INTO replay (event, rule, forced, at)
+            SELECT :event, :rule, :forced, :at WHERE EXISTS (SELECT 1 FROM event WHERE sequence = :event)
+            ON CONFLICT (event, at) DO NOTHING
+            """
+
+        static let waiting = """
+            SELECT event.sequence, event.id, event.type, event.source, event.subject, event.time, event.hop, event.data,
+                event.cause, replay.id, replay.rule, replay.forced, replay.at
+            FROM replay JOIN event ON event.sequence = replay.event
+            ORDER BY replay.id
+            LIMIT :limit
+            """
+
+        static let remove = "DELETE FROM replay WHERE id = :id"
+
+        /// When the event of a replay happened.
+        static let time = "SELECT time FROM event WHERE id = :id"
+    }
+}

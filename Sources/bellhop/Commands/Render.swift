@@ -1,0 +1,91 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+struct Render: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "render", abstract: "Show what a rule sends for an event or a task, to each receiver.",
+        discussion: """
+            Renders the steps with the code that routes, and sends nothing. The rules are those of the files as they are now. If the \
+            rule would not run for it, this says why and renders it all the same; `once`, `throttle`, silences and the like are not \
+            asked. With --json, each delivery has the exact body of its request, without secrets.
+            """)
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: "A stored event: its id, or the start of one.")
+    var event: String?
+
+    @Option(help: "A task as it is now: its number or sys_id.")
+    var task: String?
+
+    @Option(help: "Only what goes to this connection.")
+    var to: String?
+
+    @Argument(help: "The rule's name.")
+    var rule: String
+
+    func validate() throws {
+        if (event == nil) == (task == nil) { throw ValidationError("Give --event ID or --task NUMBER.") }
+    }
+
+    func run() async throws {
+        let workplace = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape)
+        let book = try await workplace.book()
+        let names = book.rules.map(\.name)
+        guard names.contains(rule) else { throw CommandError(.problem, Self.unknown("rule", rule, among: names)) }
+        let subjects = StoredSubjects(config: config, surroundings: workplace.surroundings)
+        let subject: RuleBook.RenderingSubject
+        if let event {
+            subject = .event(try await subjects.event(event))
+        } else {
+            let found = try await subjects.task(task ?? "")
+            subject = .task(found.task, source: found.source)
+        }
+        guard let run = book.render(rule, for: subject, tasks: try await subjects.tasks(), at: SystemClock().now) else { return }
+        let link = try config.storeLink()
+        var deliveries = run.deliveries
+        if let to {
+            deliveries.removeAll { $0.id.receiver != to }
+            let receivers = run.deliveries.map(\.id.receiver)
+            if deliveries.isEmpty { throw CommandError(.problem, nothing(to: to, receivers, Array(link.connections.keys))) }
+        }
+        show(run, deliveries.map { $0.rendered(to: link.connections[$0.id.receiver]) })
+        if !run.errors.isEmpty { throw ExitCode(CommandError.Code.problem.rawValue) }
+    }
+
+    private func nothing(to name: String, _ receivers: [String], _ connections: [String]) -> String {
+        guard connections.contains(name) else { return Self.unknown("connection", name, among: connections) }
+        if receivers.isEmpty { return "Rule \(rule.visible) sends nothing for this." }
+        return "Rule \(rule.visible) sends nothing to \(name.visible), but to \(Set(receivers).sorted().joined(separator: ", "))."
+    }
+
+    private static func unknown(_ what: String, _ name: String, among names: [String]) -> String {
+        let names = names.sorted()
+        let help = Suggestion.didYouMean(name, among: names) ?? "there is \(names.joined(separator: ", "))."
+        return "There is no \(what) `\(name.visible)`" + (names.isEmpty ? "." : ": \(help)")
+    }
+
+    private func show(_ run: RenderedRun, _ deliveries: [JSON]) {
+        if output.json {
+            return Console.json([
+                "rule": .string(rule), "runs": .bool(run.objections.isEmpty), "why": .array(run.objections.map(JSON.string)),
+                "errors": .array(run.errors.map(JSON.string)), "deliveries": .array(deliveries),
+            ])
+        }
+        if !run.objections.isEmpty {
+            Console.note("Rule \(rule.visible) would not run for this: \(run.objections.joined(separator: "; ")).")
+        }
+        for error in run.errors { Console.note(Paint.red("error:", if: Console.noteHasColour) + " " + error.visible) }
+        if deliveries.isEmpty { return Console.note("No step of it has anything to do for this.") }
+        for (place, delivery) in deliveries.enumerated() {
+            if place > 0 { Console.data("") }
+            func text(_ name: String) -> String { (delivery[name]?.asString ?? "").visible }
+            Console.data(Paint.bold("\(text("action")) to \(text("receiver"))") + Paint.dim(" (step \(text("step")))"))
+            let content = delivery["message"]?["text"]?.asString ?? (delivery["arguments"] ?? .null).text(.pretty)
+            for line in content.split(separator: "\n", omittingEmptySubsequences: false) { Console.data(String(line).visible) }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+
+struct ReplayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay", abstract: "Route stored events through the rules again.",
+        discussion: """
+            Says what the rules in force would do now, and asks. The replay is a new occasion: its deliveries are made even if those of \
+            the event itself are done. `once` and `throttle` are asked as they are now, unless --force; `mode: shadow` stays shadow. A \
+            comment whose text this account has written to the task since the event is not written again. A replay ends no wait and no \
+            escalation.
+
+            Works beside a running agent; without one, the events are routed at its next start.
+            """)
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: "Only through this rule.")
+    var rule: String?
+
+    @Flag(help: "Only say what would be done.")
+    var dryRun = false
+
+    @Flag(help: "`once` and `throttle` stop nothing.")
+    var force = false
+
+    @Flag(name: [.long, .customShort("y")], help: "Do not ask.")
+    var yes = false
+
+    @Argument(help: "Ids of events, or the starts of ids.")
+    var events: [String]
+
+    func run() async throws {
+        var link = try config.storeLink()
+        if try await link.answer(.status)["agent"]?.isNull ?? true {
+            link.book = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape).book()
+        }
+        var request = ReplayRequest(events: events, rule: rule, isForced: force, isTrial: true)
+        let trial = try await link.answer(.replay(request))
+        let shown = trial["events"]?.asArray ?? []
+        if output.json {
+            if dryRun { return Console.json(trial) }
+        } else {
+            for event in shown { show(event, in: link) }
+        }
+        if dryRun { return }
+        let what = "\(shown.count) event\(shown.count == 1 ? "" : "s")"
+        if !yes {
+            guard Console.isAsked else {
+                throw CommandError(.usage, "This would replay \(what): say --yes, because there is no terminal to ask at.")
+            }
+            guard Console.ask("Replay \(what)? [y/N] ").isYes else { throw CommandError(.problem, "Nothing was changed.") }
+        }
+        // Exactly those that were shown.
+        request.events = shown.compactMap { $0["id"]?.asString }
+        request.isTrial = false
+        let answer = try await link.answer(.replay(request))
+        if output.json { return Console.json(answer) }
+        let count = answer["replayed"]?.asInt ?? 0
+        let when = answer["agent"] == true ? "now" : "at the agent's next start"
+        Console.data("\(count) event\(count == 1 ? " is" : "s are") routed again \(when).")
+    }
+
+    private func show(_ event: JSON, in link: StoreLink) {
+        func text(_ json: JSON, _ name: String) -> String { (json[name]?.asString ?? "").singleLine.visible }
+        let time = text(event, "time").withLocalTimes(in: link.zone)
+        Console.note(
+            "\(text(event, "id").prefix(12))  \(time)  \(text(event, "type")) of \(text(event, "source")), \(text(event, "subject")):"
+        )
+        var lines = (event["deliveries"]?.asArray ?? []).map { delivery in
+            let state = text(delivery, "state")
+            let content = delivery["message"]?["title"]?.asString ?? delivery["arguments"]?.text ?? ""
+            return
+                "rule \(text(delivery, "rule")): \(text(delivery, "action")) to \(text(delivery, "receiver")) “\(content.singleLine.visible.cut(to: 60))”"
+                + (state == "available" ? "" : " (\(state))")
+        }
+        lines += (event["waits"]?.asArray ?? []).map { wait in
+            "rule \(text(wait, "rule")) waits until \(text(wait, "due").withLocalTimes(in: link.zone))"
+        }
+        lines += (event["stopped"]?.asArray ?? []).map { stop in
+            let error = stop["detail"]?["error"]?.asString.map { ": \($0.singleLine.visible)" } ?? ""
+            return "rule \(text(stop, "rule")) does not run: \(text(stop, "verdict"))\(error)"
+        }
+        if lines.isEmpty { lines = [rule.map { "rule \($0.visible) does not run for it" } ?? "no rule runs for it"] }
+        for line in lines { Console.note("  " + line) }
+    }
+}

@@ -1,0 +1,58 @@
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+/// Finds events and tasks that a person names, in what the agent knows.
+struct StoredSubjects: Sendable {
+    let config: ConfigOptions
+    let surroundings: RuleSurroundings
+
+    /// The only event whose id begins like this.
+    func event(_ id: String) async throws(CommandError) -> StoredEvent {
+        let found = try await config.rows(.events(EventQuery(id: id, limit: 2)))
+        let exact = found.first { $0["id"]?.asString == id }
+        guard let json = exact ?? found.first else {
+            throw CommandError(.problem, "There is no event \(id.visible): `bellhop events` lists them.")
+        }
+        guard exact != nil || found.count == 1 else {
+            throw CommandError(.problem, "Several events begin with \(id.visible). Give more of the id.")
+        }
+        guard let event = Event(cloudEvent: json) else {
+            throw CommandError(.problem, "The event \(id.visible) cannot be read; was it written by another version?")
+        }
+        return StoredEvent(sequence: json["sequence"]?.asInt ?? 0, event: event)
+    }
+
+    /// A task that a source shows now, by its number or sys_id.
+    func task(_ name: String) async throws(CommandError) -> (task: Snapshot, source: String) {
+        guard let (scope, task) = try await seen(name).first else {
+            let numbers = try await seen(nil).map(\.task.snapshot.number)
+            let help = Suggestion.didYouMean(name, among: numbers).map { ": \($0)" } ?? "."
+            throw CommandError(.problem, "No source shows a task \(name.visible) now" + help)
+        }
+        return (task.snapshot, surroundings.sources.first { $0.scope == scope }?.name ?? task.source)
+    }
+
+    /// The tasks of all sources that were polled; none without a configuration.
+    func tasks() async throws(CommandError) -> [Scope.ID: [Snapshot]] {
+        guard !surroundings.isOpen else { return [:] }
+        var tasks: [Scope.ID: [Snapshot]] = [:]
+        for source in try await config.answer(.status)["sources"]?.asArray ?? [] where source["baseline"] == .bool(true) {
+            if let scope = source["scope"]?.asString { tasks[Scope.ID(text: scope)] = [] }
+        }
+        for (scope, task) in try await seen(nil) { tasks[scope, default: []].append(task.snapshot) }
+        return tasks
+    }
+
+    private func seen(
+        _ name: String?
+    ) async throws(CommandError) -> [(scope: Scope.ID, task: (snapshot: Snapshot, source: String))] {
+        let answer = try await config.rows(.tasks(name))
+        return answer.compactMap { json in
+            guard let scope = json["scope"]?.asString, let task = json["task"], let snapshot = Snapshot(json: task) else {
+                return nil
+            }
+            return (Scope.ID(text: scope), (snapshot, task["source"]?.asString ?? ""))
+        }
+    }
+}

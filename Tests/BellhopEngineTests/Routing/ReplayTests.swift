@@ -1,0 +1,120 @@
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import BellhopTesting
+import Testing
+
+/// Events that people have routed again.
+@Suite(.timeLimit(.minutes(5))) struct `Replays` {
+    private static let rules = """
+        rules:
+          - {rule: all, on: task_created, do: [{comment: thanks}]}
+          - {rule: once, on: task_created, once: task.id, do: [{comment: once}]}
+          - {rule: throttled, on: task_created, throttle: {every: 1h}, do: [{comment: throttled}]}
+          - {rule: shadow, on: task_created, mode: shadow, do: [{comment: shadow}]}
+          - {rule: false, on: task_created, when: "task.number == 'none'", do: [{comment: never}]}
+        """
+
+    private static func created(_ number: Int, at time: Timestamp) -> Event {
+        Event(
+            id: Event.ID(type: .taskCreated, facts: String(number)), type: .taskCreated, source: "my-work",
+            subject: "https://acme.example/t\(number)", time: time, data: ["task": task("t\(number)").json(source: "my-work")])
+    }
+
+    /// A bench with an event that was routed, an hour ago if not told otherwise, and its router.
+    private static func routed(
+        _ rules: String = rules, waiting: Duration = .seconds(60)
+    ) async throws -> (bench: Bench, shelf: RuleShelf, router: Router, event: StoredEvent) {
+        let bench = try Bench()
+        let shelf = try await bench.shelf(rules, sources: [bench.source()])
+        let router = Router(bench.surroundings, shelf: shelf, timers: TimerLoop(bench.surroundings, shelf: shelf))
+        try await bench.store.append([created(1, at: bench.now)])
+        try await router.routePending()
+        await bench.clock.advance(by: waiting)
+        return (bench, shelf, router, try await bench.store.events(EventQuery()).events[0])
+    }
+
+    /// The rules of the deliveries that were made for replays, with their state if it is another than available.
+    private static func replayed(_ bench: Bench) async throws -> [String] {
+        try await bench.deliveries().filter { $0.delivery.id.occasion.isReplay }
+            .map { $0.delivery.id.rule + ($0.state == .available ? "" : " \($0.state.rawValue)") }
+    }
+
+    @Test func `a replay is a new occasion, once, and once and throttle are asked as they are now`() async throws {
+        let (bench, _, router, event) = try await Self.routed()
+        #expect(try await bench.deliveries().count == 4)
+        try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
+        #expect(try await router.routePending() == 1)
+        #expect(try await router.routePending() == 0)
+        #expect(try await Self.replayed(bench) == ["all", "shadow shadow"])
+        let stops = try await bench.store.decisions(
+            DecisionQuery(occasion: Occasion.replay(of: event.event.id, at: bench.now).id))
+        #expect(Set(stops.map(\.rule)) == ["once", "throttled"])
+        // Another replay is another occasion.
+        await bench.clock.advance(by: .seconds(3600))
+        try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
+        try await router.routePending()
+        #expect(try await Self.replayed(bench) == ["all", "shadow shadow", "all", "throttled", "shadow shadow"])
+    }
+
+    @Test func `with force, once and throttle stop nothing, and shadow stays shadow`() async throws {
+        let (bench, _, router, event) = try await Self.routed()
+        try await bench.store.replay([event], rule: nil, isForced: true, at: bench.now)
+        try await router.routePending()
+        #expect(try await Self.replayed(bench) == ["all", "once", "throttled", "shadow shadow"])
+    }
+
+    @Test func `a replay for one rule is seen by no other, and by no paused rule`() async throws {
+        let (bench, shelf, router, event) = try await Self.routed()
+        try await bench.store.replay([event], rule: "throttled", isForced: true, at: bench.now)
+        try await router.routePending()
+        #expect(try await Self.replayed(bench) == ["throttled"])
+        try await bench.store.pause(Pause(.rule("all"), since: bench.now, why: "x"))
+        if let book = shelf.book { try await shelf.install(book, in: bench.surroundings) }
+        await bench.clock.advance(by: .seconds(1))
+        try await bench.store.replay([event], rule: "all", isForced: true, at: bench.now)
+        try await router.routePending()
+        #expect(try await Self.replayed(bench) == ["throttled"])
+        #expect(try await bench.store.replays(limit: 9).isEmpty)
+    }
+
+    @Test func `a rule that was loaded after the event sees its replay`() async throws {
+        let (bench, shelf, router, event) = try await Self.routed()
+        let later = "rule: later\non: task_created\ndo: [{comment: later}]"
+        let book = try await bench.shelf(later, sources: [bench.source()]).book
+        try await shelf.install(try #require(book), in: bench.surroundings)
+        try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
+        try await router.routePending()
+        #expect(try await Self.replayed(bench) == ["later"])
+    }
+
+    @Test func `a replay ends no wait`() async throws {
+        let waiting = "rule: r\non: task_created\nwhen: task.title == 'hot'\nfor: 10m\ndo: [{comment: waited}]"
+        let (bench, _, router, calm) = try await Self.routed(waiting)
+        var (hot, snapshot) = (Self.created(2, at: bench.now), task("t1"))
+        snapshot.title = "hot"
+        hot.subject = calm.event.subject
+        hot.data = ["task": snapshot.json(source: "my-work")]
+        try await bench.store.append([hot])
+        try await router.routePending()
+        let due = try #require(try await bench.store.nextTimer())
+        try await bench.store.replay([calm], rule: nil, isForced: false, at: bench.now)
+        try await router.routePending()
+        #expect(try await bench.store.nextTimer() == due)
+        #expect(try await bench.store.replays(limit: 9).isEmpty)
+    }
+
+    @Test func `a preview says what a replay will do, and stores nothing`() async throws {
+        let (bench, shelf, router, event) = try await Self.routed()
+        let before = try await bench.deliveries().count
+        let replay = Replay(id: 0, event: event, at: bench.now)
+        let preview = try await bench.surroundings.preview(replay, by: try #require(shelf.book))
+        #expect(try await bench.deliveries().count == before)
+        #expect(try await bench.store.replays(limit: 9).isEmpty)
+        try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
+        try await router.routePending()
+        let made = try await bench.deliveries().filter { $0.delivery.id.occasion.isReplay }.map(\.delivery)
+        #expect(preview.deliveries.map(\.id) == made.map(\.id))
+        #expect(preview.deliveries.map(\.arguments) == made.map(\.arguments))
+    }
+}
