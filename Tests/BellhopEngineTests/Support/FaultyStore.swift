@@ -235,6 +235,7 @@ final class FaultyStore: Store {
     func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord] {
         try await through(.decisions) { () throws(StoreError) in try await base.decisions(query) }
     }
+    @discardableResult
     func replay(
         _ events: [StoredEvent], rule: String?, isForced: Bool, at now: Timestamp
     ) async throws(StoreError) -> Int { try await base.replay(events, rule: rule, isForced: isForced, at: now) }
