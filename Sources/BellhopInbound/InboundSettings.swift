@@ -51,6 +51,10 @@ public enum InboundSettings {
         Setting("number", .text, "For `event: task`: the path to its number for people; by default its id."),
         Setting("title", .text, "For `event: task`: the path to its title."),
         Setting("type", .text, "For `event: task`: the path to its type, as people read it."),
+        Setting(
+            "updated", .name,
+            "For `event: task`: the field, of type `timestamp`, `int` or `double`, that grows with each change of a task. An older state than the known one is answered 202 and ignored."
+        ),
         Setting("url", .text, "For `event: task`: the address where a person opens it, with `{id}` or paths in braces."),
         Setting(
             "dedup", .either([.text, .record([Setting("header", .text, required: true, "The header field's name.")])]),
@@ -131,7 +135,7 @@ public enum InboundSettings {
                     help: Suggestion.didYouMean(name, among: known) ?? listing)
             ])
         }
-        var complaints = ["number", "title", "type", "url"].filter { settings.values[$0] != nil }.map {
+        var complaints = ["number", "title", "type", "updated", "url"].filter { settings.values[$0] != nil }.map {
             SettingComplaint(
                 code: "unknown-key", "only a task has a `\($0)`", at: [.key($0)], isAboutKey: true,
                 help: "declare a member under `events`, or write `event: task`")

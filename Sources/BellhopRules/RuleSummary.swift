@@ -5,6 +5,8 @@ public struct RuleSummary: Sendable, Hashable {
     public enum Mode: Sendable, Hashable {
         case live, shadow, off
         case canary(Canary)
+
+        var isCanary: Bool { if case .canary = self { true } else { false } }
     }
 
     public var name: String

@@ -23,7 +23,7 @@ extension SQLiteStore: Store {
         }
     }
 
-    func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: Int] {
+    func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [OwnWrite]] {
         guard !subjects.isEmpty else { return [:] }
         return try await read { try $0.writes(to: subjects, since: since) }
     }

@@ -86,7 +86,10 @@ import Testing
             "wrong-value"
         ),
         ("path: /in, auth: {bearer: x}, event: deploy_finished, title: a", "unknown-key"),
+        ("path: /in, auth: {bearer: x}, event: deploy_finished, updated: a", "unknown-key"),
         ("path: /in, auth: {bearer: x}, event: task", "wrong-value"),
+        ("path: /in, auth: {bearer: x}, event: task, id: key, updated: at", "wrong-value"),
+        ("path: /in, auth: {bearer: x}, event: task, id: key, fields: {at: at}, updated: at", "wrong-value"),
         ("path: /in, auth: {bearer: x}, event: task, id: key, fields: {a: b..c}", "wrong-value"),
         ("path: /in, auth: {bearer: x}, event: task, id: key, items: a..b", "wrong-path"),
         ("path: /in, auth: {bearer: x}, event: task, id: key, dedup: id", "unknown-key"),

@@ -214,6 +214,24 @@ import Testing
         }
     }
 
+    @Test func `a configuration that becomes wrong and is repaired is reported once each`() async throws {
+        try await Stage.set(rules: Self.logging("A")) { stage in
+            try await withAgent(stage) { agent in
+                let good = Stage.configuration(stage.address, every: "2s")
+                func count(_ words: String) -> Int { agent.errorsSoFar.split(separator: "\n").count { $0.contains(words) } }
+                let wrong = "The changed configuration has mistakes"
+                try stage.folder.write("bellhop.yaml", good + "sorces: {}\n")
+                try await eventually("it says so") { count(wrong) == 1 }
+                #expect(agent.errorsSoFar.contains("sorces"))
+                try stage.folder.write("bellhop.yaml", "connections: [\n")
+                try stage.folder.write("bellhop.yaml", good)
+                try await eventually("it says so") { count("The configuration has no mistakes any more.") == 1 }
+                try await eventually("it warns") { count("The configuration changed; restart to use it.") == 1 }
+                #expect(count(wrong) == 1)
+            }
+        }
+    }
+
     @Test func `a refused rule is reported on one line with its place and code`() async throws {
         try await Stage.set(rules: Self.logging("A")) { stage in
             try await withAgent(stage) { agent in

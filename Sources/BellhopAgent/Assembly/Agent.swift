@@ -26,7 +26,7 @@ public struct Agent: Sendable {
     /// - Throws: ``ControlSocketError`` when there is no place for the socket that only this user may enter.
     public func run(with further: [any Service] = [], signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
         try await assembly.engine.recover()
-        let reloader = Reloader(assembly)
+        let reloader = Reloader(assembly, environment: environment)
         let desk = Self.desk(assembly)
         let server = ControlServer(
             at: ControlSocket.place(store: assembly.configuration.store, environment: environment), inquirer: inquirer(desk))

@@ -27,7 +27,7 @@ final class AgentNews: Sendable {
             .paused, .breakerOpened,
             .breakerTrial, .breakerClosed, .receiverPaused, .receiverResumed, .coalesced, .leaseLost, .rescued, .rulesLoaded,
             .rulesRefused, .ruleRefused,
-            .rulesUnwatched,
+            .rulesUnwatched, .configurationWrong, .configurationRestored,
             .storeFailed, .pruned, .clockJumped, .stopping:
             break
         }

@@ -4,24 +4,26 @@ import BellhopEngine
 /// Notices that bellhop.yaml has changed since the agent's start; changes take effect at the next start.
 struct ConfigurationWatch {
     private let assembly: Assembly
+    private let loader: ConfigurationLoader
 
-    init(_ assembly: Assembly) { self.assembly = assembly }
+    init(_ assembly: Assembly, environment: [String: String]) {
+        self.assembly = assembly
+        loader = ConfigurationLoader(environment: environment, keychain: assembly.configuration.keychain)
+    }
 
     /// Checks whenever the file's folder changes, and on request, until cancelled.
     func run(_ asked: Bell) async {
-        let folder = assembly.configuration.folder
-        var seen = assembly.configuration.content
-        let running = seen
+        let (file, folder) = (assembly.configuration.file, assembly.configuration.folder)
+        var changes = ConfigurationChanges(of: file, running: assembly.configuration.content)
         await withDiscardingTaskGroup { group in
             if let changes = Watcher.changes(in: [folder.isEmpty ? "." : folder]) {
                 group.addTask { for await _ in changes { asked.ring() } }
             }
             while !Task.isCancelled {
                 // Catch changes made before the watch was set. A file that is missing for a moment is being replaced.
-                if let now = Self.content(of: assembly.configuration.file), now != seen {
-                    seen = now
-                    if now != running {
-                        assembly.surroundings.signals.emit(.configurationChanged(file: assembly.configuration.file))
+                if let now = Self.content(of: file), changes.isNew(now) {
+                    for signal in changes.take(now, problem: await problem(of: now)) {
+                        assembly.surroundings.signals.emit(signal)
                     }
                 }
                 await asked.wait(until: nil, on: assembly.surroundings.clock)
@@ -31,5 +33,54 @@ struct ConfigurationWatch {
         }
     }
 
+    /// The first mistake; nil without one. Secrets are not read: they may change without the file.
+    private func problem(of content: [UInt8]) async -> String? {
+        do throws(ConfigurationError) {
+            _ = try await loader.load(content, file: assembly.configuration.file, focus: .shape)
+            return nil
+        } catch {
+            switch error {
+            case .diagnostics(let problems): return problems.all.first { $0.severity == .error }?.line ?? ""
+            case .unreadable(let message): return message
+            case .secret: return nil
+            }
+        }
+    }
+
     private static func content(of file: String) -> [UInt8]? { (try? PrivateFile.readAny(file)).flatMap { $0 } }
+}
+
+/// What the changes of bellhop.yaml mean to people, one after the other: a mistake and its end are each reported once.
+struct ConfigurationChanges {
+    private let file: String
+    private let running: [UInt8]
+    private var seen: [UInt8]
+    private var isWrong = false
+
+    /// - Parameter running: what the agent started with.
+    init(of file: String, running: [UInt8]) {
+        self.file = file
+        self.running = running
+        seen = running
+    }
+
+    func isNew(_ content: [UInt8]) -> Bool { content != seen }
+
+    /// - Parameter problem: the first mistake in it.
+    mutating func take(_ content: [UInt8], problem: String?) -> [Signal] {
+        seen = content
+        if let problem {
+            defer { isWrong = true }
+            return isWrong ? [] : [.configurationWrong(file: file, problem: problem)]
+        }
+        var signals: [Signal] = isWrong ? [.configurationRestored(file: file)] : []
+        isWrong = false
+        if content != running { signals.append(.configurationChanged(file: file)) }
+        return signals
+    }
+}
+
+extension Diagnostic {
+    /// `bellhop.yaml:3:5: there is no kind `x``.
+    fileprivate var line: String { (place.map { "\($0.file):\($0.line):\($0.column): " } ?? "") + message }
 }

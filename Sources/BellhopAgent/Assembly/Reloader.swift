@@ -16,7 +16,12 @@ public struct Reloader: Service {
     /// The longest wait for quiet.
     private static let patience = Duration.seconds(5)
 
-    public init(_ assembly: Assembly) { self.assembly = assembly }
+    private let environment: [String: String]
+
+    public init(_ assembly: Assembly, environment: [String: String]) {
+        self.assembly = assembly
+        self.environment = environment
+    }
 
     public func run() async throws {
         let changed = Bell()
@@ -29,7 +34,7 @@ public struct Reloader: Service {
                         configuration.ring()
                     }
                 }
-                group.addTask { await ConfigurationWatch(assembly).run(configuration) }
+                group.addTask { await ConfigurationWatch(assembly, environment: environment).run(configuration) }
                 await watch(changed)
                 group.cancelAll()
             }

@@ -22,15 +22,15 @@ public enum RuleLoading {
     /// Rules that were found, checked.
     public static func book(_ found: RuleFinder.Found, surroundings: RuleSurroundings) async throws(Diagnostics) -> Loaded {
         var problems = found.problems
+        problems.report(SilenceEntry.problems(surroundings.silences, surroundings: surroundings))
+        var book: RuleBook?
         do throws(Diagnostics) {
-            let book = try await RuleBook.loadInParallel(found.rules, surroundings: surroundings)
-            problems.report(SilenceEntry.problems(surroundings.silences, surroundings: surroundings))
-            if problems.hasErrors { throw problems }
-            return Loaded(book: book, found: found)
+            book = try await RuleBook.loadInParallel(found.rules, surroundings: surroundings)
         } catch {
-            if error != problems { problems.report(error) }
-            throw problems
+            problems.report(error)
         }
+        guard let book, !problems.hasErrors else { throw problems }
+        return Loaded(book: book, found: found)
     }
 
     /// Test files that are not named `*.test.yaml`.

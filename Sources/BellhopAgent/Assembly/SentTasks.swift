@@ -46,10 +46,17 @@ final class SentTasks: Source {
             throw Failure(error.reason, .giveUp, error.message)
         }
         if listing.entries.isEmpty { return }
+        try checkVersions(listing)
         let result = await uncancelled { () -> Result<PollOutcome, StoreError> in
             await self.gate.enterUncancelled()
             defer { self.gate.leave() }
-            self.delivered.withLock { $0 = listing }
+            do throws(StoreError) {
+                let recent = try await self.recent(items, listing, in: surroundings)
+                if recent.entries.isEmpty { return .success(.unchanged) }
+                self.delivered.withLock { $0 = recent }
+            } catch {
+                return .failure(error)
+            }
             var poller =
                 self.poller.withLock { $0 }
                 ?? Poller(
@@ -67,6 +74,55 @@ final class SentTasks: Source {
         case .failure(let error):
             surroundings.signals.emit(.storeFailed(doing: "storing a task from outside", error))
             throw Failure(.fileSystem, .retry(after: nil), error.message)
+        }
+    }
+
+    /// Throws if a state does not say how recent it is.
+    private func checkVersions(_ listing: Listing) throws(Failure) {
+        guard let version = reading.version else { return }
+        for entry in listing.entries where reading.snapshot(of: entry, in: listing).fields[version.name]?.isNull != false {
+            throw Failure(
+                .badAnswer, .giveUp,
+                "The task `\(entry.key.text.prefix(100))` has no `\(version.path)` of type \(version.type.rawValue), which `updated` needs."
+            )
+        }
+    }
+
+    /// The items without those that are older than what is known of their tasks.
+    private func recent(
+        _ items: [JSON], _ listing: Listing, in surroundings: Surroundings
+    ) async throws(StoreError) -> Listing {
+        guard let version = reading.version else { return listing }
+        let known = try await surroundings.store.remembered(listing.entries.map(\.key), in: scope.id)
+        let kept = zip(listing.entries, items).filter { entry, _ in
+            guard let before = known[entry.key]?.snapshot.fields[version.name],
+                let now = reading.snapshot(of: entry, in: listing).fields[version.name]
+            else { return true }
+            return !Self.isOlder(now, than: before)
+        }
+        if kept.count == items.count { return listing }
+        return (try? reading.listing(JSON.array(kept.map(\.1)).encoded(), from: "the body")) ?? Listing()
+    }
+
+    private static func isOlder(_ value: JSON, than known: JSON) -> Bool {
+        switch (value, known) {
+        case (.int(let value), .int(let known)): return value < known
+        case (.string(let value), .string(let known)):
+            guard let value = Timestamp(rfc3339: value), let known = Timestamp(rfc3339: known) else { return false }
+            return value < known
+        default:
+            guard let value = value.number, let known = known.number else { return false }
+            return value < known
+        }
+    }
+}
+
+extension JSON {
+    fileprivate var number: Double? {
+        switch self {
+        case .int(let number): Double(number)
+        case .double(let number): number
+        case .null, .bool, .string, .array, .object: nil
         }
     }
 }

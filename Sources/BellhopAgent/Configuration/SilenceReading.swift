@@ -37,8 +37,13 @@ struct SilenceReading {
             starts: .distantFuture, ends: .distantFuture, reason: values.text("reason") ?? "",
             by: values.text("by") ?? "bellhop.yaml", writes: values.boolean("writes") ?? false)
         return SilenceEntry(
-            template, times: times, place: Diagnostic.Place(node, file: file),
-            conditionPlace: node["when"].map { Diagnostic.Place($0, file: file) })
+            template, times: times, place: Diagnostic.Place(node, file: file), placeInCondition: node["when"].map(place(in:)))
+    }
+
+    /// Finds a part of a condition in the file.
+    private func place(in condition: Node) -> Diagnostic.Place.InText {
+        let file = file
+        return { range in Diagnostic.Place(condition, utf8: range, file: file) }
     }
 
     private func times(_ values: Settings, _ node: Node, _ reader: inout SettingsReader<Never>) -> SilenceEntry.Times? {
@@ -117,10 +122,7 @@ extension SilenceEntry {
         var problems = Diagnostics()
         for entry in entries {
             guard let when = entry.when else { continue }
-            for var problem in SilenceBook.problems(of: when, surroundings: surroundings).all {
-                problem.place = entry.conditionPlace
-                problems.report(problem)
-            }
+            problems.report(SilenceBook.problems(of: when, surroundings: surroundings, at: entry.placeInCondition))
         }
         return problems
     }

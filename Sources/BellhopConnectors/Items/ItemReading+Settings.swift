@@ -51,7 +51,24 @@ extension ItemReading {
         var settings = settings
         // Where the items are, in the list that is made of them.
         settings.values["items"] = nil
-        return try ItemReading(settings, source: source, className: "item")
+        var reading = try ItemReading(settings, source: source, className: "item")
+        guard let name = settings.text("updated") else { return reading }
+        guard let field = reading.schema[name] else {
+            let help = Suggestion.didYouMean(name, among: reading.schema.fields.map(\.name)).map { ": \($0)" } ?? ""
+            throw ConnectorError(
+                connection: source, setting: "updated",
+                "There is no field `\(name)`: declare it under `fields`, such as {\(name): {type: timestamp}}\(help).")
+        }
+        guard [.timestamp, .int, .double].contains(field.type) else {
+            throw ConnectorError(
+                connection: source, setting: "updated",
+                "The field `\(name)` is of type \(field.type.rawValue), which does not grow: write {\(name): {type: timestamp}}, or `int` for a version."
+            )
+        }
+        reading.version = field
+        // It changes with every change, and says nothing by itself.
+        reading.schema.roles.bookkeeping = [name]
+        return reading
     }
 
     /// Reads checked settings.

@@ -17,6 +17,8 @@ public struct ItemReading: Sendable, Hashable {
     /// The page where a person opens an item; nil if there is none.
     public var page: ItemPage?
     public var schema: TaskSchema
+    /// The field that says how recent an item's state is; nil if none does.
+    public internal(set) var version: TaskSchema.Field?
     /// The paths to the fields, in the schema's order.
     private var paths: [JSON.Path]
 

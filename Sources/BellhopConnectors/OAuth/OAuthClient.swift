@@ -24,6 +24,8 @@ public actor OAuthClient {
     /// How many requests were sent to the token endpoint.
     public private(set) var asked = 0
     private var lastFailure: Failure?
+    /// The latest refusal of credentials that no caller has reported yet.
+    private var refusal: Failure?
 
     /// - Parameters:
     ///   - exchange: sends to the token endpoint. It must not add anything that another host may not see.
@@ -67,7 +69,7 @@ public actor OAuthClient {
         ended += 1
         switch outcome {
         case .success(let token):
-            lastFailure = nil
+            (lastFailure, refusal) = (nil, nil)
             return token
         case .failure(let failure):
             lastFailure = failure
@@ -79,6 +81,13 @@ public actor OAuthClient {
             }
             throw failure
         }
+    }
+
+    /// The refusal of credentials since the last call, for the event of a failed login: ``authorization(renewing:force:)`` hides one
+    /// from its caller as long as the current token is valid.
+    func takeRefusal() -> Failure? {
+        defer { refusal = nil }
+        return refusal
     }
 
     /// A new request for a person's authorization; nil if the grant needs none.
@@ -204,7 +213,9 @@ public actor OAuthClient {
                 "\(settings.tokenAddress.place) gives connection \(connection) no token (\(Self.words(status, reason))): "
                 + Self.advice(settings.grant.name, connection)
             try await RefusalMemory.noting { try await memory.remember(message, of: form.credentials) }
-            throw Failure(.unauthenticated, .pauseConnection, message)
+            let failure = Failure(.unauthenticated, .pauseConnection, message)
+            refusal = failure
+            throw failure
         case .failed(let failure): throw failure
         }
     }

@@ -19,8 +19,7 @@ public struct AcknowledgeAction: Action {
     }
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
-        let thread = try delivery.values()["thread"]?.asString ?? ""
-        guard !thread.isEmpty else {
+        guard let thread = try delivery.values()["thread"]?.asString.flatMap(Message.threadKey) else {
             throw Failure(.badArguments, .giveUp, "`acknowledge` needs the `thread` of the message that opened the alert.")
         }
         return try await acknowledge(AlertKey.of(thread: thread), delivery, attempt)

@@ -242,8 +242,10 @@ extension Classification {
         case .throttled(let after):
             return Failure(.throttled, .rest(after), "\(place) takes no more requests for now (429).")
         case .unavailable(let after):
-            return Failure(
+            var failure = Failure(
                 .throttled, changesSomething ? .unknownOutcome : .rest(after), "\(place) takes no requests for now (503).")
+            failure.rest = after
+            return failure
         case .mfaRequired:
             return Failure(.mfaRequired, .pauseConnection, "\(place) requires a second factor for this account.")
         case .unauthenticated:

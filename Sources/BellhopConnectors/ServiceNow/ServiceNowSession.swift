@@ -77,8 +77,9 @@ actor ServiceNowSession {
                 try await logIn(renewing: stale, force: false)
                 step = state.resume(at: clock.now)
             case .renew:
-                // A missing token is reported when the server ends the session with 401.
+                // Without another token the session continues as long as the server allows.
                 let new = try? await login.oauth?.authorization()
+                await reportRefusal()
                 step = state.renewed(new, at: clock.now)
             case .showCredentials: step = state.show(try await login.pass().headers, at: clock.now)
             case .done(let answer): return answer
@@ -150,14 +151,24 @@ actor ServiceNowSession {
     private func pass(renewing stale: OAuthToken?, force: Bool) async throws(Failure) -> ServiceNowLogin.Pass {
         let before = await login.oauth?.asked ?? 0
         do throws(Failure) {
-            return try await login.pass(renewing: stale, force: force)
+            let pass = try await login.pass(renewing: stale, force: force)
+            await reportRefusal()
+            return pass
         } catch {
             if let client = login.oauth, await client.asked > before {
+                _ = await client.takeRefusal()
                 state.loginWithoutCredentials()
                 await events.loginEnded(name, state.logins, failure: error, at: clock.now)
             }
             throw error
         }
+    }
+
+    /// Reports a renewal of the token that was refused while the session continues.
+    private func reportRefusal() async {
+        guard let failure = await login.oauth?.takeRefusal() else { return }
+        state.countLogin()
+        await events.loginEnded(name, state.logins, failure: failure, at: clock.now)
     }
 
     /// Checks that the instance recognizes the same user as before, or the one in bellhop.yaml.

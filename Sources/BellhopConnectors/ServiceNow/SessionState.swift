@@ -275,8 +275,11 @@ struct SessionState: Sendable {
     /// Counts a login that got no credentials.
     mutating func loginWithoutCredentials() {
         forget()
-        logins += 1
+        countLogin()
     }
+
+    /// Counts a renewal that got no credentials while the session continues.
+    mutating func countLogin() { logins += 1 }
 
     // MARK: Requests and answers
 

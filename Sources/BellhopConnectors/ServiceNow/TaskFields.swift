@@ -38,8 +38,22 @@ enum TaskFields {
             roles: TaskSchema.Roles(
                 bookkeeping: ["sys_updated_on", "sys_updated_by", "sys_mod_count"],
                 created: fields.first { $0.path == "sys_created_on" }?.name, title: "short_description",
-                className: "sys_class_name", customPrefixes: ["u_", "x_"]))
+                className: "sys_class_name", computed: computed, updatedBy: "sys_updated_by",
+                updates: "sys_mod_count", customPrefixes: ["u_", "x_"]))
     }
+
+    private static let computed: [String: Set<String>] = {
+        let states: Set = ["state", "incident_state", "problem_state"]
+        let byState = [
+            "active", "state", "incident_state", "problem_state", "closed_at", "closed_by", "resolved_at", "resolved_by",
+            "reopen_count",
+            "reopened_time", "reopened_by", "work_start", "work_end", "business_duration", "calendar_duration",
+        ]
+        let others: [String: Set<String>] = [
+            "priority": ["impact", "urgency"], "reassignment_count": ["assigned_to", "assignment_group"],
+        ]
+        return others.merging(byState.map { ($0, states.subtracting([$0])) }) { $1 }
+    }()
 
     private static let ints: Set<String> = [
         "priority", "urgency", "impact", "state", "severity", "incident_state", "escalation", "order", "reassignment_count",

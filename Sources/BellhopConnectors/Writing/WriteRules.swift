@@ -131,6 +131,8 @@ struct WriteRules: Sendable {
                     failure.reason, .hold,
                     "\(failure.message) It is unknown whether the \(noun) was written: \(why). Look there, then retry or drop the delivery."
                 ))
+        // Nothing is there, and the other side says when to come back.
+        case .absent where failure.rest != nil: return .stop(Failure(failure.reason, .rest(failure.rest), failure.message))
         // Refused with a reason, and nothing is there.
         case .absent where failure.reason == .refused: return .stop(Failure(.refused, .giveUp, failure.message))
         case .absent, .unprovable: return .stop(failure)

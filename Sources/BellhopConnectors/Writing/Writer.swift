@@ -79,7 +79,10 @@ struct Writer: Sendable {
         do throws(Failure) {
             return try await write.look(.unanswered)
         } catch {
-            throw Failure(failure.reason, .unknownOutcome, "\(failure.message) The lookup afterwards failed: \(error.message)")
+            var unknown = Failure(
+                failure.reason, .unknownOutcome, "\(failure.message) The lookup afterwards failed: \(error.message)")
+            unknown.rest = (error.requestedRest ?? nil) ?? failure.rest
+            throw unknown
         }
     }
 

@@ -4,11 +4,19 @@ public struct Failure: Error, Sendable, Hashable {
     public var remedy: Remedy
     /// One sentence for people: what happened and what to do. Holds no secret.
     public var message: String
+    /// How long the receiver asks to rest although the outcome is unknown; a rest that is the remedy says it itself.
+    public var rest: Duration?
 
     public init(_ reason: Reason, _ remedy: Remedy, _ message: String) {
         self.reason = reason
         self.remedy = remedy
         self.message = message
+    }
+
+    /// The rest that the receiver asks for, with its length if it says one; nil if it asks for none.
+    public var requestedRest: Duration?? {
+        if case .rest(let wait) = remedy { return .some(wait) }
+        return rest.map { .some($0) }
     }
 
     public enum Remedy: Sendable, Hashable {

@@ -95,11 +95,13 @@ public struct ReceiverGate: Sendable, Hashable {
             pace.ended(wasTaken: outcome.isDelivered, began: began, at: now)
             return change
         }
-        switch failure.remedy {
-        case .rest(let wait):
+        if let wait = failure.requestedRest {
             let (rest, isNew) = pace.refused(began: began, wait: wait, at: now)
             change.isNew = isNew
             change.stops.append(rested(until: now + rest, interval: pace.interval, why: failure.message, at: now))
+            return change
+        }
+        switch failure.remedy {
         case .pauseReceiver:
             pace.ended(wasTaken: false, began: began, at: now)
             if began < resumed { break }
@@ -109,7 +111,7 @@ public struct ReceiverGate: Sendable, Hashable {
                 ?? ReceiverStop(receiver: receiver, cause: .refusal, since: now, until: nil, why: failure.message)
             stops[.refusal] = stop
             change.pause = stop
-        case .retry, .giveUp, .unknownOutcome, .hold, .pauseConnection:
+        case .rest, .retry, .giveUp, .unknownOutcome, .hold, .pauseConnection:
             pace.ended(wasTaken: false, began: began, at: now)
         }
         return change

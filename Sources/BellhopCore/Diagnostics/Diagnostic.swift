@@ -48,6 +48,9 @@ public struct Diagnostic: Error, Sendable, Hashable {
             self.length = max(1, length)
             self.excerpt = excerpt
         }
+
+        /// The place of a range of a scalar's text, in UTF-8 bytes.
+        public typealias InText = @Sendable (Range<Int>) -> Place
     }
 }
 

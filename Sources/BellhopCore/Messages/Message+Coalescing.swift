@@ -1,4 +1,16 @@
 extension Message {
+    /// How much of the messages that it takes the place of a message names.
+    public enum Extent: Sendable, Hashable {
+        /// What every receiver shows whole.
+        case short
+        /// All of them: what is more than a receiver takes is left out by its renderer, which counts it.
+        case whole
+
+        /// The most lines, and the most characters of all lines.
+        public var lines: Int { self == .short ? 20 : 1000 }
+        fileprivate var characters: Int { self == .short ? 2000 : 50_000 }
+    }
+
     /// One message in the place of several: a line each, with its title and link. As many as fit, the rest counted. It mentions
     /// everyone whom they mention, and has the highest of their severities.
     ///
@@ -8,11 +20,11 @@ extension Message {
     ///   - title: what follows the count in the title.
     ///   - notes: what stands at the end of each line.
     public static func coalesced(
-        _ messages: [Message], of count: Int, title: String = "messages", notes: [[Inline]] = []
+        _ messages: [Message], of count: Int, title: String = "messages", extent: Extent = .short, notes: [[Inline]] = []
     ) -> Message {
         var items: [[Inline]] = []
-        var room = mostCharacters
-        for (number, message) in messages.prefix(mostLines).enumerated() {
+        var room = extent.characters
+        for (number, message) in messages.prefix(extent.lines).enumerated() {
             let line = message.line + (number < notes.count ? notes[number] : [])
             room -= line.plainText.count
             if room < 0, !items.isEmpty { break }
@@ -24,12 +36,10 @@ extension Message {
         for mention in messages.lazy.flatMap(\.mentions) where !mentions.contains(mention) { mentions.append(mention) }
         return Message(
             title: [.text("\(count) \(title)")], list: List(items: items, more: count - items.count), severity: worst ?? .info,
-            mentions: Array(mentions.prefix(mostLines)))
+            mentions: Array(mentions.prefix(mostMentions)))
     }
 
-    /// The most lines of a coalesced message, and the most characters of all its lines: what every receiver shows whole.
-    public static let mostLines = 20
-    private static let mostCharacters = 2000
+    private static let mostMentions = 20
     private static let longestLine = 150
 
     /// Its title, or else its first words, linked.

@@ -46,6 +46,14 @@ public struct Message: Sendable, Hashable {
         return own == Section() ? sections : [own] + sections
     }
 
+    /// The key of a conversation that a text names: blanks at its ends do not count, because some receivers drop them. Nil for none.
+    public static func threadKey(_ text: String) -> String? {
+        var key = text[...]
+        while let last = key.last, last.isWhitespace { key.removeLast() }
+        while let first = key.first, first.isWhitespace { key.removeFirst() }
+        return key.isEmpty ? nil : String(key)
+    }
+
     /// The key under which a store and a lane know the conversation: the thread itself, or its hash if it is long.
     public var conversation: String? { thread.map { $0.utf8.count <= 200 ? $0 : Identity.of(["thread", $0]) } }
 

@@ -13,8 +13,8 @@ public protocol Store: Notebook {
     /// tasks are unknown.
     func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]]
     /// For each of these event subjects that our rules wrote to since that moment (a `comment`, an `update`; done, or perhaps
-    /// done): the highest hop among those deliveries. The task's next change may be our own.
-    func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: Int]
+    /// done), and for each that a rule created: those writes. What the next poll shows of the task may be their effect.
+    func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [OwnWrite]]
     /// For each of these event subjects, the comments that our deliveries wrote, or may have written, since that moment.
     func comments(on subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [WrittenComment]]
     /// T1.

@@ -8,17 +8,17 @@ public struct SilenceEntry: Sendable {
     /// The silence without its times.
     private let template: Silence
     public let times: Times
-    /// Where its condition stands in the file.
-    public let conditionPlace: Diagnostic.Place?
+    /// Where a part of its condition stands in the file.
+    public let placeInCondition: Diagnostic.Place.InText?
     /// Where it stands itself.
     public let place: Diagnostic.Place?
 
     public init(
-        _ template: Silence, times: Times, place: Diagnostic.Place? = nil, conditionPlace: Diagnostic.Place? = nil
+        _ template: Silence, times: Times, place: Diagnostic.Place? = nil, placeInCondition: Diagnostic.Place.InText? = nil
     ) {
         self.times = times
         self.place = place
-        self.conditionPlace = conditionPlace
+        self.placeInCondition = placeInCondition
         var template = template
         let when: [String] =
             switch times {

@@ -34,17 +34,24 @@ public struct TaskSchema: Sendable, Hashable {
         /// The fields of the record that a task's title and class come from.
         public var title: String?
         public var className: String?
+        /// The fields that the system computes, each with the fields it computes it from; by their names in the record.
+        public var computed: [String: Set<String>]
+        /// The fields that say who changed a record last, and how often it was changed; by their names in the record.
+        public var updatedBy: String?
+        public var updates: String?
         /// How the names of fields begin that customers add: a field with such a name may exist.
         public var customPrefixes: [String]
 
         public init(
             bookkeeping: Set<String> = [], created: String? = nil, title: String? = nil, className: String? = nil,
-            customPrefixes: [String] = []
+            computed: [String: Set<String>] = [:], updatedBy: String? = nil, updates: String? = nil, customPrefixes: [String] = []
         ) {
             self.bookkeeping = bookkeeping
             self.created = created
             self.title = title
             self.className = className
+            self.computed = computed
+            (self.updatedBy, self.updates) = (updatedBy, updates)
             self.customPrefixes = customPrefixes
         }
     }

@@ -163,8 +163,9 @@ extension PollMachine {
         let reconciliation = Reconciliation(
             Reconciliation.Evidence(
                 source: source.name, scope: source.scope, shows: source.shows, now: moment.now, hasBaseline: memory.hasBaseline,
-                bookkeeping: source.schema.roles.bookkeeping, emitsInitial: plan.emitsInitial, hidden: poll.hidden,
-                details: poll.details, remembered: recalled.tasks, gone: poll.departures.gone, writes: recalled.writes,
+                emitsInitial: plan.emitsInitial, hidden: poll.hidden,
+                details: poll.details, remembered: recalled.tasks, gone: poll.departures.gone, schema: source.schema,
+                writes: recalled.writes,
                 comments: poll.comments, written: recalled.comments),
             read)
         let (answer, before) = (poll.accepted.answer, memory.health)

@@ -56,8 +56,8 @@ struct PollMachine: Sendable {
 
     struct Recalled: Sendable {
         var tasks: [TaskKey: RememberedTask] = [:]
-        /// The hops of our latest writes, by event subject.
-        var writes: [String: Int] = [:]
+        /// Our latest writes, by event subject.
+        var writes: [String: [OwnWrite]] = [:]
         /// Our comments, by event subject.
         var comments: [String: [WrittenComment]] = [:]
     }

@@ -14,8 +14,6 @@ struct Reconciliation {
         var now: Timestamp
         /// False for the first poll ever.
         var hasBaseline: Bool
-        /// Fields whose changes cause no events.
-        var bookkeeping: Set<String> = []
         /// True if the tasks of the first poll cause events too.
         var emitsInitial: Bool
         /// Tasks that existed when the first list was empty: they are not new.
@@ -25,8 +23,10 @@ struct Reconciliation {
         var remembered: [TaskKey: RememberedTask]
         /// Tasks that left the listing.
         var gone: [TaskKey]
-        /// The hops of our own latest writes, by event subject.
-        var writes: [String: Int]
+        /// Tells which changes are the effect of our own writes.
+        var schema: TaskSchema
+        /// Our own latest writes, by event subject.
+        var writes: [String: [OwnWrite]]
         /// New journal entries of known tasks, oldest first.
         var comments: [TaskComment] = []
         /// Our own comments by event subject, to recognize them among `comments`.
@@ -54,15 +54,36 @@ struct Reconciliation {
             if let removed = before.removed {
                 generation += 1
                 emit(.taskReturned(after, removed: removed, in: evidence.source), key, generation, evidence)
-            } else if case .changed(let changes)? = Change(from: before.snapshot, to: after, ignoring: evidence.bookkeeping) {
-                generation += 1
-                emit(
-                    .taskChanged(after, before: before.snapshot, changes, in: evidence.source), key, generation, evidence)
+            } else if case .changed(let changes)? = Change(
+                from: before.snapshot, to: after, ignoring: evidence.schema.roles.bookkeeping)
+            {
+                change(from: before.snapshot, to: after, changes, key, &generation, evidence)
             }
         } else if evidence.hasBaseline && !evidence.hidden.contains(key) || evidence.emitsInitial {
             emit(.taskCreated(task.text.snapshot, in: evidence.source), key, generation, evidence)
         }
         keep(task, generation, evidence)
+    }
+
+    /// Emits a change. If one part of it is our own and the other is not, each has its event, our own first.
+    private mutating func change(
+        from before: Snapshot, to after: Snapshot, _ changes: [Change.FieldChange], _ key: TaskKey, _ generation: inout Int64,
+        _ evidence: Evidence
+    ) {
+        let writes = evidence.writes[evidence.scope.subject(of: key), default: []]
+        let divided = DividedChange(
+            changes, from: before, to: after, by: writes, evidence.schema, user: evidence.scope.user)
+        let between = divided.own.isEmpty ? before : after.undoing(divided.others, from: before)
+        if !divided.own.isEmpty {
+            generation += 1
+            emit(
+                .taskChanged(between, before: before, divided.own, in: evidence.source), key, generation, hop: divided.hop + 1,
+                evidence)
+        }
+        if !divided.others.isEmpty {
+            generation += 1
+            emit(.taskChanged(after, before: between, divided.others, in: evidence.source), key, generation, hop: 0, evidence)
+        }
     }
 
     private mutating func keep(_ task: ReadTask, _ generation: Int64, _ evidence: Evidence) {
@@ -113,17 +134,24 @@ struct Reconciliation {
                 Event(
                     content, facts: evidence.source, evidence.scope.id.text, comment.task.text, comment.id,
                     source: evidence.source, subject: subject, at: evidence.now,
-                    hop: (ours?.hop ?? evidence.writes[subject]).map { $0 + 1 } ?? 0))
+                    hop: (ours?.hop).map { $0 + 1 } ?? 0))
         }
     }
 
+    /// Emits that a task or a page came, left or changed as a whole: that may be the effect of a write that moves tasks.
     private mutating func emit(_ content: EventContent, _ key: TaskKey, _ generation: Int64, _ evidence: Evidence) {
+        let writes = evidence.writes[evidence.scope.subject(of: key), default: []]
+        emit(content, key, generation, hop: writes.filter(\.movesTask).map { $0.hop + 1 }.max() ?? 0, evidence)
+    }
+
+    private mutating func emit(
+        _ content: EventContent, _ key: TaskKey, _ generation: Int64, hop: Int, _ evidence: Evidence
+    ) {
         let subject = evidence.scope.subject(of: key)
         events.append(
             Event(
                 content, facts: evidence.source, evidence.scope.id.text, key.text, String(generation),
-                source: evidence.source, subject: subject, at: evidence.now,
-                hop: evidence.writes[subject].map { $0 + 1 } ?? 0))
+                source: evidence.source, subject: subject, at: evidence.now, hop: hop))
     }
 }
 

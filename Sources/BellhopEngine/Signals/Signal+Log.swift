@@ -43,6 +43,8 @@ extension Signal {
         case .ruleRefused: "rule.refused"
         case .rulesUnwatched: "rules.unwatched"
         case .configurationChanged: "configuration.changed"
+        case .configurationWrong: "configuration.wrong"
+        case .configurationRestored: "configuration.restored"
         case .storeFailed: "store.failed"
         case .pruned: "store.pruned"
         case .clockJumped: "clock.jumped"
@@ -58,7 +60,7 @@ extension Signal {
         case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .silenced, .quiet, .dropped,
             .released, .recovered,
             .breakerTrial,
-            .breakerClosed, .receiverResumed, .coalesced:
+            .breakerClosed, .receiverResumed, .coalesced, .configurationRestored:
             .info
         case .rebound(_, let problem): problem == nil ? .info : .error
         case .notice, .pollHeld, .retrying, .paused, .breakerOpened, .ruleFailed, .keysLost, .leaseLost, .pollSuperseded,
@@ -66,7 +68,9 @@ extension Signal {
             .configurationChanged, .clockJumped:
             .warning
         case .receiverPaused(let stop): stop.cause == .person ? .info : .error
-        case .pollFailed, .eventDropped, .dead, .held, .rulesRefused, .ruleRefused, .storeFailed, .silenceRefused: .error
+        case .pollFailed, .eventDropped, .dead, .held, .rulesRefused, .ruleRefused, .storeFailed, .silenceRefused,
+            .configurationWrong:
+            .error
         }
     }
 
@@ -112,6 +116,9 @@ extension Signal {
         case .ruleRefused: "A changed rule has a mistake."
         case .rulesUnwatched: "Rule folders cannot be watched (inotify has no watches left); send SIGHUP after a change."
         case .configurationChanged: "The configuration changed; restart to use it."
+        case .configurationWrong:
+            "The changed configuration has mistakes; Bellhop goes on with the old one, but cannot start with this one (bellhop check)."
+        case .configurationRestored: "The configuration has no mistakes any more."
         case .storeFailed: "The store failed."
         case .pruned: "Old rows were deleted."
         case .clockJumped:
@@ -180,7 +187,8 @@ extension Signal {
         case .rulesRefused(let problems): ["problems": "\(problems)"]
         case .ruleRefused(let problem): problem.metadata
         case .rulesUnwatched: [:]
-        case .configurationChanged(let file): ["file": "\(file)"]
+        case .configurationChanged(let file), .configurationRestored(let file): ["file": "\(file)"]
+        case .configurationWrong(let file, let problem): ["file": "\(file)", "problem": "\(problem)"]
         case .storeFailed(let doing, let error): ["doing": "\(doing)", "error": "\(error.message)"]
         case .pruned(let rows): ["rows": "\(rows)"]
         case .clockJumped(let by): ["by": "\(by.components.seconds) s"]

@@ -53,6 +53,10 @@ public enum Signal: Sendable {
     case ruleRefused(Diagnostic)
     case rulesUnwatched
     case configurationChanged(file: String)
+    /// The changed configuration has mistakes: the agent goes on, but could not start with it.
+    case configurationWrong(file: String, problem: String)
+    /// The configuration has no mistakes any more.
+    case configurationRestored(file: String)
     case storeFailed(doing: String, StoreError)
     case pruned(rows: Int)
     /// The clock advanced by this much more than the elapsed time; negative if it was set back.

@@ -75,7 +75,7 @@ extension Signal {
             .rulesLoaded,
             .receiverResumed, .rulesRefused,
             .ruleRefused,
-            .rulesUnwatched, .configurationChanged, .pruned, .clockJumped, .stopping:
+            .rulesUnwatched, .configurationChanged, .configurationWrong, .configurationRestored, .pruned, .clockJumped, .stopping:
             break
         }
     }

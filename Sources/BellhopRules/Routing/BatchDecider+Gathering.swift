@@ -23,11 +23,8 @@ extension BatchDecider {
         var counted: [Gathered] = []
         /// The other events of the runs that several events led to.
         var parts: [Gathered] = []
-        for (element, json) in memory.window(stateKey) {
-            guard let other = Gathered(name: element, json: json) else {
-                memory.delete(stateKey.at(element))
-                continue
-            }
+        var over: [String] = []
+        for other in memory.gathered(stateKey).values {
             if other.part != nil {
                 parts.append(other)
             } else if let over = count.within.end(from: other.at), candidate.time < over,
@@ -35,9 +32,10 @@ extension BatchDecider {
             {
                 counted.append(other)
             } else {
-                memory.delete(stateKey.at(element))
+                over.append(other.name)
             }
         }
+        for element in over { memory.delete(stateKey.at(element)) }
         let runs = Set(counted.map(\.name))
         for part in parts where !runs.contains(part.part ?? "") { memory.delete(stateKey.at(part.name)) }
         parts.removeAll { !runs.contains($0.part ?? "") }
@@ -45,7 +43,7 @@ extension BatchDecider {
         guard counted.count + 1 >= count.atLeast else {
             for place in others.indices { others[place].part = own.name }
             for one in others + [own] {
-                memory.set(stateKey.at(one.name), to: one.json, expires: end)
+                memory.set(one, in: stateKey, expires: end)
                 add(bytes: Self.gatheredBytes)
             }
             return record(
@@ -69,17 +67,19 @@ extension BatchDecider {
     private mutating func gather(_ candidate: Candidate, _ rule: Rule) {
         guard let group = rule.time.group else { return finish(candidate, rule) }
         guard move(to: candidate), let key = key(group.by, "`by` of `group`", candidate.rule) else { return }
-        let (state, waiting) = (rule.stateKey(.group, key), rule.stateKey(.gathered, key))
+        // With a canary, the tasks for which the rule is in shadow mode have groups of their own: what is live is sent by itself.
+        let groupKey = GroupKey(key, isShadow: rule.summary.mode.isCanary && rule.isShadow(for: frame)).text
+        let (state, waiting) = (rule.stateKey(.group, groupKey), rule.stateKey(.gathered, groupKey))
         guard memory.isKnown(state), memory.isKnown(waiting) else { return }
         let last = memory.value(state).flatMap(\.asInt).map { Timestamp(microseconds: $0) }
-        let before = memory.window(waiting).count
+        let before = memory.gathered(waiting).count
         if before == 0 {
             let due = max(candidate.time + group.wait, last.map { $0 + group.every } ?? .distantPast)
-            set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .group, key: key), due: due), at: candidate.time)
+            set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .group, key: groupKey), due: due), at: candidate.time)
         }
         for var one in candidate.gathered {
             (one.joined, one.part, one.entry) = (candidate.time, nil, nil)
-            memory.set(waiting.at(one.name), to: one.json)
+            memory.set(one, in: waiting)
             add(bytes: Self.gatheredBytes)
         }
         let count = before + candidate.gathered.count
@@ -87,8 +87,8 @@ extension BatchDecider {
             return record(
                 Stop(verdict: .gathering, detail: ["key": .string(key), "gathered": .int(Int64(count))]), of: candidate.rule)
         }
-        cancel(RuleTimer.ID(rule: rule.name, kind: .group, key: key))
-        flush(of: group, key, candidate.occasion, at: candidate.time, candidate.rule)
+        cancel(RuleTimer.ID(rule: rule.name, kind: .group, key: groupKey))
+        flush(of: group, groupKey, candidate.occasion, at: candidate.time, candidate.rule)
     }
 
     /// The time of a group is over.
@@ -103,8 +103,7 @@ extension BatchDecider {
         _ number: Int
     ) {
         let rule = book.compiled[number]
-        let gathered = memory.window(rule.stateKey(.gathered, key)).compactMap { Gathered(name: $0, json: $1) }
-            .sorted(by: Gathered.isBefore)
+        let gathered = memory.gathered(rule.stateKey(.gathered, key)).values.sorted(by: Gathered.isBefore)
         guard let latest = gathered.last else { return }
         var occasion = occasion
         if case .timer(let id, let due, _) = occasion, id.kind == .group {
@@ -112,7 +111,7 @@ extension BatchDecider {
         }
         var candidate = Candidate(
             rule: number, occasion: occasion, time: time, source: latest.source, subject: latest.subject, gathered: gathered)
-        candidate.key = group.by == nil ? nil : key
+        candidate.key = group.by == nil ? nil : GroupKey(stored: key).key
         candidate.since = gathered.compactMap(\.joined).min()
         // The latest task as it is now; if it is gone, as it was last seen.
         if let id = latest.task, let scope = book.facts.scope(of: latest.source) {
@@ -146,4 +145,22 @@ extension BatchDecider {
         if let stop { record(stop, of: number) }
         return key
     }
+}
+
+/// The key of a group, and whether it gathers what is only recorded.
+struct GroupKey: Hashable {
+    private static let mark = "shadow\u{1F}"
+
+    var key: String
+    var isShadow: Bool
+
+    init(_ key: String, isShadow: Bool) { (self.key, self.isShadow) = (key, isShadow) }
+
+    init(stored text: String) {
+        isShadow = text.hasPrefix(Self.mark)
+        key = isShadow ? String(text.dropFirst(Self.mark.count)) : text
+    }
+
+    /// As the state and the timer of the group are named.
+    var text: String { isShadow ? Self.mark + key : key }
 }

@@ -83,6 +83,8 @@ extension BatchDecider {
         var waits = rule.time.hold == nil ? [:] : memory.window(rule.stateKey(.hold, ""))
         for element in elements {
             renewWork()
+            endIfCancelled()
+            if isCancelled { return }
             var own = candidate
             own.take(element, subject: book.facts.subject(of: element.snapshot.key, in: element.source))
             guard move(to: own) else { continue }

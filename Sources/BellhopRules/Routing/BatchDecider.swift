@@ -32,6 +32,8 @@ struct BatchDecider {
     /// The work of this batch's expressions, and what the current run may do.
     private var (work, granted): (Int64, Int64) = (0, 0)
     private let workPerRun: Int64
+    /// Whether the agent stops while an event or a timer is only decided in part.
+    private(set) var isCancelled = false
     var deliveries: [Delivery] = []
     var events: [Event] = []
     /// The errors of rules, in the order in which they came.
@@ -92,6 +94,9 @@ struct BatchDecider {
             }
             let first = next
             while next < matches.runs.count, matches.runs[next].place == place {
+                // What is decided of an event cannot be stored without the rest of it.
+                if next > first { endIfCancelled() }
+                if isCancelled { return .routing(Routing()) }
                 if next == first || !book.compiled[matches.runs[next - 1].rule].time.isEmpty {
                     frame.move(to: place)
                     activation.begin(frame)
@@ -100,6 +105,7 @@ struct BatchDecider {
                 next += 1
             }
         }
+        if isCancelled { return .routing(Routing()) }
         needs.state.formUnion(memory.missing)
         guard needs.isEmpty else { return .needs(needs) }
         var routing = Routing(
@@ -192,6 +198,9 @@ struct BatchDecider {
         granted = min(workPerRun, max(0, RuleBook.workPerBatch - work))
         activation.workLeft = granted
     }
+
+    /// Looks whether the agent stops.
+    mutating func endIfCancelled() { isCancelled = isCancelled || RuleBook.isCancelled(after: work) }
 
     private mutating func decide(_ run: Matches.Run) {
         let rule = book.compiled[run.rule]

@@ -23,6 +23,14 @@ public struct Matches: Sendable {
     /// Whether no rule matches any of the events, and none ends a wait or an escalation: deciding then only marks them as routed.
     public var isEmpty: Bool { runs.isEmpty && endings.isEmpty && answers.isEmpty && timers.isEmpty }
 
+    /// Leaves out the events from this place on.
+    mutating func end(before place: Int) {
+        (events, count) = (Array(events[..<place]), place)
+        runs.removeAll { $0.place >= place }
+        endings.removeAll { $0.place >= place }
+        answers.removeAll { $0 >= place }
+    }
+
     /// A rule and an event of the batch that may make it run.
     struct Run: Sendable {
         /// The event's place in the batch.

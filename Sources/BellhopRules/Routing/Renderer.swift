@@ -160,7 +160,7 @@ struct Renderer {
             if !address.isEmpty { message.link = Message.Link(label: label ?? address, address: address) }
         }
         if let mentions = template.mentions { message.mentions = try self.mentions(try value(mentions)) }
-        message.thread = try template.thread.map { thread throws(RenderFailure) in try text(thread) }?.nonEmpty
+        message.thread = try template.thread.map { thread throws(RenderFailure) in try text(thread) }.flatMap(Message.threadKey)
         message.update = try isTrue(template.update)
         message.resolve = try isTrue(template.resolve)
         return message

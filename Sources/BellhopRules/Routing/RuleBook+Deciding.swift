@@ -9,7 +9,7 @@ extension RuleBook {
     /// The work, a few milliseconds of it, after which a batch looks whether its task is cancelled.
     private static let workBeforeCancelling: Int64 = 100_000
 
-    /// Whether a batch ends behind the current event, because the agent stops and the batch is no small one.
+    /// Whether the agent stops and the batch is no small one: matching then leaves out the current event, and deciding the batch.
     static func isCancelled(after work: Int64) -> Bool { work >= workBeforeCancelling && Task.isCancelled }
 
     /// The keys of the waits that the batch may end: deciding needs their state, too.
@@ -21,8 +21,9 @@ extension RuleBook {
     /// is done. Or says what must be known for that, and is then called again. Pure, except that it looks whether its task is
     /// cancelled.
     ///
-    /// If that is too much for one transaction, or the task is cancelled meanwhile, decides only the first events or timers of the
-    /// batch, at least one.
+    /// If that is too much for one transaction, decides only the first events or timers of the batch, at least one. If the task is
+    /// cancelled meanwhile, decides only those before, and nothing if it stands between two rules of one event: the next start
+    /// decides it again.
     public func decide(
         _ matches: Matches, _ facts: RoutingFacts, silences: SilenceBook = .empty, at now: Timestamp
     ) -> Decided {

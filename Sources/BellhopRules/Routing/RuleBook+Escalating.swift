@@ -41,7 +41,7 @@ extension Event {
     fileprivate var isDeparture: Bool { type == .taskRemoved }
 
     /// Whether somebody other than us has changed or commented the task. A comment says itself whose it is; a change is ours if
-    /// we wrote to the task before.
+    /// a write of ours led to it.
     fileprivate var isAnswer: Bool {
         if type == .taskCommented { return data[.comment]?["own"] != true }
         return type == .taskChanged && hop == 0

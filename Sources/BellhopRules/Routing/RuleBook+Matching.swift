@@ -81,11 +81,7 @@ private struct Matcher {
         var known: [(slot: Slot, value: Value)] = []
         var work: Int64 = 0
         for place in events.indices {
-            if work >= RuleBook.workPerBatch || RuleBook.isCancelled(after: work) {
-                matches.events = Array(events[..<place])
-                matches.count = place
-                break
-            }
+            if work >= RuleBook.workPerBatch || RuleBook.isCancelled(after: work) { return matches.end(before: place) }
             if let key = book.escalations(endedBy: events[place].event) {
                 matches.needs.state.insert(key)
                 matches.answers.append(place)
@@ -115,6 +111,7 @@ private struct Matcher {
             if mayEnd { endWaits(of: rules.waiting, except: candidates, at: place) }
             for (slot, value) in known { activation.set(slot, to: value) }
             for rule in candidates {
+                if RuleBook.isCancelled(after: work) { return matches.end(before: place) }
                 activation.workLeft = RuleBook.workPerRun
                 if let fits = isFor(rule, at: place) { judge(Matches.Run(place: place, rule: rule, fits: fits)) }
                 work += RuleBook.workPerRun - activation.workLeft

@@ -11,6 +11,8 @@ struct RuleMemory {
     /// The keys that were asked for and not read yet.
     private(set) var missing: Set<StateKey> = []
     private var budgets: [StateKey: Spent] = [:]
+    /// The windows of gathered events, each read from its rows once for the whole batch.
+    private var gathered: [StateKey: [String: Gathered]] = [:]
 
     /// The writes to a task within the time of its budget.
     private struct Spent {
@@ -49,13 +51,33 @@ struct RuleMemory {
         return window
     }
 
+    /// The events of a window by their elements; one that cannot be read is deleted.
+    mutating func gathered(_ key: StateKey) -> [String: Gathered] {
+        if let known = gathered[key] { return known }
+        var events: [String: Gathered] = [:]
+        for (element, json) in window(key) {
+            events[element] = Gathered(name: element, json: json)
+            if events[element] == nil { delete(key.at(element)) }
+        }
+        if isKnown(key) { gathered[key] = events }
+        return events
+    }
+
+    /// Sets an event of a window, as ``gathered(_:)`` reads it.
+    mutating func set(_ event: Gathered, in key: StateKey, expires: Timestamp? = nil) {
+        write(key.at(event.name), .set(event.json, expires: expires))
+        gathered[key]?[event.name] = event
+    }
+
     /// Sets a value that must still be stored as it was read.
     mutating func set(_ key: StateKey, to value: JSON, expires: Timestamp? = nil) {
+        if !key.element.isEmpty { gathered[key.at("")]?[key.element] = Gathered(name: key.element, json: value) }
         write(key, .set(value, expires: expires))
     }
 
     /// Deletes a value that must still be stored as it was read.
     mutating func delete(_ key: StateKey) {
+        if !key.element.isEmpty { gathered[key.at("")]?[key.element] = nil }
         if facts.state[key] == nil {
             writes[key] = nil
             if !key.element.isEmpty { written[key.at("")]?.remove(key.element) }
@@ -83,6 +105,8 @@ struct RuleMemory {
             let since = now - Timestamp(microseconds: last)
             // A clock that was set back must not extend the throttle.
             if since >= .zero, since < every {
+                // Stopping a run uses the key, too: of too many keys, those not used for the longest time are dropped.
+                set(throttle, to: .int(last), expires: Timestamp(microseconds: last) + every)
                 return Stop(verdict: .throttled, detail: ["last": .string(Timestamp(microseconds: last).rfc3339)])
             }
         }

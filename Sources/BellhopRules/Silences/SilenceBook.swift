@@ -49,9 +49,12 @@ public struct SilenceBook: Sendable {
     }
 
     /// The problems of a silence's condition.
-    public static func problems(of when: String, surroundings: RuleSurroundings) -> Diagnostics {
+    /// - Parameter place: where a part of it stands in a file, if it does.
+    public static func problems(
+        of when: String, surroundings: RuleSurroundings, at place: Diagnostic.Place.InText? = nil
+    ) -> Diagnostics {
         do throws(Diagnostics) {
-            _ = try compile(when, names(surroundings, SharedNameCache(surroundings)))
+            _ = try compile(when, names(surroundings, SharedNameCache(surroundings)), at: place)
             return Diagnostics()
         } catch {
             return error
@@ -68,12 +71,14 @@ public struct SilenceBook: Sendable {
     /// - Parameters:
     ///   - key: the setting.
     ///   - subject: what it belongs to, for people.
+    ///   - placeInFile: where a part of it stands in a file, if it does.
     static func compile(
-        _ text: String, _ names: RuleNames, _ key: String = "when", of subject: String = "a silence"
+        _ text: String, _ names: RuleNames, _ key: String = "when", of subject: String = "a silence",
+        at placeInFile: Diagnostic.Place.InText? = nil
     ) throws(Diagnostics) -> RuleExpression {
         let source = SourceText(text)
         func place(_ range: Range<Int>) -> Diagnostic.Place {
-            Diagnostic.Place(source.range(range), in: source, file: "<\(key)>")
+            placeInFile?(range) ?? Diagnostic.Place(source.range(range), in: source, file: "<\(key)>")
         }
         let whole = 0..<text.utf8.count
         if text.trimmedBlanks.isEmpty {

@@ -82,16 +82,14 @@ extension SQL {
             WHERE receiver = :receiver AND effect = 'makes' AND finished >= :since AND reference IS NOT NULL AND id <> :id
             """
 
-        /// The highest hop of the deliveries that wrote (or may have written) to a task, or created it.
+        /// The deliveries that wrote (or may have written) to a task, or created it: which fields an update set.
         static let writes = """
-            SELECT max(hop) FROM (
-                SELECT hop FROM delivery
-                WHERE subject = :subject AND effect = 'writes'
-                    AND (state = 'running' OR (state = 'done' AND finished >= :since) OR uncertain_started >= :since)
-                UNION ALL
-                SELECT hop FROM delivery
-                WHERE reference = :subject AND effect = 'makes' AND state = 'done' AND finished >= :since
-            )
+            SELECT hop, effect, iif(action = 'update', json_extract(body, '$.values.fields'), NULL) FROM delivery
+            WHERE subject = :subject AND effect = 'writes'
+                AND (state = 'running' OR (state = 'done' AND finished >= :since) OR uncertain_started >= :since)
+            UNION ALL
+            SELECT hop, effect, NULL FROM delivery
+            WHERE reference = :subject AND effect = 'makes' AND state = 'done' AND finished >= :since
             """
 
         /// The comments among these writes, with their text. A comment that was definitely refused was never written.

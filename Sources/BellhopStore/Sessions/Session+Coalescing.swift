@@ -20,7 +20,9 @@ extension Session {
         var messages: [Message] = []
         var last = first
         for (id, delivery) in replaced {
-            if messages.count < Message.mostLines, case .message(let message) = delivery.arguments { messages.append(message) }
+            if messages.count < Message.Extent.short.lines, case .message(let message) = delivery.arguments {
+                messages.append(message)
+            }
             last.expires = last.expires.flatMap { one in delivery.expires.map { max($0, one) } }
             last.hop = max(last.hop, delivery.hop)
             try done(id, receipt, at: now)

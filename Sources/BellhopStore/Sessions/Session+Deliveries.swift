@@ -90,17 +90,20 @@ extension Session {
         try statement.run()
     }
 
-    /// The highest hop of the deliveries that wrote (or may have written) to each of these tasks, or created it, since then.
-    func writes(to subjects: [String], since: Timestamp) throws -> [String: Int] {
+    /// What deliveries wrote (or may have written) to each of these tasks since then, and those that created it.
+    func writes(to subjects: [String], since: Timestamp) throws -> [String: [OwnWrite]] {
         var statement = try prepare(SQL.Deliveries.writes)
-        var hops: [String: Int] = [:]
+        var writes: [String: [OwnWrite]] = [:]
         for subject in subjects {
             try statement.bind(":subject", subject)
             try statement.bind(":since", since)
-            if try statement.next(), let hop = statement.optionalInt(0) { hops[subject] = Int(hop) }
-            statement.stop()
+            while try statement.next() {
+                let fields = statement.optionalText(2).flatMap { try? JSON.parse($0) }?.asObject ?? [:]
+                writes[subject, default: []].append(
+                    OwnWrite(hop: Int(statement.int(0)), fields: fields, movesTask: statement.text(1) == "makes"))
+            }
         }
-        return hops
+        return writes
     }
 
     /// The comments that were written (or may have been) to each of these tasks since then.

@@ -25,7 +25,7 @@ public final class SimulatorServer: Sendable {
     private let wantedPort: Int
     private let logger: Logger
     private let listening = EventLoopGroupProvider.singleton.eventLoopGroup.any().makePromise(of: Int.self)
-    private let connections = ConnectionCount()
+    private let connections = UnhandledConnections()
 
     /// - Parameter port: on 127.0.0.1; 0 takes any free port.
     public init(_ simulation: Simulation, port: Int = 0, logger: Logger? = nil) {
@@ -37,21 +37,22 @@ public final class SimulatorServer: Sendable {
     /// Listens and answers until the task is cancelled; can be called once.
     public func run() async throws {
         let switchboard = Switchboard(simulation)
-        let channel = CountedChannel(
+        let channel = KeptChannel(
             HTTP1Channel { request, writer, channel in
                 try await SimulatorServer.respond(request, writer, channel, switchboard)
-            }, counting: connections)
+            }, in: connections)
         let server = Server(
             childChannelSetup: channel, configuration: ServerConfiguration(address: .hostname("127.0.0.1", port: wantedPort)),
             onServerRunning: { [self] channel in
-                connections.listens(on: channel)
                 listening.succeed(channel.localAddress?.port ?? wantedPort)
             },
             eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: logger)
         do {
             try await server.run()
+            await connections.finish()
             listening.fail(Problem.stopped)
         } catch {
+            await connections.finish()
             let problem = Problem.cannotListen(port: wantedPort, reason: "\(error)")
             listening.fail(problem)
             throw problem
@@ -69,14 +70,7 @@ public final class SimulatorServer: Sendable {
             group.addTask { try await self.run() }
             defer { group.cancelAll() }
             let port = try await self.port
-            do {
-                let result = try await body("http://127.0.0.1:\(port)")
-                await connections.stopTaking()
-                return result
-            } catch {
-                await connections.stopTaking()
-                throw error
-            }
+            return try await body("http://127.0.0.1:\(port)")
         }
     }
 

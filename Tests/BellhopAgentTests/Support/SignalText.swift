@@ -84,7 +84,9 @@ enum SignalText {
         case .rulesRefused: .ruleRefused(Diagnostic(code: "", "", at: Diagnostic.Place(file: "", line: 1, column: 1), help: ""))
         case .ruleRefused: .rulesUnwatched
         case .rulesUnwatched: .configurationChanged(file: "")
-        case .configurationChanged: .storeFailed(doing: "", StoreError(.other, ""))
+        case .configurationChanged: .configurationWrong(file: "", problem: "")
+        case .configurationWrong: .configurationRestored(file: "")
+        case .configurationRestored: .storeFailed(doing: "", StoreError(.other, ""))
         case .storeFailed: .pruned(rows: 0)
         case .pruned: .clockJumped(by: .zero)
         case .clockJumped: .rebound(connection: "", problem: nil)

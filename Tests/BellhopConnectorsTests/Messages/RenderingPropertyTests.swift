@@ -65,6 +65,18 @@ import Testing
         #expect(!text.contains("item99"))
     }
 
+    @Test(arguments: RenderedKind.all)
+    func `a list names each of its items or counts it among those left out`(_ kind: RenderedKind) throws {
+        for count in [25, 1000] {
+            var message = Message(title: [.text("Kept back")])
+            message.list = .init(items: (0..<count).map { [.value("item\($0);")] })
+            let text = kind.read(message).text
+            let shown = text.matches(of: /item[0-9]+;/).count
+            let more = text.firstMatch(of: /and([0-9]+)more/).flatMap { Int($0.1) } ?? 0
+            #expect(shown > 0 && shown + more == count, "\(shown) and \(more) more of \(count)")
+        }
+    }
+
     @Test func `in HTML each field, item and paragraph has its own line`() throws {
         var message = SampleMessage.full
         message.sections = [.init(title: [.text("More")], fields: message.fields)]

@@ -117,9 +117,23 @@ import Testing
         #expect(practice.simulation.requests.total == 0)
     }
 
-    @Test(arguments: ["", "..", "a/b", "a\\b", "a\nb", "javascript:x", String(repeating: "n", count: 101)])
-    func `an invalid file name is given up without a request`(_ name: String) async throws {
+    @Test(arguments: ["", " \t"])
+    func `an empty file name is given up without a request`(_ name: String) async throws {
         #expect(await practice.failing(attach(["text": "x"], name: name), practice.attempt(1))?.reason == .badArguments)
         #expect(practice.simulation.requests.total == 0)
+    }
+
+    static let names: [(String, String)] = [
+        ("Printer 1/2 \\ \"on fire\"?.txt", "Printer 1-2 - -on fire--.txt"), ("a\nb", "a-b"), ("..", "--"),
+        ("javascript:x", "javascript-x"), (" a.txt ", "a.txt"),
+        (String(repeating: "n", count: 300) + ".tar.gz", String(repeating: "n", count: 97) + ".gz"),
+        ("One. " + String(repeating: "n", count: 300), "One. " + String(repeating: "n", count: 95)),
+        (String(repeating: "👩‍👩‍👧", count: 40) + ".txt", String(repeating: "👩‍👩‍👧", count: 19) + ".txt"),
+    ]
+
+    @Test(arguments: names)
+    func `a file named after a title keeps what names can have, and its extension`(_ title: String, _ name: String) async throws {
+        for _ in 0..<2 { _ = try await practice.perform(attach(["text": "x"], name: title), practice.attempt(1)) }
+        #expect(files.map(\.name) == [name])
     }
 }

@@ -108,6 +108,21 @@ extension CommentActionTests {
         #expect(notes.count == 1)
     }
 
+    @Test func `a 503 with Retry-After to a write rests the receiver, and nothing is written twice`() async throws {
+        practice.simulation.faults.add(.unavailable(.seconds(60)), "POST", path: post)
+        let delivery = Delivery.comment("Thanks", on: task.id)
+        let refused = await failing(delivery, attempt(1))
+        // A look showed that nothing was written.
+        #expect(refused?.reason == .throttled && refused?.remedy == .rest(.seconds(60)))
+        practice.simulation.faults.add(.unavailable(.seconds(60)), "POST", path: post)
+        practice.simulation.faults.add(.unavailable(.seconds(90)), "GET", path: "/api/now/v2/table/sys_journal_field")
+        let unknown = await failing(delivery, attempt(1))
+        #expect(unknown?.remedy == .unknownOutcome && unknown?.requestedRest == .some(.seconds(90)))
+        await practice.clock.advance(by: .seconds(130))
+        _ = try await perform(delivery, attempt(2, uncertain: start))
+        #expect(notes.count == 1)
+    }
+
     @Test func `a missing task gets no comment, even if the server would accept it`() async throws {
         practice.simulation.faults.add(.blankTaskOnBadID, times: nil)
         let failure = await failing(.comment("Thanks", on: String(repeating: "0", count: 32)), attempt(1))

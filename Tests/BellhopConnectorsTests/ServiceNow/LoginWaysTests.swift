@@ -157,6 +157,29 @@ import Testing
         #expect(!practice.notebook.all.values.contains { $0.text.contains("canary") })
     }
 
+    @Test func `a refusal at the renewal of a token is a failed login, reported once, and is not tried again`() async throws {
+        try await practice.simulation.serve { address in
+            let connection = try connection(address, ["oauth": .object(practice.oauth("password"))])
+            let sessions = [connection.reading, connection.writers.all[0]]
+            for session in sessions { _ = try await session.send(.tasks) }
+            practice.instance.changeClient("bellhop") { $0.secret = "another secret" }
+            // The token is due for its renewal, and still valid.
+            await practice.clock.advance(by: .seconds(1750))
+            for session in sessions + sessions { _ = try await session.send(.tasks) }
+            #expect(practice.events.summary == ["login_event ok", "login_event ok", "login_event failed"])
+            // The refresh token, and the grant itself.
+            #expect(practice.instance.counts.tokensRefused == 2)
+            await practice.clock.advance(by: .seconds(100))
+            for session in sessions + sessions {
+                let failure = await failure { _ = try await session.send(.tasks) }
+                #expect(failure?.reason == .unauthenticated && failure?.remedy == .pauseConnection)
+            }
+            try await connection.shutdown()
+        }
+        #expect(practice.instance.counts.tokensRefused == 2)
+        #expect(practice.events.summary.filter { $0 == "login_event failed" }.count == 1)
+    }
+
     @Test func `a write that requires the session's own token is replayed with it`() async throws {
         practice.instance.settings.missingUserToken = .told
         let task = practice.instance.addTask(title: "Printer", assignedTo: "john.doe")

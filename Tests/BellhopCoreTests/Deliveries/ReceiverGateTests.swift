@@ -49,6 +49,17 @@ import Testing
         }
     }
 
+    @Test func `a rest is kept although the outcome of the write that asked for it is unknown`() {
+        var gate = ReceiverGate("snow")
+        gate.began(at: start)
+        var failure = Failure(.throttled, .unknownOutcome, "503")
+        failure.rest = .seconds(60)
+        let change = gate.ended(.failed(failure), began: start, at: start)
+        #expect(change.stops.map(\.cause) == [.rest])
+        let resting = room(&gate, 59)
+        #expect(resting.attempts == 0 && resting.next == start + .seconds(60))
+    }
+
     @Test(arguments: [Outcome.delivered(Receipt("ok")), refused]) func `any answer closes the breaker`(_ answer: Outcome) {
         var gate = failing(5)
         let now = start + .seconds(10)

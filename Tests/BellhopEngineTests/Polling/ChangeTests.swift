@@ -236,21 +236,81 @@ import Testing
         #expect(bench.recorder.count("source.notice") == 2)
     }
 
-    @Test func `an event that our own write may have caused has the write's hop plus one`() async throws {
+    @Test func `a change that our own update made has the update's hop plus one`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a"), task("b")])
         var poller = bench.poller(source)
         _ = try await poller.pollOnce()
         await bench.clock.advance(by: .seconds(60))
-        try await bench.comment(on: "a", hop: 2)
+        try await bench.update("a", ["priority": "1"], hop: 2)
         await bench.clock.advance(by: .seconds(60))
-        source.put(task("a", "printer is fine"))
-        source.put(task("b", "printer is fine"))
+        source.put(task("a", "printer on fire", ["priority": 1]))
+        source.put(task("b", "printer on fire", ["priority": 1]))
         _ = try await poller.pollOnce()
         await bench.clock.advance(by: .seconds(60))
-        source.put(task("a", "printer on fire"))
+        source.put(task("a"))
         _ = try await poller.pollOnce()
         #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [3, 0, 0])
+    }
+
+    @Test func `a change by others beside our own write is an event of its own, with hop 0`() async throws {
+        let bench = try Bench()
+        let before: JSON.Object = ["priority": 3, "state": 1, "assigned_to": ""]
+        let source = bench.source([task("a", fields: before), task("b", fields: before), task("c", fields: before)])
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        await bench.clock.advance(by: .seconds(60))
+        try await bench.comment(on: "a", hop: 2)
+        try await bench.update("b", ["state": 2], hop: 2)
+        try await bench.update("c", ["state": 2], hop: 2)
+        source.put(task("a", fields: ["priority": 3, "state": 2, "assigned_to": ""]))
+        source.put(task("b", fields: ["priority": 3, "state": 2, "assigned_to": "ada"]))
+        source.put(task("c", fields: ["priority": 3, "state": 6, "assigned_to": ""]))
+        _ = try await poller.pollOnce()
+        #expect(
+            try await bench.happened() == [
+                "task_changed a state: 1 → 2", "task_changed b state: 1 → 2", #"task_changed b assigned_to: "" → "ada""#,
+                "task_changed c state: 1 → 6",
+            ])
+        let events = try await bench.store.events(EventQuery()).map(\.event)
+        #expect(events.map(\.hop) == [0, 3, 0, 0])
+        #expect(events[1].task?.fields["assigned_to"] == "" && events[2].data["before"]?["fields"]?["state"] == 2)
+        _ = try await poller.pollOnce()
+        source.put(task("b", fields: before))
+        _ = try await poller.pollOnce()
+        #expect(Set(try await bench.store.events(EventQuery()).map(\.event.id)).count == 5)
+    }
+
+    @Test(arguments: [("ada", 1, 1), ("ada", 2, 0), ("bob", 1, 0)])
+    func `a change is our own if the task says that nobody else changed it`(_ user: String, _ updates: Int64, _ hop: Int) async throws {
+        let bench = try Bench()
+        func seen(_ title: String, _ user: String, _ updates: Int64) -> Snapshot {
+            task("a", title, ["sys_updated_by": .string(user), "sys_mod_count": .int(updates)])
+        }
+        let source = bench.source([seen("new", "bob", 7)])
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        await bench.clock.advance(by: .seconds(60))
+        try await bench.comment(on: "a", hop: 0)
+        source.put(seen("a business rule changed it", user, 7 + updates))
+        _ = try await poller.pollOnce()
+        #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [hop])
+    }
+
+    @Test func `a field that the system computes from what we set is our own change`() async throws {
+        let bench = try Bench()
+        let source = bench.source([task("a", fields: ["urgency": 3, "priority": 4])])
+        source.edit {
+            $0.schema = TaskSchema(
+                [.init("priority", .int), .init("urgency", .int)], roles: .init(computed: ["priority": ["urgency"]]))
+        }
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        await bench.clock.advance(by: .seconds(60))
+        try await bench.update("a", ["urgency": "1"], hop: 0)
+        source.put(task("a", fields: ["urgency": 1, "priority": 2]))
+        _ = try await poller.pollOnce()
+        #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [1])
     }
 
     @Test func `a write during a poll counts as a possible cause at the next poll too`() async throws {
@@ -264,7 +324,7 @@ import Testing
         }
         try await clock.waitForSleepers(1)
         await clock.advance(by: .seconds(5))
-        try await bench.comment(on: "a", hop: 0)  // while the list is being read
+        try await bench.update("a", ["title": "printer is fine"], hop: 0)  // while the list is being read
         try await clock.run(until: clock.now + .seconds(30), awaiting: 1)
         source.put(task("a", "printer is fine"))
         try await clock.run(until: clock.now + .seconds(60), awaiting: 1)

@@ -39,6 +39,22 @@ import Testing
             ])
     }
 
+    @Test func `a person's comment in the same look as one of ours has hop 0`() async throws {
+        let bench = try Bench()
+        let source = bench.source([task("a")])
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        await bench.clock.advance(by: .seconds(60))
+        try await bench.comment(on: "a", hop: 2)
+        source.edit {
+            $0.comments = [
+                comment("hello", id: "j1", at: bench.now, byUs: true), comment("I am on it.", id: "j2", at: bench.now),
+            ]
+        }
+        _ = try await poller.pollOnce()
+        #expect(try await commented(bench).map(\.hop) == [3, 0])
+    }
+
     @Test func `comments on a task that left are reported before its removal`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a"), task("b")])

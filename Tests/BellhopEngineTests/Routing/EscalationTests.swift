@@ -31,6 +31,38 @@ import Testing
         }
     }
 
+    // MARK: Answers beside our own writes
+
+    @Test func `our own update is no answer, and a person's change in the same look as our comment is one`() async throws {
+        let office = try await Office(Self.rule("until: answered"))
+        try await office.put("a")
+        await office.bench.clock.advance(by: .seconds(60))
+        try await office.bench.update("a", ["state": 2], hop: 0)
+        try await office.put("a", state: 2)
+        #expect(try await office.bench.store.nextTimer() != nil)
+        await office.bench.clock.advance(by: .seconds(60))
+        try await office.bench.comment(on: "a", hop: 0)
+        try await office.put("a", state: 3)
+        #expect(try await office.bench.store.nextTimer() == nil)
+        try await office.wait(60)
+        #expect(office.texts == ["new a"])
+    }
+
+    @Test func `a person's comment in the same look as our own is an answer`() async throws {
+        let office = try await Office(Self.rule("until: answered"))
+        try await office.put("a")
+        await office.bench.clock.advance(by: .seconds(60))
+        try await office.bench.comment(on: "a", hop: 0)
+        office.source.edit { [now = office.bench.now] state in
+            for (id, text, authorship) in [("j1", "hello", TaskComment.Authorship.ours), ("j2", "I am on it.", .others)] {
+                state.comments.append(
+                    TaskComment(id: id, task: "a", text: text, author: id, kind: "comments", time: now, authorship: authorship))
+            }
+        }
+        try await office.look()
+        #expect(try await office.bench.store.nextTimer() == nil)
+    }
+
     // MARK: Steps
 
     @Test func `each step comes when its time after the run is over, repeated as often as it says`() async throws {
@@ -118,9 +150,14 @@ import Testing
 
     @Test func `a change that our own write caused is no answer`() async throws {
         let office = try await Office(Self.rule())
-        try await office.put("a")
+        func put(_ title: String, by user: String, _ updates: Int64) async throws {
+            let fields: JSON.Object = ["priority": 1, "sys_updated_by": .string(user), "sys_mod_count": .int(updates)]
+            office.source.put(task("a", title, fields))
+            try await office.look()
+        }
+        try await put("new", by: "bob", 0)
         try await office.bench.comment(on: "a", hop: 0)
-        try await office.put("a", "a business rule changed it")
+        try await put("a business rule changed it", by: "ada", 1)
         try await office.wait(15)
         #expect(office.texts.dropFirst() == ["remind a a business rule changed it"])
     }
@@ -195,7 +232,7 @@ import Testing
         #expect(try await verdicts(office) == ["answered: task_changed"])
         try await office.wait(15)
         #expect(office.texts.dropFirst(2) == ["remind a printer on fire"])
-        try await office.bench.comment(on: "a", hop: 0)
+        try await office.bench.update("a", ["state": 2], hop: 0)
         try await office.put("a", state: 2)
         #expect(try await verdicts(office).count == 1)
         try await office.wait(15)

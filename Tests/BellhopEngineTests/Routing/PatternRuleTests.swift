@@ -356,6 +356,24 @@ import Testing
         #expect(office.texts.sorted() == ["b", "c"])
     }
 
+    @Test func `a throttle that stops a run uses its key, so that it is not dropped as the oldest`() async throws {
+        let rule = """
+            rule: r
+            on: task_changed
+            throttle: {every: 1h, by: task.id}
+            do: [{log: "${{ task.id }} ${{ task.state }}"}]
+            """
+        let ids = ["a", "b", "c"]
+        let office = try await Office(rule, ids.map { task($0, "x", ["priority": 1, "state": 0]) })
+        for (state, id) in ["a", "b", "a", "c", "a", "b"].enumerated() {
+            office.source.put(task(id, "x", ["priority": 1, "state": .int(Int64(state + 1))]))
+            try await office.look(with: rule, mostKeys: 2)
+            await office.bench.clock.advance(by: .seconds(1))
+        }
+        // The third key drops the one of `b`, which was not used for the longest time.
+        #expect(office.texts == ["a 1", "b 2", "c 4", "b 6"])
+    }
+
     @Test func `a rule with too many keys of once stops, with a signal, until a person resumes it`() async throws {
         let rule = """
             rule: r

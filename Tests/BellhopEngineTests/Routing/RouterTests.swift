@@ -204,7 +204,10 @@ import Testing
 
     @Test func `rules that trigger each other stop after five hops`() async throws {
         let bench = try Bench()
-        let source = bench.source([task("a")])
+        func seen(_ title: String, by user: String, _ updates: Int) -> Snapshot {
+            task("a", title, ["sys_updated_by": .string(user), "sys_mod_count": .int(Int64(updates))])
+        }
+        let source = bench.source([seen("new", by: "bob", 0)])
         let shelf = try await bench.shelf("rule: echo\non: task_changed\ndo: [{comment: again}]", sources: [source])
         let action = ScriptedAction()
         // Each comment changes the task, as with an unfortunate business rule on the instance.
@@ -213,8 +216,9 @@ import Testing
         let dispatcher = Dispatcher(bench.surroundings, actions: { _ in action })
         for turn in 0..<9 {
             await bench.clock.advance(by: .seconds(60))
-            source.put(task("a", "title \(min(turn, action.count))"))
-            if turn == 0 { source.put(task("a", "the world's own change")) }
+            let count = min(turn, action.count)
+            source.put(seen("title \(count)", by: "ada", count + 1))
+            if turn == 0 { source.put(seen("the world's own change", by: "bob", 1)) }
             _ = try await poller.pollOnce()
             try await Router(bench.surroundings, shelf: shelf).routePending()
             try await dispatcher.dispatchPending()

@@ -104,6 +104,8 @@ extension PollPlan {
 }
 
 /// A task with a title, which is listed, and fields, which are only in the details.
+func task(_ key: String, _ title: String = "printer on fire", fields: JSON.Object) -> Snapshot { task(key, title, fields) }
+
 func task(_ key: String, _ title: String = "printer on fire", _ fields: JSON.Object = ["priority": 3]) -> Snapshot {
     Snapshot(
         key: TaskKey(key), number: "INC-\(key)", title: title, type: "Incident", className: "incident",

@@ -79,7 +79,7 @@ final class FaultyStore: Store {
     func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
         try await through(.tasks) { () throws(StoreError) in try await base.tasks(in: scopes) }
     }
-    func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: Int] {
+    func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [OwnWrite]] {
         try await through(.writes) { () throws(StoreError) in try await base.writes(to: subjects, since: since) }
     }
     func comments(on subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [WrittenComment]] {

@@ -238,6 +238,22 @@ import Testing
         #expect(message.mentions == [.user("U0"), .user("U1")])
     }
 
+    @Test func `the one message names every message that was kept back, or says how many more there are`() throws {
+        let book = try Self.book(Self.night + Self.notify)
+        let release = book.release((1...300).map { message($0) }, ReleaseFacts(), at: Self.morning)
+        #expect(lines(release) == ["300 messages were kept back"] + (1...300).map { "m\($0)" })
+        let long = (1...1000).map { number in
+            var held = message(number)
+            let title = String(repeating: "x", count: 140)
+            held.delivery.arguments = .message(Message(title: [.value(title)]))
+            return held
+        }
+        guard case .message(let message)? = book.release(long, ReleaseFacts(), at: Self.morning).joined?.arguments,
+            let list = message.list
+        else { return #expect(Bool(false), "no message") }
+        #expect(list.items.count > 300 && list.items.count + list.more == 1000)
+    }
+
     @Test func `a pager opens nothing that was closed meanwhile, and its conversations stay by themselves`() throws {
         let book = try Self.book(Self.night + Self.notify, resolves: true)
         let held = [

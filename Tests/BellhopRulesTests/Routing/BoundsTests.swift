@@ -135,6 +135,36 @@ import Testing
         #expect(stopped == (1, 1))
     }
 
+    @Test func `a stopping agent does not wait for the other rules of an event, and leaves the whole event for later`()
+        async throws
+    {
+        let numbers = "[" + (1...50).map(String.init).joined(separator: ", ") + "]"
+        let heavy = "\(numbers).all(a, \(numbers).all(b, \(numbers).all(c, a + b + c + task.number.size() > 0)))"
+        func book(_ body: String) throws -> RuleBook {
+            try Fixture.book((0..<3).map { "rule: r\($0)\non: task_created\nfrom: my-work\n\(body)" }.joined(separator: "---\n"))
+        }
+        let conditions = try book("when: \"\(heavy)\"\ndo: [{log: done}]\n")
+        let steps = try book("do:\n  - log: \"${{ \(heavy) }}\"\n")
+        let elements = try Fixture.book(
+            "rule: e\non: {every: 1h}\neach: tasks\nfrom: my-work\nwhen: \"\(heavy)\"\ndo: [{log: done}]\n")
+        let facts = RoutingFacts(state: [:], tasks: Self.tasks(100))
+        let due = [StoredEvent(sequence: 1, event: Fixture.event(.scheduleDue, nil, source: "e", id: "due"))]
+        func matched() -> Int { conditions.match(Self.events(2), since: [:]).events.count }
+        func decided(_ book: RuleBook, _ events: [StoredEvent]) -> Routing {
+            book.decide(book.match(events, since: [:]), facts, at: Fixture.start).complete
+        }
+        #expect(matched() == 2)
+        #expect(decided(steps, Self.events(2)).deliveries.count == 6)
+        let stopped = await Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return (matched(), decided(steps, Self.events(2)), decided(elements, due))
+        }.value
+        #expect(stopped.0 == 0)
+        for routing in [stopped.1, stopped.2] {
+            #expect(routing.routed.isEmpty && routing.deliveries.isEmpty && routing.decisions.isEmpty)
+        }
+    }
+
     @Test func `the steps of one rule share one budget of computation for each event`() throws {
         let step = "  - log: \"${{ tasks.all(a, tasks.all(b, a.number.size() + b.number.size() > 0)) }}\"\n"
         let rule = "rule: heavy\non: task_created\nfrom: my-work\ndo:\n" + String(repeating: step, count: 30)

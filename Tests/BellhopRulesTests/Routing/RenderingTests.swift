@@ -361,6 +361,19 @@ import Testing
         #expect(try states("skip_empty: false", tasks: []) == [.available, .available])
     }
 
+    @Test func `blanks at the ends of a thread's key do not count`() throws {
+        func thread(_ key: String) throws -> [String?] {
+            let book = try Fixture.book("rule: a\non: task_created\ndo: [{notify: {to: ops, title: T, thread: \"\(key)\"}}]")
+            return book.route([Fixture.event()]).deliveries.map { delivery in
+                guard case .message(let message) = delivery.arguments else { return nil }
+                return message.thread
+            }
+        }
+        #expect(try thread(" a b ") == ["a b"])
+        #expect(try thread("a b\\n") == ["a b"])
+        #expect(try thread("  ") == [nil])
+    }
+
     @Test func `messages of one thread to one receiver share a lane, also those of different rules`() throws {
         func lanes(_ rule: String, _ thread: String) throws -> [String] {
             let book = try Fixture.book(

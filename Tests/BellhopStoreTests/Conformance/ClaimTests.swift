@@ -175,12 +175,25 @@ import Testing
         let claim = try await bench.claim()[0]
         try await bench.finish(claim, .done(Receipt("201", reference: Sample.subject(9))))
         #expect(
-            try await bench.store.writes(to: [Sample.subject(1), Sample.subject(9)], since: bench.now) == [Sample.subject(9): 2])
+            try await bench.store.writes(to: [Sample.subject(1), Sample.subject(9)], since: bench.now)
+                == [Sample.subject(9): [OwnWrite(hop: 2, movesTask: true)]])
         #expect(try await bench.store.writes(to: [Sample.subject(9)], since: bench.after(1)).isEmpty)
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `writes to a task are listed with their highest hop`(_ kind: StoreUnderTest) async throws {
+    func `an update is listed with the fields that it sets`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        var update = Sample.delivery(1, action: "update", hop: 1)
+        update.arguments = .values(["fields": ["state": 2]])
+        try await bench.store.route(Routing(deliveries: [update]))
+        try await bench.finish(try await bench.claim()[0], .done(Sample.receipt))
+        #expect(
+            try await bench.store.writes(to: [Sample.subject(1)], since: bench.now)
+                == [Sample.subject(1): [OwnWrite(hop: 1, fields: ["state": 2])]])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `writes to a task are listed with their hops`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(
             Routing(deliveries: [
@@ -199,8 +212,12 @@ import Testing
             default: try await bench.finish(claim, .done(Sample.receipt))
             }
         }
-        #expect(try await bench.store.writes(to: subjects, since: bench.now) == [Sample.subject(1): 1, Sample.subject(2): 3])
+        #expect(
+            try await bench.store.writes(to: subjects, since: bench.now) == [
+                Sample.subject(1): [OwnWrite(hop: 1)], Sample.subject(2): [OwnWrite(hop: 3)],
+            ])
         #expect(try await bench.claim().map(\.delivery.hop) == [2])
-        #expect(try await bench.store.writes(to: subjects, since: bench.after(1)) == [Sample.subject(1): 2])
+        #expect(
+            try await bench.store.writes(to: subjects, since: bench.after(1)) == [Sample.subject(1): [OwnWrite(hop: 2)]])
     }
 }

@@ -14,7 +14,7 @@ struct StoreContents: Hashable {
     var deliveries: [DeliveryRecord]
     var claims: [Claim]
     var comments: [String: [WrittenComment]]
-    var writes: [String: Int]
+    var writes: [String: [OwnWrite]]
     var state: RuleState
     var timers: [RuleTimer]
     var decisions: [DecisionRecord]

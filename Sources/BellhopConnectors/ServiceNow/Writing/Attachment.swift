@@ -14,15 +14,11 @@ struct Attachment: WriteOrder {
     init(_ delivery: Delivery) throws(Failure) {
         func bad(_ message: String) -> Failure { Failure(.badArguments, .giveUp, message) }
         guard let task = delivery.task else { throw bad("A file needs a task, and this event has none.") }
-        guard case .values(let arguments) = delivery.arguments, let name = arguments["name"]?.asString else {
+        guard case .values(let arguments) = delivery.arguments, let written = arguments["name"]?.asString else {
             throw bad("This delivery holds no file; it was made by another version of Bellhop.")
         }
-        guard !name.isEmpty, name.unicodeScalars.count <= 100, name != ".", name != "..", !name.hasPrefix("javascript:"),
-            !name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control || $0 == "/" || $0 == "\\" })
-        else {
-            throw bad(
-                "A file's name has at most 100 characters, and no / or \\; this is '\(Redaction.excerpt(name, length: 40))'.")
-        }
+        let name = Self.name(of: written)
+        if name.isEmpty { throw bad("The file's name is empty.") }
         let contents = ["text", "json", "base64"].filter { arguments[$0] != nil }
         guard contents.count == 1 else {
             throw bad(
@@ -54,6 +50,35 @@ struct Attachment: WriteOrder {
         }
         self.task = task
         self.name = name
+    }
+
+    /// The longest name, in code points.
+    private static let longestName = 100
+
+    /// A text as the name of a file: what names cannot have on every system becomes `-`, and one that is too long is cut before its
+    /// extension.
+    static func name(of text: String) -> String {
+        var name = String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { scalar in
+                    let isControl = [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
+                    return isControl || "/\\:*?\"<>|".unicodeScalars.contains(scalar) ? "-" : scalar
+                }))
+        while let last = name.last, last.isWhitespace { name.removeLast() }
+        while let first = name.first, first.isWhitespace { name.removeFirst() }
+        if !name.isEmpty, name.allSatisfy({ $0 == "." }) { return String(repeating: "-", count: min(name.count, longestName)) }
+        guard name.unicodeScalars.count > longestName else { return name }
+        var ending = name.lastIndex(of: ".").map { String(name[$0...]) } ?? ""
+        // What follows a full stop in a sentence is no extension.
+        if ending.count > 20 || ending.contains(where: \.isWhitespace) { ending = "" }
+        var kept = ""
+        var room = longestName - ending.unicodeScalars.count
+        for character in name {
+            room -= character.unicodeScalars.count
+            if room < 0 { break }
+            kept.append(character)
+        }
+        return kept + ending
     }
 
     private var hash: String {

@@ -1,0 +1,61 @@
+import BellhopConnectors
+import BellhopCore
+import BellhopEngine
+import BellhopStore
+import BellhopTesting
+import Testing
+
+@testable import BellhopAgent
+
+/// `event: task`: tasks that another system sends.
+@Suite struct `Sent tasks` {
+    private let clock = TestClock()
+
+    private func tasks(_ type: String) throws -> SentTasks {
+        let settings: JSON.Object = [
+            "id": "key", "title": "name", "fields": ["version": ["path": "at", "type": .string(type)]], "updated": "version",
+        ]
+        return SentTasks("tickets", try ItemReading.sent(Settings(settings), source: "tickets"))
+    }
+
+    private func titles(_ surroundings: Surroundings) async throws -> [String] {
+        let scope = SentTasks.scope("tickets").id
+        return try await surroundings.store.tasks(in: [scope])[scope, default: []].map(\.title)
+    }
+
+    private static let versions: [(String, JSON, JSON, JSON)] = [
+        ("int", 9, 10, 11), ("double", 1.5, 2, 2.5),
+        ("timestamp", "2026-01-05T09:59:59.9+01:00", "2026-01-05T09:00:00Z", "2026-01-05T09:00:00.1Z"),
+    ]
+
+    @Test(arguments: versions)
+    func `an older state of a task is ignored, and a state of the same age or newer is taken`(
+        _ type: String, _ older: JSON, _ known: JSON, _ newer: JSON
+    ) async throws {
+        let surroundings = Surroundings(store: try Stores.inMemory(), clock: clock, signals: Signals([]))
+        let tasks = try tasks(type)
+        func send(_ items: [(String, String, JSON)]) async throws {
+            try await tasks.take(
+                items.map { ["key": .string($0.0), "name": .string($0.1), "at": $0.2] }, in: surroundings)
+        }
+        try await send([("a", "open", known), ("b", "open", known)])
+        try await send([("a", "replayed", older), ("b", "closed", newer)])
+        #expect(try await titles(surroundings) == ["open", "closed"])
+        try await send([("a", "replayed", older)])
+        try await send([("a", "corrected", known)])
+        #expect(try await titles(surroundings) == ["corrected", "closed"])
+        // Only another age is no change.
+        try await send([("a", "corrected", newer)])
+        let events = try await surroundings.store.events(EventQuery()).map(\.event.type)
+        #expect(events == [.taskCreated, .taskCreated, .taskChanged, .taskChanged])
+    }
+
+    @Test func `a state that does not say its age is refused`() async throws {
+        let surroundings = Surroundings(store: try Stores.inMemory(), clock: clock, signals: Signals([]))
+        let failure = await #expect(throws: Failure.self) {
+            try await tasks("timestamp").take([["key": "a", "name": "x", "at": "yesterday"]], in: surroundings)
+        }
+        #expect(failure?.remedy == .giveUp && failure?.message.contains("`at`") == true)
+        #expect(try await titles(surroundings) == [])
+    }
+}

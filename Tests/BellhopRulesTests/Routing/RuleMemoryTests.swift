@@ -1,0 +1,30 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopRules
+
+@Suite struct `The state that a batch sees` {
+    private let key = StateKey(rule: "r", kind: .count, key: "k")
+
+    private func event(_ name: String, at seconds: Int64) -> Gathered {
+        let run = Candidate(
+            rule: 0, occasion: .event(Event.ID(name)), time: Timestamp(seconds: seconds), source: "my-work", subject: "s")
+        return Gathered(run, event: seconds, task: "t")
+    }
+
+    @Test func `a window that the batch has changed shows what will be stored`() {
+        let old = (1...4).map { event("old\($0)", at: $0) }
+        var state: RuleState = [key.at("damaged"): 1]
+        for one in old { state[key.at(one.name)] = one.json }
+        var memory = RuleMemory(RoutingFacts(state: state, tasks: [:]), at: Fixture.start)
+        #expect(memory.gathered(key) == Dictionary(uniqueKeysWithValues: old.map { ($0.name, $0) }))
+        let new = event("new", at: 9)
+        memory.set(new, in: key)
+        memory.delete(key.at(old[0].name))
+        memory.set(key.at("other"), to: event("other", at: 10).json)
+        state.apply(memory.changes)
+        let stored = state.window(key)
+        #expect(Set(stored.keys) == Set([old[1], old[2], old[3], new].map(\.name) + ["other"]))
+        #expect(memory.gathered(key) == Dictionary(uniqueKeysWithValues: stored.map { ($0, Gathered(name: $0, json: $1)!) }))
+    }
+}

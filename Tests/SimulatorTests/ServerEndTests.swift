@@ -1,0 +1,45 @@
+import Testing
+
+@testable import Simulator
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+@Suite struct ServerEndTests {
+    /// Connects to a port of this machine, and sends nothing.
+    private static func connect(to port: Int) -> Int32 {
+        #if canImport(Darwin)
+            let client = socket(AF_INET, SOCK_STREAM, 0)
+        #else
+            let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #endif
+        var place = sockaddr_in()
+        place.sin_family = sa_family_t(AF_INET)
+        place.sin_port = in_port_t(UInt16(port)).bigEndian
+        place.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        withUnsafePointer(to: &place) { place in
+            place.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
+                #if canImport(Darwin)
+                    _ = Darwin.connect(client, place, socklen_t(MemoryLayout<sockaddr_in>.size))
+                #else
+                    _ = Glibc.connect(client, place, socklen_t(MemoryLayout<sockaddr_in>.size))
+                #endif
+            }
+        }
+        return client
+    }
+
+    /// NIO would end the process if a connection were dropped before it is handled.
+    @Test(.timeLimit(.minutes(2))) func `a server that ends while connections arrive finishes each of them`() async throws {
+        for _ in 0..<50 {
+            let clients = try await SimulatorServer(Simulation { 0 }).serve { address in
+                let port = Int(address.split(separator: ":").last ?? "") ?? 0
+                return (0..<20).map { _ in Self.connect(to: port) }
+            }
+            for client in clients { close(client) }
+        }
+    }
+}
