@@ -14,7 +14,7 @@ struct ConfigurationWatch {
     /// Checks whenever the file's folder changes, and on request, until cancelled.
     func run(_ asked: Bell) async {
         let (file, folder) = (assembly.configuration.file, assembly.configuration.folder)
-        var changes = ConfigurationChanges(of: file, running: assembly.configuration.content)
+        var changes = ConfigurationChanges(of: file, running: assembly.configuration.content ?? [])
         await withDiscardingTaskGroup { group in
             if let changes = Watcher.changes(in: [folder.isEmpty ? "." : folder]) {
                 group.addTask { for await _ in changes { asked.ring() } }

@@ -282,7 +282,9 @@ import Testing
     }
 
     @Test(arguments: [("ada", 1, 1), ("ada", 2, 0), ("bob", 1, 0)])
-    func `a change is our own if the task says that nobody else changed it`(_ user: String, _ updates: Int64, _ hop: Int) async throws {
+    func `a change is our own if the task says that nobody else changed it`(_ user: String, _ updates: Int64, _ hop: Int)
+        async throws
+    {
         let bench = try Bench()
         func seen(_ title: String, _ user: String, _ updates: Int64) -> Snapshot {
             task("a", title, ["sys_updated_by": .string(user), "sys_mod_count": .int(updates)])

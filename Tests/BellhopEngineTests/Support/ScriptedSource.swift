@@ -29,7 +29,8 @@ final class ScriptedSource: Source {
         var comments: [TaskComment] = []
         var schema = TaskSchema(
             [.init("priority", .int), .init("state", .int), .init("assigned_to", .text)],
-            roles: .init(bookkeeping: ["sys_updated_on", "sys_updated_by", "sys_mod_count"], created: "created",
+            roles: .init(
+                bookkeeping: ["sys_updated_on", "sys_updated_by", "sys_mod_count"], created: "created",
                 updatedBy: "sys_updated_by", updates: "sys_mod_count"))
         /// The fields that it learns of when it prepares.
         /// The fields learnt while preparing.
