@@ -58,14 +58,15 @@ struct Attachment: WriteOrder {
     /// A text as the name of a file: what names cannot have on every system becomes `-`, and one that is too long is cut before its
     /// extension.
     static func name(of text: String) -> String {
-        var name = String(
+        var trimmed = text[...]
+        while let last = trimmed.last, last.isWhitespace { trimmed.removeLast() }
+        while let first = trimmed.first, first.isWhitespace { trimmed.removeFirst() }
+        let name = String(
             String.UnicodeScalarView(
-                text.unicodeScalars.map { scalar in
+                trimmed.unicodeScalars.map { scalar in
                     let isControl = [.control, .lineSeparator, .paragraphSeparator].contains(scalar.properties.generalCategory)
                     return isControl || "/\\:*?\"<>|".unicodeScalars.contains(scalar) ? "-" : scalar
                 }))
-        while let last = name.last, last.isWhitespace { name.removeLast() }
-        while let first = name.first, first.isWhitespace { name.removeFirst() }
         if !name.isEmpty, name.allSatisfy({ $0 == "." }) { return String(repeating: "-", count: min(name.count, longestName)) }
         guard name.unicodeScalars.count > longestName else { return name }
         var ending = name.lastIndex(of: ".").map { String(name[$0...]) } ?? ""
