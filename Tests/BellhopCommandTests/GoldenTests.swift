@@ -33,6 +33,16 @@ import Testing
         if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil {
             try Data(printed.utf8).write(to: file)
         }
-        #expect(printed == written)
+        if let difference = Self.difference(printed, written) { Issue.record("\(name): \(difference)") }
+    }
+
+    /// The first line that differs, so that the failure itself names it.
+    private static func difference(_ printed: String, _ written: String) -> String? {
+        let lines = [printed, written].map { $0.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
+        for index in 0..<max(lines[0].count, lines[1].count) {
+            let (now, before) = (lines[0].indices.contains(index) ? lines[0][index] : nil, lines[1].indices.contains(index) ? lines[1][index] : nil)
+            if now != before { return "line \(index + 1) is \(now.debugDescription), the page has \(before.debugDescription)" }
+        }
+        return nil
     }
 }
