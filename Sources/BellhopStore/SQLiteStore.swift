@@ -39,6 +39,7 @@ final class SQLiteStore: Sendable {
         try StoreFile.prepare(path)
         try lock.take(path)
         return try translating(path) {
+            if StoreFile.isHalfCreated(path) { try Database(path: path, .writing).execute("SELECT count(*) FROM sqlite_master") }
             // Before anything is written, so that a foreign file stays unchanged.
             if !StoreFile.isEmpty(path) {
                 let database = try Database(path: path, .reading)

@@ -31,6 +31,10 @@ enum StoreFile {
         return stat(path, &facts) == 0 && facts.st_size == 0
     }
 
+    /// Whether a process was killed while it created the file: SQLite undoes this from its journal, which takes a connection
+    /// that may write. Later there is a write-ahead log instead.
+    static func isHalfCreated(_ path: String) -> Bool { access(path + "-journal", F_OK) == 0 }
+
     /// Distinguishes a file from all others.
     struct Identity: Sendable, Hashable {
         var device: UInt

@@ -27,6 +27,8 @@ extension StoreError {
         case SQLITE_IOERR where StoreFile.isOnFullDisk(path):
             // SQLite does not find out why it failed to create a file that it maps into memory.
             self.init(fullDiskWith: path)
+        case SQLITE_READONLY where StoreFile.isHalfCreated(path):
+            self.init(.damaged, "The store \(path) is half created: start the agent, which completes it.")
         case SQLITE_IOERR, SQLITE_READONLY, SQLITE_PERM:
             self.init(
                 .full,

@@ -131,6 +131,23 @@ import Testing
         #expect(access(path, F_OK) != 0)
     }
 
+    @Test func `a store whose creation was cut short is completed by the next start`() async throws {
+        let half = try TemporaryFolder()
+        let creating = try Database(path: half.path + "/half.db", .writing)
+        // A small cache, so that an unfinished change is in the file and the journal, as a kill would leave it.
+        try creating.execute("PRAGMA cache_size = 1; BEGIN; CREATE TABLE half (x)")
+        try creating.execute(
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO half SELECT randomblob(1000) FROM n")
+        for end in ["", "-journal"] {
+            try FileManager.default.copyItem(atPath: half.path + "/half.db" + end, toPath: path + end)
+        }
+        let error = try #require(refusal { _ = try SQLiteStore.openForReading(path: path) })
+        #expect(error.message.contains("half created: start the agent"))
+        try await make()
+        let store = try SQLiteStore.openForReading(path: path)
+        #expect(try await store.unrouted(limit: 9).map(\.event) == [Sample.event(1)])
+    }
+
     @Test func `a newer store is refused and unchanged`() async throws {
         try await make()
         try execute("PRAGMA user_version = 99")
