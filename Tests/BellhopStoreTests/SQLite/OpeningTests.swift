@@ -137,7 +137,8 @@ import Testing
         // A small cache, so that an unfinished change is in the file and the journal, as a kill would leave it.
         try creating.execute("PRAGMA cache_size = 1; BEGIN; CREATE TABLE half (x)")
         try creating.execute(
-            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO half SELECT randomblob(1000) FROM n")
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500) INSERT INTO half SELECT randomblob(1000) FROM n"
+        )
         for end in ["", "-journal"] {
             try FileManager.default.copyItem(atPath: half.path + "/half.db" + end, toPath: path + end)
         }
