@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells a loop to end after its current work.
+/// Asks a loop to end after its current work.
 ///
 /// A class over an atomic flag, because the loop and its stopper share it.
 public final class StopSign: Sendable {

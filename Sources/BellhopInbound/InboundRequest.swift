@@ -23,7 +23,7 @@ public struct InboundRequest: Sendable {
     }
 }
 
-/// What the sender is told.
+/// The answer to the sender.
 public struct InboundAnswer: Error, Sendable, Hashable {
     public var status: Int
     /// One sentence, without secrets.

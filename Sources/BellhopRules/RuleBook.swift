@@ -13,7 +13,7 @@ public struct RuleBook: Sendable {
     /// The places of the rules whose waits any event may end, by the names of their state.
     let byWait: [String: Int]
 
-    /// Tells this load of the rules from others.
+    /// Distinguishes this load of the rules from others.
     public final class Identity: Sendable, Equatable {
         public static func == (one: Identity, other: Identity) -> Bool { one === other }
     }

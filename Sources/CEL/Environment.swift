@@ -59,7 +59,7 @@ public struct Environment: Sendable {
     /// A function of one literal text that stands for a variable, so that each text has a type of its own: `snapshot("changes")`.
     public struct VariableSelector: Sendable {
         public let name: String
-        /// The variable of a text; nil for an argument that is no literal text.
+        /// The variable of a text; nil for an argument that is not a literal text.
         let variable: @Sendable (String?) -> Result<Variable, Overload.ArgumentProblem>
 
         public init(

@@ -37,7 +37,7 @@ extension ConfigOptions {
         return keychain.of(try storeLink().project)
     }
 
-    /// Tells the agent of this project what changed in the keychain; for shared entries, the agents of all projects.
+    /// Informs the agent of this project of what changed in the keychain; for shared entries, the agents of all projects.
     func tellAgent(_ change: KeychainChange, _ options: KeychainOptions) throws(CommandError) {
         var own: String?
         if Files.exist(config) {
@@ -53,7 +53,7 @@ extension ConfigOptions {
         )
     }
 
-    /// Tells the running agent of another project, if any, about a change in the shared entries.
+    /// Informs the running agent of another project, if any, of a change in the shared entries.
     private func tellAgent(ofProject other: Keychain.Project, _ change: KeychainChange) {
         let link: StoreLink
         do throws(CommandError) {

@@ -184,7 +184,7 @@ struct ConfigurationReading {
         return found.map(\.entry)
     }
 
-    /// Checks that the connection which is told of a pause exists, takes messages, and is another one.
+    /// Checks that the connection for messages about a pause exists, takes messages, and is not the paused one.
     private mutating func checkOnPaused(
         _ entry: Configuration.ConnectionEntry, _ node: Node, among all: [Configuration.ConnectionEntry], named names: [String]
     ) {

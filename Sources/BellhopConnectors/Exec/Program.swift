@@ -85,7 +85,7 @@ struct Program: Sendable {
                         wasStopped = part == .late
                         if wasStopped { await execution.teardown(using: Self.teardown) }
                         try? execution.send(signal: .kill, toProcessGroup: true)
-                        // Now nobody holds the output open, except a process that left the group: for that one nothing waits.
+                        // Only a process that left the group can still hold the output open: it is not waited for.
                         group.addTask {
                             try? await ContinuousClock().sleep(for: Self.grace)
                             return .cancelled

@@ -2,7 +2,7 @@ import BellhopCore
 
 extension ConnectionManifest {
     /// Why an address cannot be the `url` of a connection of this kind, although it is a valid one: it certainly belongs to another
-    /// kind, or it is no whole address of this one. Nil for all other addresses, and for a kind that names none.
+    /// kind, or it is not a complete address of this one. Nil for all other addresses, and for a kind that names none.
     func refusal(of address: HTTPAddress, _ settings: Settings) -> String? {
         if addresses.isEmpty { return nil }
         if let own = addresses.first(where: { $0.covers(address) }) { return own.refusal ?? own.missingCompanion(in: settings) }

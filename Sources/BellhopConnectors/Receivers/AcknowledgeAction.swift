@@ -1,10 +1,10 @@
 public import BellhopCore
 
-/// Acknowledges an alert at a pager: somebody knows of it, and nobody else is called.
+/// Acknowledges an alert at a pager: it calls no further people.
 public struct AcknowledgeAction: Action {
     /// The arguments of a step of kind `acknowledge`.
     public static let manifest = ActionManifest(
-        kind: "acknowledge", summary: "Acknowledges the alert that a thread opened at a pager, so that nobody else is called.",
+        kind: "acknowledge", summary: "Acknowledges the alert that a thread opened at a pager, so that it calls no further people.",
         receiver: .named,
         arguments: [
             Setting("to", .list(.name), required: true, "The connections to pagers."),

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A room of Matrix (client-server API). The delivery is the transaction's id, so a repetition is no second message.
+/// A room of Matrix (client-server API). The delivery is the transaction's id, so a repetition makes no second message.
 struct MatrixReceiver: HookReceiver {
     static let kind = "matrix"
     static let summary = "A room of Matrix."

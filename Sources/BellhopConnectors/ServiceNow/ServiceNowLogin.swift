@@ -15,7 +15,7 @@ struct ServiceNowLogin: Sendable {
     enum Identity: Sendable, Hashable {
         /// The account's user name; if the instance names another, the login fails.
         case user(String)
-        /// A placeholder for a user whom only the instance knows. It is stable over restarts, renewed tokens and changed keys,
+        /// A placeholder for a user that only the instance knows. It is stable over restarts, renewed tokens and changed keys,
         /// because the sources' state belongs to it.
         case standIn(String)
 

@@ -20,10 +20,11 @@ enum TaskFields {
     static let journal = Ability.setting(
         "journal", values: ["comments", "work_notes"], line: "journal: [comments, work_notes]")
 
-    /// The fields a source has by default.
+    /// The fields a source has by default. The last two show whether somebody else changed a task beside our own write.
     static let standard = [
         "number", "short_description", "sys_class_name", "priority", "urgency", "impact", "state", "active", "assigned_to",
         "assignment_group", "opened_by", "opened_at", "due_date", "sys_created_on", "sys_updated_on",
+        "sys_updated_by", "sys_mod_count",
     ]
 
     /// The fields of a task if nothing is known about the instance.

@@ -145,7 +145,7 @@ private struct Openings {
     }
 }
 
-/// Days and times on which nobody works.
+/// Days and times without work.
 public struct Holidays: Sendable, Hashable {
     /// Whole days.
     public private(set) var days: Set<CivilDate>

@@ -2,7 +2,7 @@
 public enum Occasion: Sendable, Hashable {
     case event(Event.ID)
     /// A timer of a rule that came due. After the clock was set back, a rule may wait for the same time again: the place on the bus of
-    /// the event that began it tells the two apart.
+    /// the event that began it distinguishes the two.
     case timer(RuleTimer.ID, due: Timestamp, begun: Int64? = nil)
     /// One element of a list that a rule runs through because of this event.
     case element(of: Event.ID, key: String)

@@ -20,7 +20,7 @@ public struct HeldMessage: Sendable, Hashable {
     public static let most = 1000
 }
 
-/// What becomes of messages that were held for one receiver until one moment: stored in one transaction.
+/// What happens to the messages that were held for one receiver until one moment: stored in one transaction.
 public struct MessageRelease: Sendable, Hashable {
     public enum Fate: Sendable, Hashable {
         /// It is sent as it is.
@@ -33,7 +33,7 @@ public struct MessageRelease: Sendable, Hashable {
         case held(until: Timestamp)
     }
 
-    /// The messages, in the order in which they were made, and what becomes of each.
+    /// The messages, in the order in which they were made, and what happens to each.
     public var fates: [(message: HeldMessage, fate: Fate)]
     /// The one message in the place of those that are joined; nil if there are none.
     public var joined: Delivery?

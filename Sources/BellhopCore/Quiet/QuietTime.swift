@@ -1,4 +1,4 @@
-/// When messages are kept back, and what becomes of them: the `quiet` of a rule or a connection.
+/// When messages are kept back, and what happens to them: the `quiet` of a rule or a connection.
 public struct QuietTime: Sendable, Hashable {
     public enum Hours: Sendable, Hashable {
         /// While this calendar is open: it has the quiet hours as its own.

@@ -33,7 +33,7 @@ public struct StateKey: Sendable, Hashable {
     public var rule: String
     public var kind: Kind
     public var key: String
-    /// Tells the pieces of a window apart, as the writes to one task; empty for a key with a single piece.
+    /// Distinguishes the pieces of a window, such as the writes to one task; empty for a key with a single piece.
     public var element: String
 
     public init(rule: String, kind: Kind, key: String, element: String = "") {

@@ -98,7 +98,7 @@ public protocol Store: Notebook {
     /// False if it was paused before.
     @discardableResult
     func pause(_ pause: Pause) async throws(StoreError) -> Bool
-    /// False if it was not paused. A resumed rule sees only the events that come from now on, as ``register(_:at:)`` tells.
+    /// False if it was not paused. A resumed rule sees only the events that come from now on, see ``register(_:at:)``.
     @discardableResult
     func resume(_ subject: Pause.Subject, at now: Timestamp) async throws(StoreError) -> Bool
 
@@ -109,7 +109,7 @@ public protocol Store: Notebook {
     /// The messages whose quiet time has ended, of one receiver and one end: the first end, then the first receiver by name. In the
     /// order in which they were made, at most ``HeldMessage/most``.
     func released(at now: Timestamp) async throws(StoreError) -> [HeldMessage]
-    /// Stores what becomes of messages whose quiet time has ended. False, and nothing stored, if one of them is no longer held as it was
+    /// Stores what happens to messages whose quiet time has ended. False, and nothing stored, if one of them is no longer held as it was
     /// read, or a silence that keeps one back has ended.
     func release(_ release: MessageRelease) async throws(StoreError) -> Bool
 

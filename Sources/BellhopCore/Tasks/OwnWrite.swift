@@ -22,15 +22,17 @@ public struct DividedChange: Sendable, Hashable {
 
     /// A changed field is ours if an update set it to its present value, or if the system computes it from a field that an
     /// update set. All are ours if the record says that only our account has changed it, and not more often than we wrote: then a
-    /// rule of the system did the rest.
+    /// rule of the system did the rest. All are ours as well if the record does not say who changed it how often: otherwise a rule
+    /// of the system that answers our writes could make a rule of ours write for ever.
     /// - Parameter user: our account.
     public init(
         _ changes: [Change.FieldChange], from before: Snapshot, to after: Snapshot, by writes: [OwnWrite],
         _ schema: TaskSchema, user: String
     ) {
-        if !writes.isEmpty, schema.updates(from: before, to: after, by: user).map({ 1...writes.count ~= $0 }) == true {
-            (own, hop) = (changes, writes.map(\.hop).max() ?? 0)
-            return
+        guard !writes.isEmpty else { return others = changes }
+        let updates = schema.updates(from: before, to: after)
+        if updates.map({ $0.last == user.lowercased() && 1...writes.count ~= $0.count }) ?? true {
+            return (own, hop) = (changes, writes.map(\.hop).max() ?? 0)
         }
         for change in changes {
             let path = schema.path(of: change.field)
@@ -59,7 +61,7 @@ extension OwnWrite {
             return true
         }
         if let label = after.labels[change.field]?.asString { return label == text }
-        // The name of a record instead of its id: without labels nothing tells them apart.
+        // The name of a record instead of its id: without labels they cannot be compared.
         return field?.holdsID == true && !change.to.isEmptyText
     }
 }
@@ -69,15 +71,15 @@ extension JSON {
 }
 
 extension TaskSchema {
-    /// How often a record was changed between two snapshots; nil if they do not say so, or if somebody else changed it last.
-    fileprivate func updates(from before: Snapshot, to after: Snapshot, by user: String) -> Int? {
+    /// How often a record was changed between two snapshots, and who changed it last; nil if they do not say so.
+    fileprivate func updates(from before: Snapshot, to after: Snapshot) -> (count: Int, last: String)? {
         func value(_ path: String?, of task: Snapshot) -> JSON? {
             path.flatMap { path in task.fields[fields.first { $0.path == path }?.name ?? path] }
         }
-        guard !user.isEmpty, value(roles.updatedBy, of: after)?.asString?.lowercased() == user.lowercased(),
-            let first = value(roles.updates, of: before)?.asInt, let last = value(roles.updates, of: after)?.asInt
+        guard let user = value(roles.updatedBy, of: after)?.asString, let first = value(roles.updates, of: before)?.asInt,
+            let last = value(roles.updates, of: after)?.asInt
         else { return nil }
-        return Int(exactly: last.subtractingReportingOverflow(first).partialValue)
+        return Int(exactly: last.subtractingReportingOverflow(first).partialValue).map { ($0, user.lowercased()) }
     }
 
     /// The name in the record of a field of a change.

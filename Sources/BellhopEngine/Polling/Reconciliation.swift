@@ -23,7 +23,7 @@ struct Reconciliation {
         var remembered: [TaskKey: RememberedTask]
         /// Tasks that left the listing.
         var gone: [TaskKey]
-        /// Tells which changes are the effect of our own writes.
+        /// Names the fields by which changes are recognized as our own.
         var schema: TaskSchema
         /// Our own latest writes, by event subject.
         var writes: [String: [OwnWrite]]

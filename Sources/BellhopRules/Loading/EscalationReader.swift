@@ -68,7 +68,7 @@ extension RuleReader {
         problems.report(
             Diagnostic(
                 .warning, code: "no-journal",
-                "comments are no answers here: \(sources.count == 1 ? "source" : "sources") "
+                "comments do not count as answers here: \(sources.count == 1 ? "source" : "sources") "
                     + sources.map { "`\($0.name)`" }.joined(separator: ", ")
                     + " \(sources.count == 1 ? "watches" : "watch") no journal",
                 at: Diagnostic.Place(node, file: file), help: able.map { "in bellhop.yaml add `\($1)` to source `\($0)`" }))

@@ -114,7 +114,7 @@ struct PatternReader {
         problems.report(entry.trigger.problems)
         if entry.trigger.schedule != nil || entry.trigger.pattern != nil {
             report(
-                "wrong-value", "this is no event that can come with others", at: node,
+                "wrong-value", "this event cannot come with others", at: node,
                 help: "name a type, or write `{type: …, when: …}`")
             return nil
         }

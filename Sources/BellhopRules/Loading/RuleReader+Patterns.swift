@@ -85,7 +85,7 @@ extension RuleReader {
     }
 
     /// Reads an expression with other names than the rule's, and with the rule's values of `let`.
-    /// - Parameter rule: tells these values from the same ones elsewhere.
+    /// - Parameter rule: distinguishes these values from the same ones elsewhere.
     private mutating func with(
         _ names: RuleNames, _ mapping: Mapping, rule: String, _ compiler: inout ExpressionCompiler,
         _ read: (inout RuleReader, inout ExpressionCompiler) -> RuleExpression?

@@ -134,7 +134,7 @@ extension StepReader {
 
     /// Refuses events that bellhop.yaml does not declare, and data whose members cannot be checked.
     mutating func checkEmitted(_ node: YAML.Node) {
-        // Anything else that is no mapping is refused when it is read.
+        // Anything else that is not a mapping is refused when it is read.
         if let data = node["data"], let text = data.scalarText, (try? TemplateText(text))?.whole != nil {
             compiler.report(
                 code: "wrong-type", "`data` is a mapping of the event's members, not \(data.kind)", at: data,
@@ -182,7 +182,7 @@ extension StepReader {
         }
     }
 
-    /// The words of a command line, as items of a YAML list; a template is no several words.
+    /// The words of a command line, as items of a YAML list; a template is one word.
     private static func words(of text: String) -> [String] {
         var words: [String] = []
         var rest = Substring(text)

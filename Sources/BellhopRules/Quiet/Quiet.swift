@@ -9,7 +9,7 @@ struct Quiet: Sendable {
 
 /// Decides which messages of a batch quiet times keep back.
 struct QuietKeeper {
-    /// What becomes of a message.
+    /// What happens to a message.
     enum Verdict: Hashable {
         case hold(until: BellhopCore.Timestamp)
         /// By the quiet time of a rule or a connection, named for people.
@@ -38,7 +38,7 @@ struct QuietKeeper {
         self.now = now
     }
 
-    /// What becomes of a message of this rule to this receiver; nil if it may be sent.
+    /// What happens to a message of this rule to this receiver; nil if it may be sent.
     ///
     /// - Parameter until: the end of the quiet time that held it so far. The rule is asked again only if it has been not quiet since.
     /// - Parameter failed: takes the error of a condition, which is then no exception.

@@ -26,7 +26,7 @@ extension RuleBook {
         return needs
     }
 
-    /// Decides what becomes of messages of one receiver whose quiet time has ended. Pure.
+    /// Decides what happens to the messages of one receiver whose quiet time has ended. Pure.
     ///
     /// Silences are asked once more, and the quiet time of the connection; that of the rule only if it is another one than the one that
     /// has ended. The rest comes as one message; a single one, and one that needs its own conversation, as it is.

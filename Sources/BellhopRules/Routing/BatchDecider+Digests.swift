@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// Digests: a run of a rule with a schedule is given what its sources told since the run before.
+/// Digests: a run of a rule with a schedule is given the events of its sources since the run before.
 ///
 /// A run is given the events on the bus between the event of the last run and its own. So each event is given to exactly one run,
 /// whatever happens in between: the place is state of the rule, written with the deliveries of the run.

@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// `escalate` and `until`: what comes after a run as long as nobody acts.
+/// `escalate` and `until`: the steps that follow a run until a person acts.
 extension BatchDecider {
     /// How long an answer closes what was opened, after the last step.
     private static let closing = Duration.days(7)

@@ -253,7 +253,7 @@ private struct Matcher {
                 matches.runs.append(run)
                 return
             }
-            // An event without the key concerns nobody, unless `on` names it: then deciding reports the error.
+            // An event without the key has no effect, unless `on` names it: then deciding reports the error.
             if let id = rule.holdID(hold, frame, activation) {
                 matches.needs.state.insert(rule.stateKey(.hold, id))
             } else if !run.fits {

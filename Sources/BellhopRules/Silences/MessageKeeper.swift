@@ -45,7 +45,7 @@ struct MessageKeeper {
         return nil
     }
 
-    /// Whether the event tells of the silence itself, which it never keeps back.
+    /// Whether the event is about the silence itself, which never keeps it back.
     private static func isAbout(_ event: Event?, _ silence: Silence) -> Bool {
         guard let event, event.type == .silenceStarted || event.type == .silenceEnded else { return false }
         return event.data[.silence]?["id"]?.asString == silence.id

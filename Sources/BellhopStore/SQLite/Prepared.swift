@@ -173,7 +173,7 @@ struct Prepared: ~Copyable {
 
     // The C side.
 
-    /// Tells SQLite to copy the bytes: SQLITE_TRANSIENT, a macro that Swift does not import.
+    /// Makes SQLite copy the bytes: SQLITE_TRANSIENT, a macro that Swift does not import.
     private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private func text(_ place: Int32, _ bytes: UnsafeBufferPointer<CChar>) -> Int32 {

@@ -191,7 +191,7 @@ enum Schema {
             rule TEXT NOT NULL,
             kind TEXT NOT NULL,
             key TEXT NOT NULL,
-            element TEXT NOT NULL,                    -- tells the pieces of a window apart; '' where there is only one
+            element TEXT NOT NULL,                    -- distinguishes the pieces of a window; '' where there is only one
             value TEXT NOT NULL,
             expires INTEGER,
             used INTEGER NOT NULL,                    -- when it was written

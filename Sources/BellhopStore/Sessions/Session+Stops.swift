@@ -18,7 +18,7 @@ extension Session {
     func keep(_ stop: ReceiverStop) throws { try run(SQL.Deliveries.stop, stop) }
 
     /// Pauses a receiver, with an event and a message. Does nothing if it is paused for the same cause already, or was resumed since:
-    /// so each pause is told once, however many attempts met it.
+    /// so each pause is reported once, however many attempts met it.
     ///
     /// - Parameter person: who paused it; without effect on a pause that Bellhop itself makes.
     @discardableResult

@@ -97,7 +97,7 @@ extension Session {
         switch timer.id.kind {
         // The source and the task.
         case .escalation: return timer.id.key.firstIndex(of: "/").map { String(timer.id.key[timer.id.key.index(after: $0)...]) }
-        // With `by: task.id`; any other key is no task's id.
+        // With `by: task.id`; any other key is not a task's id.
         case .absence: return timer.id.key
         case .hold, .group, .schedule, .existing: return nil
         }

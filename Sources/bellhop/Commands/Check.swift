@@ -69,7 +69,7 @@ struct Check: AsyncParsableCommand {
             _ = try await RuleLoading.book(found, surroundings: RuleLoading.openSurroundings(events: events ?? .builtIn))
             return []
         } catch {
-            // If nobody can say which events a file declares, none is unknown.
+            // If the declared events cannot be read, no event counts as unknown.
             return error.all.filter { $0.severity == .error && (events != nil || $0.code != "unknown-event") }
         }
     }

@@ -122,7 +122,7 @@ struct SecretCommand: AsyncParsableCommand {
         }
     }
 
-    /// Stores a secret, says where, and tells the running agent.
+    /// Stores a secret, says where, and informs the running agent.
     private static func store(
         _ value: String, as name: String, _ config: ConfigOptions, _ options: KeychainOptions
     ) throws(CommandError) {

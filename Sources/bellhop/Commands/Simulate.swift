@@ -20,7 +20,7 @@ struct Simulate: AsyncParsableCommand {
     @Option(help: "The port of a mail server (SMTP, without TLS); by default there is none.")
     var mailPort: Int?
 
-    @Option(help: "The user to whom the tasks are assigned.")
+    @Option(help: "The user that the tasks are assigned to.")
     var user = "john.doe"
 
     @Option(help: "That user's password.")

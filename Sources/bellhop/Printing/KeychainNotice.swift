@@ -3,7 +3,7 @@ import BellhopCore
 
 /// Passes a change in the keychain to a running agent: it takes effect at once, or the command says that a restart is needed.
 enum KeychainNotice {
-    /// Tells the agent of a project, and prints the outcome. Silent if no agent runs.
+    /// Informs the agent of a project, and prints the outcome. Silent if no agent runs.
     /// - Parameter other: the bellhop.yaml of the project, if it is not the command's own: its agent may not use the change.
     static func send(_ change: KeychainChange, project: String?, to link: StoreLink, of other: String? = nil) {
         let agent = "The running agent" + (other.map { " of \($0.visible)" } ?? "")

@@ -17,7 +17,7 @@ struct TopScreen {
     }
 
     /// Returns when the person quits or the terminal is gone.
-    /// - Throws: if standard input or output is no terminal, or the first look fails.
+    /// - Throws: if standard input or output is not a terminal, or the first look fails.
     mutating func run() async throws(CommandError) {
         guard isatty(STDOUT_FILENO) == 1, let mode = RawTerminal(leaving: { Console.screen(Self.leave) }) else {
             throw CommandError(.usage, "`bellhop top` needs a terminal; `bellhop status` prints the same once.")

@@ -255,7 +255,13 @@ import Testing
 
     @Test func `a change by others beside our own write is an event of its own, with hop 0`() async throws {
         let bench = try Bench()
-        let before: JSON.Object = ["priority": 3, "state": 1, "assigned_to": ""]
+        func fields(_ state: Int64, _ assignee: String = "", _ user: String = "bob", _ updates: Int64 = 3) -> JSON.Object {
+            [
+                "priority": 3, "state": .int(state), "assigned_to": .string(assignee), "sys_updated_by": .string(user),
+                "sys_mod_count": .int(updates),
+            ]
+        }
+        let before = fields(1, "", "bob", 1)
         let source = bench.source([task("a", fields: before), task("b", fields: before), task("c", fields: before)])
         var poller = bench.poller(source)
         _ = try await poller.pollOnce()
@@ -263,9 +269,9 @@ import Testing
         try await bench.comment(on: "a", hop: 2)
         try await bench.update("b", ["state": 2], hop: 2)
         try await bench.update("c", ["state": 2], hop: 2)
-        source.put(task("a", fields: ["priority": 3, "state": 2, "assigned_to": ""]))
-        source.put(task("b", fields: ["priority": 3, "state": 2, "assigned_to": "ada"]))
-        source.put(task("c", fields: ["priority": 3, "state": 6, "assigned_to": ""]))
+        source.put(task("a", fields: fields(2)))
+        source.put(task("b", fields: fields(2, "ada")))
+        source.put(task("c", fields: fields(6)))
         _ = try await poller.pollOnce()
         #expect(
             try await bench.happened() == [
@@ -279,6 +285,18 @@ import Testing
         source.put(task("b", fields: before))
         _ = try await poller.pollOnce()
         #expect(Set(try await bench.store.events(EventQuery()).map(\.event.id)).count == 5)
+    }
+
+    @Test func `a change beside our own write counts as our own if the task does not say who changed it`() async throws {
+        let bench = try Bench()
+        let source = bench.source([task("a", fields: ["state": 1])])
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        await bench.clock.advance(by: .seconds(60))
+        try await bench.comment(on: "a", hop: 2)
+        source.put(task("a", fields: ["state": 2]))
+        _ = try await poller.pollOnce()
+        #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [3])
     }
 
     @Test(arguments: [("ada", 1, 1), ("ada", 2, 0), ("bob", 1, 0)])

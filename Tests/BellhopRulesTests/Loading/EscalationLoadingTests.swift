@@ -21,11 +21,11 @@ import Testing
         let without = Ability.setting("journal", values: ["comments"], line: "journal: [comments]")
         #expect(
             try Self.warnings("until: answered", journals: [without]) == [
-                "comments are no answers here: source `s0` watches no journal; in bellhop.yaml add `journal: [comments]` to source `s0`"
+                "comments do not count as answers here: source `s0` watches no journal; in bellhop.yaml add `journal: [comments]` to source `s0`"
             ])
         #expect(
             try Self.warnings("until: answered || task.state == 6", journals: [.no, .no]) == [
-                "comments are no answers here: sources `s0`, `s1` watch no journal; "
+                "comments do not count as answers here: sources `s0`, `s1` watch no journal; "
             ])
         #expect(try Self.warnings("until: answered", journals: [without, .yes]) == [])
         #expect(try Self.warnings("until: task.state == 6", journals: [without]) == [])

@@ -157,7 +157,7 @@ struct EmailConnection: MessageReceiver, Connection {
 
     // MARK: Recipients
 
-    /// The recipients for whom an earlier attempt was accepted: they do not get the mail again.
+    /// The recipients that the server accepted in an earlier attempt: they do not get the mail again.
     private func accepted(_ delivery: Delivery) async throws(Failure) -> [String] {
         do {
             return (try await notebook.note(delivery.noteKey))?["accepted"]?.asArray?.compactMap(\.asString) ?? []

@@ -7,7 +7,7 @@ struct SMTPOutcome: Sendable, Hashable {
         var reply: SMTPReply
     }
 
-    /// The recipients for whom the server accepted the mail.
+    /// The recipients that the server accepted.
     var accepted: [String] = []
     /// Those that it refused, with its answer.
     var refused: [Refusal] = []

@@ -70,7 +70,7 @@ struct Attachment: WriteOrder {
         if !name.isEmpty, name.allSatisfy({ $0 == "." }) { return String(repeating: "-", count: min(name.count, longestName)) }
         guard name.unicodeScalars.count > longestName else { return name }
         var ending = name.lastIndex(of: ".").map { String(name[$0...]) } ?? ""
-        // What follows a full stop in a sentence is no extension.
+        // What follows a full stop in a sentence is not an extension.
         if ending.count > 20 || ending.contains(where: \.isWhitespace) { ending = "" }
         var kept = ""
         var room = longestName - ending.unicodeScalars.count

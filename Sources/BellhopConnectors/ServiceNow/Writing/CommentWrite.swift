@@ -3,7 +3,7 @@ import BellhopCore
 /// Writes a comment. Internal comments go through the Task Tracker API if it exists and accepts them; all others through the
 /// Table API.
 ///
-/// The task is read first, because the tracker answers 201 for an unknown one. A 201 is no proof that the comment was written:
+/// The task is read first, because the tracker answers 201 for an unknown one. A 201 does not prove that the comment was written:
 /// access rules may have discarded the text, so the journal is read afterwards.
 struct CommentWrite: Write {
     static let noun = "comment"
