@@ -48,9 +48,10 @@ public struct Message: Sendable, Hashable {
 
     /// The key of a conversation that a text names: blanks at its ends do not count, because some receivers drop them. Nil for none.
     public static func threadKey(_ text: String) -> String? {
-        var key = text[...]
-        while let last = key.last, last.isWhitespace { key.removeLast() }
-        while let first = key.first, first.isWhitespace { key.removeFirst() }
+        // By scalars: a character is a blank, too, if a mark follows it.
+        var key = text.unicodeScalars[...]
+        while let last = key.last, last.properties.isWhitespace { key.removeLast() }
+        while let first = key.first, first.properties.isWhitespace { key.removeFirst() }
         return key.isEmpty ? nil : String(key)
     }
 
