@@ -78,7 +78,16 @@ struct WaitingModel {
         escalate:
           - {after: 3m, do: [{log: "f0 ${{ task.id }}"}]}
           - {after: 9m, do: [{log: "f1 ${{ task.id }}"}]}
+        ---
+        rule: z
+        on: [task_created, task_changed]
+        when: task.priority == 2
+        quiet: {hours: ["09:15-09:25", "09:33-09:50", "09:52-09:55"]}
+        do: [{notify: {to: chat, title: "z ${{ task.id }}"}}]
         """
+
+    /// The quiet times of `z`, in minutes after nine, when the histories begin.
+    private static let quiet = [15..<25, 33..<50, 52..<55]
 
     enum Kind { case created, changed, removed, returned }
 
@@ -122,6 +131,8 @@ struct WaitingModel {
     /// What waits for the other event of `t`, and the waits of `t`.
     private var pairs: [String: [[Int]]] = [:]
     private var pairHold: [String: Waits] = [:]
+    /// The tasks of the messages of `z` that are kept back.
+    private var keptBack: [String] = []
     private(set) var log: [String] = []
 
     /// The first events of a moment are about to come. Groups that are due, and waits that are over at this very moment, come before
@@ -138,7 +149,13 @@ struct WaitingModel {
         fireHolds(until: now)
         fireGroups(until: now)
         escalate(now) { $0 <= now }
+        if !keptBack.isEmpty, !Self.isQuiet(now) {
+            log.append(keptBack.count == 1 ? "chat: z \(keptBack[0])" : "chat: \(keptBack.count) messages were kept back")
+            keptBack = []
+        }
     }
+
+    private static func isQuiet(_ minute: Int) -> Bool { quiet.contains { $0.contains(minute) } }
 
     /// An event of a task with this priority; for a removed task as it was last seen.
     mutating func happen(_ kind: Kind, _ id: String, _ priority: Int, at now: Int) {
@@ -155,6 +172,10 @@ struct WaitingModel {
         }
         tasks[id] = kind == .removed ? nil : priority
         escalate(kind, id, begins: begins && holds, at: now)
+        // z
+        if begins, priority == 2 {
+            if Self.isQuiet(now) { keptBack.append(id) } else { log.append("chat: z \(id)") }
+        }
         // c
         if kind == .created {
             var window = created[priority, default: []].filter { now < $0.at + 4 } + [(id, now)]
