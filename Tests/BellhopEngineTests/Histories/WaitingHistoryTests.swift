@@ -53,7 +53,9 @@ import Testing
 
     /// One run of the agent; sometimes it ends in the middle, as if it was killed, and another one follows.
     private func look(_ office: Office, _ random: inout SeededRandom) async throws {
-        let calls: [FaultyStore.Call] = [.commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered]
+        let calls: [FaultyStore.Call] = [
+            .commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered, .nextRelease, .released, .release,
+        ]
         if random.oneIn(3) {
             let call = calls[Int.random(in: 0..<calls.count, using: &random)]
             office.bench.store.failOnce(call, random.oneIn(2) ? .before : .after)
