@@ -33,7 +33,8 @@ import Testing
         if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil {
             try Data(printed.utf8).write(to: file)
         }
-        if let difference = Self.difference(printed, written) { Issue.record("\(name): \(difference)") }
+        let difference = Self.difference(printed, written)
+        #expect(difference == nil)
     }
 
     /// The first line that differs, so that the failure itself names it.

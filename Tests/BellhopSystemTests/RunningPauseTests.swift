@@ -71,7 +71,9 @@ import Testing
             #expect(stage.instance.tasks.allSatisfy { stage.notes(on: $0.id).isEmpty })
             try await run(stage, "resume", "--writes")
             try await eventually("the comments are written") {
-                stage.instance.tasks.filter { $0.title == "One" || $0.title == "Two" }.allSatisfy { stage.notes(on: $0.id).count == 1 }
+                stage.instance.tasks.filter { $0.title == "One" || $0.title == "Two" }.allSatisfy {
+                    stage.notes(on: $0.id).count == 1
+                }
             }
             #expect(stage.notes(on: task.id).map(\.text) == ["Seen: One"])
             second.send(SIGTERM)

@@ -29,10 +29,14 @@ public struct DividedChange: Sendable, Hashable {
         _ changes: [Change.FieldChange], from before: Snapshot, to after: Snapshot, by writes: [OwnWrite],
         _ schema: TaskSchema, user: String
     ) {
-        guard !writes.isEmpty else { return others = changes }
+        guard !writes.isEmpty else {
+            others = changes
+            return
+        }
         let updates = schema.updates(from: before, to: after)
         if updates.map({ $0.last == user.lowercased() && 1...writes.count ~= $0.count }) ?? true {
-            return (own, hop) = (changes, writes.map(\.hop).max() ?? 0)
+            (own, hop) = (changes, writes.map(\.hop).max() ?? 0)
+            return
         }
         for change in changes {
             let path = schema.path(of: change.field)

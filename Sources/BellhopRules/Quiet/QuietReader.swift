@@ -57,6 +57,8 @@ public struct QuietReader {
     }
 
     private mutating func calendar(_ node: Node, _ text: (String) -> String?) -> WorkCalendar? {
+        // Where there is no text, the wrong type is reported with those of all settings.
+        guard ["hours", "days", "timezone"].allSatisfy({ node[$0] == nil || text($0) != nil }) else { return nil }
         var zone = zone
         if let name = text("timezone"), let place = node["timezone"] {
             guard let known = zones(name) else {

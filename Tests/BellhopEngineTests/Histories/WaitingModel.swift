@@ -82,7 +82,7 @@ struct WaitingModel {
         rule: z
         on: [task_created, task_changed]
         when: task.priority == 2
-        quiet: {hours: ["09:15-09:25", "09:33-09:50", "09:52-09:55"]}
+        quiet: {hours: "09:15-09:25,09:33-09:50,09:52-09:55"}
         do: [{notify: {to: chat, title: "z ${{ task.id }}"}}]
         """
 

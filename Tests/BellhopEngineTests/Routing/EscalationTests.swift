@@ -35,14 +35,21 @@ import Testing
 
     @Test func `our own update is no answer, and a person's change in the same look as our comment is one`() async throws {
         let office = try await Office(Self.rule("until: answered"))
-        try await office.put("a")
+        func put(state: Int64, by user: String, _ updates: Int64) async throws {
+            let fields: JSON.Object = [
+                "priority": 1, "state": .int(state), "sys_updated_by": .string(user), "sys_mod_count": .int(updates),
+            ]
+            office.source.put(task("a", "printer on fire", fields))
+            try await office.look()
+        }
+        try await put(state: 1, by: "bob", 0)
         await office.bench.clock.advance(by: .seconds(60))
         try await office.bench.update("a", ["state": 2], hop: 0)
-        try await office.put("a", state: 2)
+        try await put(state: 2, by: "ada", 1)
         #expect(try await office.bench.store.nextTimer() != nil)
         await office.bench.clock.advance(by: .seconds(60))
         try await office.bench.comment(on: "a", hop: 0)
-        try await office.put("a", state: 3)
+        try await put(state: 3, by: "bob", 3)
         #expect(try await office.bench.store.nextTimer() == nil)
         try await office.wait(60)
         #expect(office.texts == ["new a"])
