@@ -1,25 +1,26 @@
 import BellhopCore
 
-/// Restarts of the agent in a test.
-extension TestRun {
+/// Restarts of the agent.
+extension Trial {
     /// Forgets all but what the store keeps, in the form in which it keeps it, and loads the rules again.
     mutating func reload() {
         var stored: RuleState = [:]
         for (key, value) in state.all { stored[key] = Self.stored(value) }
         state = stored
         for (scope, list) in tasks {
-            tasks[scope] = list.compactMap { Snapshot(json: Self.stored($0.json(source: "")) ?? .null) }
+            set(list.compactMap { Snapshot(json: Self.stored($0.json(source: "")) ?? .null) }, of: scope)
         }
-        timers = timers.map {
-            RuleTimer($0.id, due: $0.due, payload: Self.stored(.object($0.payload))?.asObject ?? [:])
+        for timer in timers.all {
+            timers.replace(RuleTimer(timer.id, due: timer.due, payload: Self.stored(.object(timer.payload))?.asObject ?? [:]))
         }
         for rule in book.registrations(at: now) {
             guard let next = rule.schedule?.next else { continue }
             let id = RuleTimer.ID(rule: rule.name, kind: .schedule)
-            if let place = timers.firstIndex(where: { $0.id == id }) {
-                timers[place].due = min(timers[place].due, next)
+            if var timer = timers[id] {
+                timer.due = min(timer.due, next)
+                timers.replace(timer)
             } else {
-                timers.append(RuleTimer(id, due: next))
+                set(RuleTimer(id, due: next))
             }
         }
     }

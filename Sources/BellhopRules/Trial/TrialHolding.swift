@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// The messages that quiet times hold in a test.
-struct TestHolding {
+/// The messages that quiet times hold in a trial.
+struct TrialHolding {
     private(set) var messages: [HeldMessage] = []
     private var place: Int64 = 0
     /// The conversations that have begun, each with its receiver.

@@ -1,0 +1,87 @@
+import BellhopCore
+import CEL
+
+/// Why the rules of a test did nothing, and their errors.
+struct TestNotes: TrialWitness {
+    /// Errors of rules, each once.
+    private(set) var errors: [RuleError] = []
+    /// Why rules and their steps did nothing for the test's events, in order.
+    private(set) var refusals: [RuleRefusal] = []
+    /// The lines of the test that give events.
+    var lines: [Event.ID: Int] = [:]
+
+    struct RuleError: Hashable {
+        var rule: String
+        var message: String
+    }
+
+    /// The steps of each rule that made a delivery, also one that is kept back.
+    private(set) var ran: [String: Set<StepPath>] = [:]
+
+    mutating func saw(_ routing: Routing, in moment: TrialMoment) {
+        for delivery in routing.deliveries { ran[delivery.id.rule, default: []].insert(delivery.id.step) }
+    }
+
+    /// Records why the rule of a timer stopped when it was due.
+    mutating func saw(_ record: DecisionRecord, of timer: RuleTimer, in moment: TrialMoment) {
+        let (book, now, tasks) = (moment.book, moment.now, moment.tasks)
+        guard let rule = book.rule(named: record.rule) else { return }
+        if let message = record.error {
+            let error = RuleError(rule: rule.name, message: message)
+            if !errors.contains(error) { errors.append(error) }
+        } else if record.verdict.isOfRun || record.verdict == .ended {
+            refusals.append(RuleRefusal(rule: rule, reason: .stopped(record), now: now, tasks: tasks))
+        }
+    }
+
+    /// Records why each rule stopped at an event. Conditions are evaluated again for this.
+    mutating func saw(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment) {
+        let (book, now, tasks) = (moment.book, moment.now, moment.tasks)
+        let line = lines[event.event.id]
+        let records = decisions.filter { $0.occasion == Occasion.event(event.event.id).id }
+        let frame = RunFrame(book.facts, events: [event], now: now, snapshots: tasks)
+        let activation = Activation(book.slots)
+        activation.begin(frame)
+        for rule in book.compiled {
+            func refuse(_ reason: RuleRefusal.Reason) {
+                refusals.append(RuleRefusal(rule: rule, event: event, line: line, reason: reason, now: now, tasks: tasks))
+            }
+            let own = records.filter { $0.rule == rule.name }
+            guard rule.isFor(event.event) || !own.isEmpty else {
+                refuse(.trigger)
+                continue
+            }
+            for record in own {
+                if let message = record.error {
+                    let error = RuleError(rule: rule.name, message: message)
+                    if !errors.contains(error) { errors.append(error) }
+                } else if record.verdict.isOfRun || record.verdict == .ended || record.verdict == .answered {
+                    refuse(.stopped(record))
+                }
+            }
+            if own.contains(where: \.verdict.isOfRun) { continue }
+            if let pattern = rule.time.pattern {
+                if !pattern.fits(event.event, activation) { refuse(.trigger) }
+                continue
+            }
+            if !rule.isFor(event.event) { continue }
+            if rule.condition.map({ $0.isRefused(activation) }) ?? false {
+                refuse(.condition)
+                continue
+            }
+            for (number, step) in rule.steps.enumerated() where step.condition.map({ $0.isRefused(activation) }) ?? false {
+                refuse(.step(number))
+            }
+        }
+    }
+}
+
+extension RuleExpression {
+    /// Whether this condition is false or unknown.
+    fileprivate func isRefused(_ activation: Activation) -> Bool {
+        switch program.verdict(activation) {
+        case .no, .unknown: true
+        case .yes, .failed: false
+        }
+    }
+}

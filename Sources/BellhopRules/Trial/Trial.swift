@@ -1,0 +1,236 @@
+public import BellhopCore
+
+/// Rules at work in memory, on a clock that the caller moves: their state, timers, held messages and silences. Nothing is sent; the
+/// deliveries are kept. The engine of `bellhop test` and of the back-test.
+public struct Trial<Witness: TrialWitness>: Sendable {
+    public let book: RuleBook
+    public internal(set) var now: Timestamp
+    var state: RuleState = [:]
+    var tasks: [Scope.ID: [Snapshot]] = [:]
+    /// The places of tasks in their lists.
+    private var places: [Scope.ID: [TaskKey: Int]] = [:]
+    private var departed: [Scope.ID: [TaskKey: Snapshot]] = [:]
+    /// Why tasks left.
+    private var reasons: [Scope.ID: [TaskKey: RemovalReason]] = [:]
+    var timers = TrialTimers()
+    private(set) var sequence: Int64
+    /// Events by their places: all, or those that a rule ran for.
+    private var events: [Int64: StoredEvent] = [:]
+    private let keepsEvents: Bool
+    private var holding = TrialHolding()
+    private var silences: [Silence]
+    private var silenceBook: SilenceBook
+    /// The silences whose begin and end the rules were told, and how many deliveries each kept back.
+    private var (begun, ended): (Set<String>, Set<String>) = ([], [])
+    private var kept: [String: Int] = [:]
+    public private(set) var deliveries: [Delivery] = []
+    /// What was seen on the way.
+    public var witness: Witness
+    /// The most timers that may fire.
+    private let mostFirings: Int
+    private var firings = 0
+    public var isCutShort: Bool { firings >= mostFirings }
+
+    /// - Parameters:
+    ///   - first: the place of events that the rules make themselves comes after this one.
+    ///   - mostFirings: a trial in which timers fire more often is stopped.
+    public init(
+        _ book: RuleBook, at start: Timestamp, silences: [Silence] = [], witness: Witness, after first: Int64 = 0,
+        mostFirings: Int = .max
+    ) {
+        self.book = book
+        self.witness = witness
+        self.mostFirings = mostFirings
+        self.silences = silences.map(\.identified)
+        silenceBook = book.silences(self.silences)
+        now = start
+        sequence = first
+        keepsEvents = book.compiled.contains { $0.readsDigest && !$0.isOff }
+        for case .tasks(let group) in book.facts.readers { for source in group.sources { tasks[source.scope] = [] } }
+        for rule in book.registrations(at: start) {
+            if let next = rule.schedule?.next { set(RuleTimer(.init(rule: rule.name, kind: .schedule), due: next)) }
+            if rule.beginsByItself { set(RuleTimer(.init(rule: rule.name, kind: .existing), due: start)) }
+        }
+    }
+
+    private var moment: TrialMoment { TrialMoment(book: book, now: now, tasks: tasks) }
+
+    /// Takes the deliveries made since the last time.
+    public mutating func takeDeliveries() -> [Delivery] {
+        defer { deliveries = [] }
+        return deliveries
+    }
+
+    /// Shows events that a source found at one moment, after what is due until then.
+    public mutating func feed(_ found: [StoredEvent]) {
+        guard let first = found.first else { return }
+        advance(to: first.event.time)
+        for stored in found { remember(stored.event) }
+        route(found)
+    }
+
+    /// Lets time pass. What becomes due on the way happens at its own time.
+    public mutating func advance(to moment: Timestamp) {
+        fire(until: moment)
+        now = max(now, moment)
+    }
+
+    mutating func silence(_ silence: Silence) {
+        silences.append(silence.identified)
+        silenceBook = book.silences(silences)
+    }
+
+    mutating func set(_ list: [Snapshot], of scope: Scope.ID) {
+        tasks[scope] = list
+        places[scope] = Dictionary(list.enumerated().map { ($1.key, $0) }) { first, _ in first }
+    }
+
+    mutating func set(_ timer: RuleTimer) { timers.set(timer, place: book.byName[timer.id.rule] ?? 0) }
+
+    /// Lets happen what is due until a moment, of the timers only those that may fire. At one time silences begin and end first, then
+    /// come the timers, by the place of the rule, then by when they were set.
+    mutating func fire(until moment: Timestamp, _ mayFire: (RuleTimer) -> Bool = { _ in true }) {
+        while firings < mostFirings {
+            let timer = timers.first(where: mayFire)
+            let next = timer?.due ?? .distantFuture
+            if let edge = nextEdge, edge <= min(moment, next, holding.next ?? .distantFuture) {
+                now = max(now, edge)
+                turnSilences()
+                continue
+            }
+            if let end = holding.next, end <= min(moment, next) {
+                release(until: end)
+                continue
+            }
+            guard let timer, timer.due <= moment else { return }
+            firings += 1
+            now = max(now, timer.due)
+            let routing = decide(book.match([timer]))
+            for record in routing.decisions where !timer.id.kind.isOfSchedule { witness.saw(record, of: timer, in: self.moment) }
+            keep(routing)
+            route(made: routing.events + emitted(by: routing))
+        }
+    }
+
+    /// When the next silence begins or ends.
+    private var nextEdge: Timestamp? {
+        let begins = silences.filter { !begun.contains($0.id) }.map(\.starts)
+        return (begins + silences.filter { begun.contains($0.id) && !ended.contains($0.id) }.map(\.ends)).min()
+    }
+
+    /// Tells the rules which silences have begun and ended.
+    private mutating func turnSilences() {
+        var events: [Event] = []
+        for silence in silences where silence.starts <= now {
+            if begun.insert(silence.id).inserted { events.append(.silenceStarted(silence, at: now)) }
+            guard silence.ends <= now, ended.insert(silence.id).inserted else { continue }
+            events.append(.silenceEnded(SilenceRecord(silence, kept: kept[silence.id] ?? 0, ended: now), at: now))
+        }
+        route(made: events)
+    }
+
+    /// Releases what quiet times no longer hold.
+    private mutating func release(until end: Timestamp) {
+        now = max(now, end)
+        var facts = ReleaseFacts(events: events)
+        for (scope, list) in tasks {
+            for task in list { facts.tasks[scope, default: [:]][task.key] = RememberedTask(snapshot: task, generation: 0) }
+        }
+        for (scope, list) in departed {
+            for (key, task) in list where facts.tasks[scope]?[key] == nil {
+                facts.tasks[scope, default: [:]][key] = RememberedTask(
+                    snapshot: task, generation: 0, removed: now, reason: reasons[scope]?[key])
+            }
+        }
+        deliveries += holding.release(until: end, by: book, facts, silences: silenceBook, at: now)
+    }
+
+    /// Decides a batch; everything is known.
+    private func decide(_ matches: Matches) -> Routing {
+        book.decide(
+            matches, RoutingFacts(state: state, tasks: tasks, events: events, departed: departed), silences: silenceBook, at: now
+        ).complete
+    }
+
+    private mutating func keep(_ routing: Routing) {
+        witness.saw(routing, in: moment)
+        state.apply(routing.state)
+        let made = holding.keep(routing.deliveries)
+        deliveries += made
+        for case .silenced(let silence) in made.map(\.initial) { kept[silence, default: 0] += 1 }
+        for timer in routing.fired { timers.remove(timer) }
+        for change in routing.timers {
+            switch change {
+            case .set(let timer): set(timer)
+            case .cancel(let id): timers.remove(id)
+            }
+        }
+    }
+
+    /// The events that are emitted once earlier steps are done, which succeed in tests.
+    private func emitted(by routing: Routing) -> [Event] {
+        routing.deliveries.compactMap { delivery in
+            let action = book.facts.actions[delivery.action]
+            return action?.emitsEvent == true && delivery.initial == .available ? delivery.emittedEvent(at: now) : nil
+        }
+    }
+
+    /// Routes events that come from the rules or from a test.
+    mutating func route(made first: [Event]) {
+        route(
+            first.map { event in
+                sequence += 1
+                return StoredEvent(sequence: sequence, event: event)
+            })
+    }
+
+    private mutating func route(_ first: [StoredEvent]) {
+        var stored = first[...]
+        if keepsEvents { for event in stored { events[event.sequence] = event } }
+        var caused: [Event] = []
+        while !stored.isEmpty {
+            let matches = book.match(Array(stored), since: [:])
+            for run in matches.runs { events[matches.events[run.place].sequence] = matches.events[run.place] }
+            let routing = decide(matches)
+            for event in matches.events.prefix(routing.routed.count) { witness.saw(event, routing.decisions, in: moment) }
+            keep(routing)
+            caused += routing.events + emitted(by: routing)
+            stored.removeFirst(routing.routed.count)
+        }
+        // Events caused by routing are routed too; the hop count ends the loop.
+        if !caused.isEmpty { route(made: caused) }
+    }
+
+    /// Updates the source's snapshot from the event.
+    mutating func remember(_ event: Event) {
+        guard book.facts.events[event.type]?.hasTask == true, let task = event.task else { return }
+        for scope in book.scopes(of: event.source) {
+            let place = places[scope]?[task.key]
+            if event.type == .taskRemoved {
+                departed[scope, default: [:]][task.key] = task
+                reasons[scope, default: [:]][task.key] = event.data[.reason]?.asString.flatMap(RemovalReason.init)
+                if let place, var list = tasks[scope] {
+                    list.remove(at: place)
+                    set(list, of: scope)
+                }
+            } else if let place {
+                tasks[scope]?[place] = task
+            } else {
+                places[scope, default: [:]][task.key] = tasks[scope]?.count ?? 0
+                tasks[scope, default: []].append(task)
+            }
+        }
+    }
+}
+
+extension RuleBook {
+    /// The scopes of a source that rules read.
+    func scopes(of source: String) -> Set<Scope.ID> {
+        var scopes: Set<Scope.ID> = []
+        for case .tasks(let group) in facts.readers {
+            for member in group.sources where member.name == source { scopes.insert(member.scope) }
+        }
+        if let scope = facts.scope(of: source) { scopes.insert(scope) }
+        return scopes
+    }
+}

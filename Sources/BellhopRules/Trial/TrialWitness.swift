@@ -1,0 +1,18 @@
+public import BellhopCore
+
+/// Sees what a trial decides.
+public protocol TrialWitness: Sendable {
+    /// An event was routed; the records are those of its batch.
+    mutating func saw(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment)
+    /// A rule stopped when its timer was due.
+    mutating func saw(_ decision: DecisionRecord, of timer: RuleTimer, in moment: TrialMoment)
+    /// A batch was decided.
+    mutating func saw(_ routing: Routing, in moment: TrialMoment)
+}
+
+/// What a trial knew when it decided.
+public struct TrialMoment: Sendable {
+    let book: RuleBook
+    public let now: Timestamp
+    let tasks: [Scope.ID: [Snapshot]]
+}
