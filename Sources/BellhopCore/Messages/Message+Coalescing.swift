@@ -11,8 +11,8 @@ extension Message {
         fileprivate var characters: Int { self == .short ? 2000 : 50_000 }
     }
 
-    /// One message in the place of several: a line each, with its title and link. As many as fit, the rest counted. It mentions
-    /// everyone whom they mention, and has the highest of their severities.
+    /// One message in the place of several: a line each, with its title and link. As many as fit, the rest counted. It mentions the
+    /// people that they mention, up to a number that leaves room for the lines, and has the highest of their severities.
     ///
     /// - Parameters:
     ///   - messages: the first ones.
@@ -34,9 +34,11 @@ extension Message {
         let worst = messages.map(\.severity).max { severities.firstIndex(of: $0) ?? 0 < severities.firstIndex(of: $1) ?? 0 }
         var mentions: [Mention] = []
         for mention in messages.lazy.flatMap(\.mentions) where !mentions.contains(mention) { mentions.append(mention) }
+        let others = mentions.count - mostMentions
+        let note: [Block] = others > 0 ? [.paragraph([.text("Mentions of \(others) others are left out.")])] : []
         return Message(
-            title: [.text("\(count) \(title)")], list: List(items: items, more: count - items.count), severity: worst ?? .info,
-            mentions: Array(mentions.prefix(mostMentions)))
+            title: [.text("\(count) \(title)")], text: note, list: List(items: items, more: count - items.count),
+            severity: worst ?? .info, mentions: Array(mentions.prefix(mostMentions)))
     }
 
     private static let mostMentions = 20

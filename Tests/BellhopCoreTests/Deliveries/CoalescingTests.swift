@@ -1,0 +1,21 @@
+import BellhopCore
+import Testing
+
+@Suite struct `One message in the place of several` {
+    private func message(_ number: Int) -> Message {
+        Message(title: [.value("m\(number)")], mentions: [.user("u\(number)"), .group("team")])
+    }
+
+    @Test func `it mentions each person once`() {
+        let one = Message.coalesced((1...19).map(message), of: 19)
+        #expect(one.mentions.count == 20 && Set(one.mentions).count == 20)
+        #expect(one.text == [])
+    }
+
+    @Test func `people who are not mentioned, because they are too many, are counted in its text`() {
+        let one = Message.coalesced((1...30).map(message), of: 30, extent: .whole)
+        #expect(one.mentions.count == 20)
+        #expect(one.text == [.paragraph([.text("Mentions of 11 others are left out.")])])
+        #expect(one.list?.items.count == 30)
+    }
+}
