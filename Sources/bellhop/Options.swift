@@ -93,6 +93,15 @@ struct StoreLink {
         }
     }
 
+    /// The store, for reading beside a running agent.
+    func openForReading() throws(CommandError) -> any Store {
+        do throws(StoreError) {
+            return try Stores.openForReading(store)
+        } catch {
+            throw CommandError(error)
+        }
+    }
+
     private func open(_ inquiry: Inquiry) throws(InquiryError) -> any Store {
         do throws(StoreError) {
             // Report a missing store instead of creating it.

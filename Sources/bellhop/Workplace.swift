@@ -49,10 +49,15 @@ struct Workplace {
 
     /// The rules of the files as they are now.
     func book() async throws(CommandError) -> RuleBook {
+        try await book(RuleFinder.find(rulePaths, isImplicit: hasDefaultRules))
+    }
+
+    /// The rules of other files and folders.
+    func book(of paths: [String]) async throws(CommandError) -> RuleBook { try await book(RuleFinder.find(paths)) }
+
+    private func book(_ found: RuleFinder.Found) async throws(CommandError) -> RuleBook {
         do throws(Diagnostics) {
-            return try await RuleLoading.book(
-                RuleFinder.find(rulePaths, isImplicit: hasDefaultRules), surroundings: surroundings
-            ).book
+            return try await RuleLoading.book(found, surroundings: surroundings).book
         } catch {
             throw CommandError(error)
         }

@@ -65,6 +65,7 @@ final class RuleInstallation: Sendable {
         }
         do throws(StoreError) {
             try await shelf.install(loaded.book, in: surroundings)
+            try await RulesInForce(configuration, loaded.found.rules, at: surroundings.clock.now).keep(in: surroundings.store)
         } catch {
             throw .store(error)
         }

@@ -175,7 +175,7 @@ public struct ConfigurationLoader: Sendable {
         }
     }
 
-    private static func references(in node: Node) -> Set<Interpolation.Reference> {
+    static func references(in node: Node) -> Set<Interpolation.Reference> {
         switch node.content {
         case .scalar(let scalar):
             Set(

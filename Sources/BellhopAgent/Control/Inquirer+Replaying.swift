@@ -90,18 +90,3 @@ extension Inquirer {
         return event
     }
 }
-
-extension Delivery.InitialState {
-    /// The state in which a delivery begins.
-    fileprivate var name: String {
-        switch self {
-        case .available: "available"
-        case .shadow: "shadow"
-        case .done: "done"
-        case .silenced: "silenced"
-        case .quiet: "quiet"
-        case .dropped: "dropped"
-        case .dead: "dead"
-        }
-    }
-}

@@ -136,6 +136,21 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     }
 }
 
+extension Delivery.InitialState {
+    /// The state in which a delivery begins.
+    public var name: String {
+        switch self {
+        case .available: "available"
+        case .shadow: "shadow"
+        case .done: "done"
+        case .silenced: "silenced"
+        case .quiet: "quiet"
+        case .dropped: "dropped"
+        case .dead: "dead"
+        }
+    }
+}
+
 /// The position of a step in a rule's `do`, counted from 0: `0`, `2`. A planned form for nested steps is `escalate.1.0`.
 public struct StepPath: Sendable, Hashable {
     public var text: String

@@ -87,6 +87,16 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     /// The pieces of a window by their elements.
     public func window(_ key: StateKey) -> [String: JSON] { windows[key] ?? [:] }
 
+    /// The values and windows of these keys.
+    public func values(for keys: Set<StateKey>) -> RuleState {
+        var found: RuleState = [:]
+        for key in keys {
+            if let value = values[key] { found.values[key] = value }
+            if let window = windows[key] { found.windows[key] = window }
+        }
+        return found
+    }
+
     /// Adds the pieces of another state.
     public mutating func merge(_ other: RuleState) {
         values.merge(other.values) { $1 }

@@ -106,7 +106,7 @@ extension RuleReader {
             .map { "\(quoted($0.name)): \(text($0.value))" }.joined(separator: ", ") + "}"
     }
 
-    private static func text(_ node: YAML.Node) -> String {
+    static func text(_ node: YAML.Node) -> String {
         if let items = node.items { return "[" + items.map(text).joined(separator: ", ") + "]" }
         if let mapping = node.mapping {
             return "{" + mapping.map { "\(quoted($0.name)): \(text($0.value))" }.joined(separator: ", ") + "}"

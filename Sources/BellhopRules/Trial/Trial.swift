@@ -7,16 +7,22 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     public internal(set) var now: Timestamp
     var state: RuleState = [:]
     var tasks: [Scope.ID: [Snapshot]] = [:]
-    /// The places of tasks in their lists.
+    /// The places of tasks in the lists of ``tasks``, which has only the scopes whose tasks rules read.
     private var places: [Scope.ID: [TaskKey: Int]] = [:]
+    private let listed: Set<Scope.ID>
+    /// The tasks of all scopes by their keys.
+    private var present: [Scope.ID: [TaskKey: Snapshot]] = [:]
     private var departed: [Scope.ID: [TaskKey: Snapshot]] = [:]
     /// Why tasks left.
     private var reasons: [Scope.ID: [TaskKey: RemovalReason]] = [:]
     var timers = TrialTimers()
     private(set) var sequence: Int64
-    /// Events by their places: all, or those that a rule ran for.
-    private var events: [Int64: StoredEvent] = [:]
-    private let keepsEvents: Bool
+    private var events: TrialEvents
+    /// When pieces of state end that do so by themselves.
+    private var expiries: [StateKey: Timestamp] = [:]
+    /// How many events were shown when what is not needed any more was last forgotten.
+    private var tidied = 0
+    private var shown = 0
     private var holding = TrialHolding()
     private var silences: [Silence]
     private var silenceBook: SilenceBook
@@ -32,11 +38,9 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     public var isCutShort: Bool { firings >= mostFirings }
 
     /// - Parameters:
-    ///   - first: the place of events that the rules make themselves comes after this one.
     ///   - mostFirings: a trial in which timers fire more often is stopped.
     public init(
-        _ book: RuleBook, at start: Timestamp, silences: [Silence] = [], witness: Witness, after first: Int64 = 0,
-        mostFirings: Int = .max
+        _ book: RuleBook, at start: Timestamp, silences: [Silence] = [], witness: Witness, mostFirings: Int = .max
     ) {
         self.book = book
         self.witness = witness
@@ -44,9 +48,12 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         self.silences = silences.map(\.identified)
         silenceBook = book.silences(self.silences)
         now = start
-        sequence = first
-        keepsEvents = book.compiled.contains { $0.readsDigest && !$0.isOff }
-        for case .tasks(let group) in book.facts.readers { for source in group.sources { tasks[source.scope] = [] } }
+        sequence = 0
+        events = TrialEvents(book)
+        var listed = Set(book.rules.flatMap { book.scopesRead(by: $0.name) })
+        for case .tasks(let group) in book.facts.readers { listed.formUnion(group.sources.map(\.scope)) }
+        self.listed = listed
+        for scope in listed { tasks[scope] = [] }
         for rule in book.registrations(at: start) {
             if let next = rule.schedule?.next { set(RuleTimer(.init(rule: rule.name, kind: .schedule), due: next)) }
             if rule.beginsByItself { set(RuleTimer(.init(rule: rule.name, kind: .existing), due: start)) }
@@ -61,18 +68,29 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         return deliveries
     }
 
-    /// Shows events that a source found at one moment, after what is due until then.
+    /// Shows events that were found at one moment, after what is due until then. Their places come after those of earlier ones.
     public mutating func feed(_ found: [StoredEvent]) {
         guard let first = found.first else { return }
         advance(to: first.event.time)
         for stored in found { remember(stored.event) }
+        sequence = max(sequence, found[found.count - 1].sequence)
         route(found)
+        shown += found.count
+        if shown - tidied >= Self.tidying { tidy() }
     }
+
+    /// A task as a source shows it.
+    public func task(_ key: TaskKey, of source: String) -> Snapshot? { book.scope(of: source).flatMap { present[$0]?[key] } }
 
     /// Lets time pass. What becomes due on the way happens at its own time.
     public mutating func advance(to moment: Timestamp) {
         fire(until: moment)
         now = max(now, moment)
+    }
+
+    /// Tells the rules nothing of silences that began before a moment.
+    mutating func forgetBeginnings(before moment: Timestamp) {
+        begun.formUnion(silences.filter { $0.starts < moment }.map(\.id))
     }
 
     mutating func silence(_ silence: Silence) {
@@ -83,6 +101,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     mutating func set(_ list: [Snapshot], of scope: Scope.ID) {
         tasks[scope] = list
         places[scope] = Dictionary(list.enumerated().map { ($1.key, $0) }) { first, _ in first }
+        present[scope] = Dictionary(list.map { ($0.key, $0) }) { first, _ in first }
     }
 
     mutating func set(_ timer: RuleTimer) { timers.set(timer, place: book.byName[timer.id.rule] ?? 0) }
@@ -132,29 +151,59 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     /// Releases what quiet times no longer hold.
     private mutating func release(until end: Timestamp) {
         now = max(now, end)
-        var facts = ReleaseFacts(events: events)
-        for (scope, list) in tasks {
-            for task in list { facts.tasks[scope, default: [:]][task.key] = RememberedTask(snapshot: task, generation: 0) }
-        }
-        for (scope, list) in departed {
-            for (key, task) in list where facts.tasks[scope]?[key] == nil {
-                facts.tasks[scope, default: [:]][key] = RememberedTask(
-                    snapshot: task, generation: 0, removed: now, reason: reasons[scope]?[key])
+        var facts = ReleaseFacts(events: events.byPlace)
+        for (scope, keys) in book.needs(of: holding.messages).tasks {
+            for key in keys {
+                if let task = present[scope]?[key] {
+                    facts.tasks[scope, default: [:]][key] = RememberedTask(snapshot: task, generation: 0)
+                } else if let task = departed[scope]?[key] {
+                    facts.tasks[scope, default: [:]][key] = RememberedTask(
+                        snapshot: task, generation: 0, removed: now, reason: reasons[scope]?[key])
+                }
             }
         }
         deliveries += holding.release(until: end, by: book, facts, silences: silenceBook, at: now)
     }
 
-    /// Decides a batch; everything is known.
+    /// Decides a batch, and gives it what turns out to be needed.
     private func decide(_ matches: Matches) -> Routing {
-        book.decide(
-            matches, RoutingFacts(state: state, tasks: tasks, events: events, departed: departed), silences: silenceBook, at: now
-        ).complete
+        var facts = RoutingFacts()
+        var needs = matches.needs
+        needs.state.formUnion(book.waits(endedBy: matches))
+        while true {
+            add(needs, to: &facts)
+            switch book.decide(matches, facts, silences: silenceBook, at: now) {
+            case .routing(let routing): return routing
+            case .needs(let more): needs = more
+            }
+        }
+    }
+
+    private func add(_ needs: RoutingNeeds, to facts: inout RoutingFacts) {
+        if needs.isEmpty { return }
+        var (now, left): ([Scope.ID: [TaskKey: Snapshot]], [Scope.ID: [TaskKey: Snapshot]]) = ([:], [:])
+        for (scope, keys) in needs.tasks {
+            for key in keys {
+                if let task = present[scope]?[key] {
+                    now[scope, default: [:]][key] = task
+                } else if let task = departed[scope]?[key] {
+                    left[scope, default: [:]][key] = task
+                }
+            }
+        }
+        var digests: [DigestQuery: Digest] = [:]
+        for query in needs.digests { digests[query] = events.digest(query) }
+        facts.add(
+            needs, state: state.values(for: needs.state), tasks: tasks.filter { needs.scopes.contains($0.key) },
+            events: needs.events.compactMap { events[$0] }, present: now, departed: left, digests: digests)
     }
 
     private mutating func keep(_ routing: Routing) {
         witness.saw(routing, in: moment)
         state.apply(routing.state)
+        for write in routing.state {
+            if case .set(_, let expires) = write.change { expiries[write.key] = expires }
+        }
         let made = holding.keep(routing.deliveries)
         deliveries += made
         for case .silenced(let silence) in made.map(\.initial) { kept[silence, default: 0] += 1 }
@@ -186,11 +235,11 @@ public struct Trial<Witness: TrialWitness>: Sendable {
 
     private mutating func route(_ first: [StoredEvent]) {
         var stored = first[...]
-        if keepsEvents { for event in stored { events[event.sequence] = event } }
+        for event in stored { events.keepForDigests(event) }
         var caused: [Event] = []
         while !stored.isEmpty {
             let matches = book.match(Array(stored), since: [:])
-            for run in matches.runs { events[matches.events[run.place].sequence] = matches.events[run.place] }
+            for run in matches.runs { events.keep(matches.events[run.place]) }
             let routing = decide(matches)
             for event in matches.events.prefix(routing.routed.count) { witness.saw(event, routing.decisions, in: moment) }
             keep(routing)
@@ -205,21 +254,42 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     mutating func remember(_ event: Event) {
         guard book.facts.events[event.type]?.hasTask == true, let task = event.task else { return }
         for scope in book.scopes(of: event.source) {
-            let place = places[scope]?[task.key]
             if event.type == .taskRemoved {
                 departed[scope, default: [:]][task.key] = task
                 reasons[scope, default: [:]][task.key] = event.data[.reason]?.asString.flatMap(RemovalReason.init)
-                if let place, var list = tasks[scope] {
+                present[scope]?[task.key] = nil
+                if let place = places[scope]?[task.key], var list = tasks[scope] {
+                    tasks[scope] = nil
                     list.remove(at: place)
-                    set(list, of: scope)
+                    tasks[scope] = list
+                    places[scope] = Dictionary(list.enumerated().map { ($1.key, $0) }) { first, _ in first }
                 }
-            } else if let place {
+                continue
+            }
+            if present[scope, default: [:]].updateValue(task, forKey: task.key) == nil { departed[scope]?[task.key] = nil }
+            guard listed.contains(scope) else { continue }
+            if let place = places[scope]?[task.key] {
                 tasks[scope]?[place] = task
             } else {
                 places[scope, default: [:]][task.key] = tasks[scope]?.count ?? 0
                 tasks[scope, default: []].append(task)
             }
         }
+    }
+
+    /// The most events after which what is not needed any more is forgotten.
+    private static var tidying: Int { 10_000 }
+
+    /// Forgets state that has ended, and events that nothing refers to.
+    private mutating func tidy() {
+        tidied = shown
+        for (key, end) in expiries where end < now {
+            state[key] = Optional.none  // a bare nil would be JSON's null
+            expiries[key] = nil
+        }
+        var needed = Set(state.all.compactMap { $0.value["event"]?.asInt })
+        needed.formUnion(holding.messages.compactMap { $0.delivery.keptBack?.event })
+        events.forget(except: needed, state)
     }
 }
 

@@ -1,0 +1,81 @@
+public import BellhopCore
+public import BellhopRules
+
+/// What rules would have done in a time, and what of that is uncertain.
+public struct BackTestReport: Sendable {
+    public var since: Timestamp
+    public var until: Timestamp
+    /// When the first of the events was; nil without any.
+    public var first: Timestamp?
+    /// How many events the rules were shown.
+    public var events = 0
+    public var unreadable = 0
+    /// Whether the store has events before this time.
+    public var hasEarlier = false
+    public var tally = BackTestTally(rules: nil)
+    /// Nil if it was not compared.
+    public var difference: DeliveryDifference?
+    /// What history cannot know, as sentences.
+    public var gaps: [String] = []
+    /// The deliveries in their order: for programs.
+    public private(set) var deliveries: [JSON] = []
+    private var released: Set<Delivery.ID> = []
+
+    init(since: Timestamp, until: Timestamp) { (self.since, self.until) = (since, until) }
+
+    /// A message that a quiet time held is one delivery, held and sent.
+    mutating func add(_ made: [Delivery]) {
+        for delivery in made {
+            if released.remove(delivery.id) != nil { continue }
+            if case .quiet = delivery.initial { released.insert(delivery.id) }
+            deliveries.append(delivery.outline)
+        }
+    }
+
+    public var json: JSON {
+        var json: JSON.Object = [
+            "since": .string(since.rfc3339), "until": .string(until.rfc3339), "events": .int(Int64(events)),
+            "rules": .array(
+                tally.rules.sorted { $0.key < $1.key }.map { name, rule in
+                    [
+                        "rule": .string(name), "runs": .int(Int64(rule.runs)), "errors": .int(Int64(rule.errors)),
+                        "error": rule.lastError.map(JSON.string) ?? .null,
+                        "verdicts": counts(rule.verdicts.map { ($0.key.rawValue, $0.value) }),
+                        "deliveries": counts(rule.deliveries.map { ($0.key, $0.value) }),
+                    ]
+                }),
+            "days": counts(tally.days.map { ($0.key, $0.value) }),
+            "receivers": counts(tally.receivers.map { ($0.key, $0.value) }),
+            "groups": counts(tally.groups.map { ($0.key, $0.value) }),
+            "deliveries": .array(deliveries), "unknown": .array(gaps.map(JSON.string)),
+        ]
+        if let difference {
+            json["difference"] = difference.json
+        }
+        return .object(json)
+    }
+
+    private func counts(_ counts: [(String, Int)]) -> JSON {
+        .object(counts.sorted { $0.0 < $1.0 }.reduce(into: [:]) { $0[$1.0] = .int(Int64($1.1)) })
+    }
+}
+
+extension DeliveryDifference {
+    public var json: JSON {
+        [
+            "same": .int(Int64(same)), "comes": .array(coming.map(\.outline)), "goes": .array(going.map(\.outline)),
+            "changes": .array(changed.map(\.after.outline)),
+        ]
+    }
+}
+
+extension Delivery {
+    /// What it is for and how it begins, for programs.
+    fileprivate var outline: JSON {
+        [
+            "rule": .string(id.rule), "occasion": .string(id.occasion.withoutPlaces), "action": .string(action),
+            "receiver": .string(id.receiver), "state": .string(initial.name), "task": task.map { .string($0.number) } ?? .null,
+            "time": .string(createdAt.rfc3339),
+        ]
+    }
+}

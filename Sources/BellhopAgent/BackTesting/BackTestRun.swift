@@ -1,0 +1,72 @@
+public import BellhopCore
+public import BellhopRules
+
+/// Reads a time of the store, page by page, and shows it to rules, and to others beside them for comparison.
+public struct BackTestRun {
+    /// The most events that are read at once.
+    private static let page = 1000
+
+    private var test: BackTest
+    private var other: BackTest?
+    private var report: BackTestReport
+    private var gaps = BackTestGaps()
+
+    /// - Parameters:
+    ///   - against: the rules to compare with; nil for none.
+    ///   - rules: the rules of both that are counted and compared; nil for all.
+    private init(
+        _ book: RuleBook, against: RuleBook?, counting rules: Set<String>?, _ report: BackTestReport, silences: [SilenceRecord]
+    ) {
+        test = BackTest(book, counting: rules, from: report.since, silences: silences)
+        other = against.map { BackTest($0, counting: rules, from: report.since, silences: silences) }
+        self.report = report
+        if against != nil { self.report.difference = DeliveryDifference() }
+    }
+
+    /// What the rules would have done.
+    ///
+    /// - Parameter progress: told after each page how much of the events is done, from 0 to 1.
+    public static func report(
+        _ store: any Store, _ book: RuleBook, against: RuleBook? = nil, counting rules: Set<String>? = nil,
+        from since: Timestamp, to until: Timestamp, progress: (Double) -> Void = { _ in }
+    ) async throws(StoreError) -> BackTestReport {
+        let silences = try await store.silences()
+        var run = BackTestRun(
+            book, against: against, counting: rules, BackTestReport(since: since, until: until), silences: silences)
+        try await run.read(store, progress)
+        return run.report
+    }
+
+    private mutating func read(_ store: any Store, _ progress: (Double) -> Void) async throws(StoreError) {
+        let first = try await store.span(of: EventQuery(limit: .max))
+        if let span = try await store.span(of: EventQuery(since: report.since, limit: .max)) {
+            report.hasEarlier = first.map { $0.after < span.after } ?? false
+            var place = span.after
+            while place < span.through, !Task.isCancelled {
+                let page = try await store.events(EventQuery(after: place, through: span.through, limit: Self.page))
+                report.unreadable += page.unreadable
+                show(page.events)
+                guard let end = page.seen ?? page.end, end > place else { break }
+                place = end
+                progress(Double(place - span.after) / Double(span.through - span.after))
+            }
+        }
+        take(test.finish(at: report.until), other?.finish(at: report.until) ?? [])
+        report.tally = test.tally
+        report.gaps = gaps.sentences(of: test.book, report)
+    }
+
+    private mutating func show(_ events: [StoredEvent]) {
+        let found = events.filter { $0.event.time <= report.until }
+        report.events += found.count
+        for stored in found { gaps.note(stored.event) }
+        if let first = found.first, report.first == nil { report.first = first.event.time }
+        take(test.feed(found), other?.feed(found) ?? [])
+    }
+
+    private mutating func take(_ made: [Delivery], _ others: [Delivery]) {
+        report.add(made.filter { test.tally.isCounted($0.id.rule) })
+        report.difference?.add(
+            before: others.filter { test.tally.isCounted($0.id.rule) }, after: made.filter { test.tally.isCounted($0.id.rule) })
+    }
+}

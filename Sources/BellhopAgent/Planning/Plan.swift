@@ -1,0 +1,101 @@
+public import BellhopCore
+public import BellhopRules
+
+/// What a start or a reload with the files as they are would change against what is in force.
+public struct Plan: Sendable {
+    public struct Rule: Sendable, Hashable {
+        public enum Change: String, Sendable { case added, removed, changed }
+
+        public var name: String
+        public var change: Change
+        /// The keys of the rule whose values change.
+        public var parts: [String] = []
+        /// Whether its schedule, waits, counts and groups go on; nil if it has none.
+        public var keepsTimers: Bool?
+    }
+
+    /// Names that come and go.
+    public struct Names: Sendable, Hashable {
+        public var added: [String]
+        public var removed: [String]
+
+        init(_ before: [String], _ after: [String]) {
+            added = after.filter { !before.contains($0) }
+            removed = before.filter { !after.contains($0) }
+        }
+
+        public var isEmpty: Bool { added.isEmpty && removed.isEmpty }
+    }
+
+    public var rules: [Rule] = []
+    public var sources: Names
+    /// The sources whose next poll makes a baseline, because nothing is stored of what they show now.
+    public var baselines: [String] = []
+    public var connections: Names
+    public var secrets: Names
+    /// What the rules would have done otherwise in the last day; nil if it cannot be said.
+    public var report: BackTestReport?
+    /// Why it cannot be said.
+    public var obstacle: String?
+
+    public var isEmpty: Bool {
+        rules.isEmpty && sources.isEmpty && baselines.isEmpty && connections.isEmpty && secrets.isEmpty
+    }
+
+    /// - Parameters:
+    ///   - before: the rules of what is in force, if they can be loaded.
+    ///   - scopes: those of the sources in the files, by name.
+    ///   - known: the scopes of which the store has a baseline.
+    public init(
+        _ inForce: RulesInForce, _ files: RulesInForce, before: RuleBook?, after: RuleBook, scopes: [String: Scope.ID],
+        known: Set<Scope.ID>, at now: Timestamp
+    ) {
+        sources = Names(inForce.sources, files.sources)
+        connections = Names(inForce.connections, files.connections)
+        secrets = Names(inForce.secrets, files.secrets)
+        baselines = scopes.filter { !known.contains($0.value) }.keys.sorted()
+        let (old, new) = (RuleParts.parts(of: inForce.files), RuleParts.parts(of: files.files))
+        let timers = (Self.timers(of: before, at: now), Self.timers(of: after, at: now))
+        for name in Set(old.keys).union(new.keys).sorted() {
+            switch (old[name], new[name]) {
+            case (nil, _?): rules.append(Rule(name: name, change: .added))
+            case (_?, nil): rules.append(Rule(name: name, change: .removed))
+            case (let one?, let other?) where one != other:
+                var rule = Rule(name: name, change: .changed, parts: RuleParts.changed(one, other))
+                if let had = timers.0[name] { rule.keepsTimers = had == timers.1[name] }
+                rules.append(rule)
+            default: break
+            }
+        }
+    }
+
+    /// What the timers of each rule that has some are made from.
+    private static func timers(of book: RuleBook?, at now: Timestamp) -> [String: [String]] {
+        var found: [String: [String]] = [:]
+        for rule in book?.registrations(at: now) ?? [] {
+            let parts = [rule.schedule?.text, rule.waits].compactMap(\.self)
+            if !parts.isEmpty { found[rule.name] = parts }
+        }
+        return found
+    }
+
+    public var json: JSON {
+        func json(_ names: Names) -> JSON {
+            ["added": .array(names.added.map(JSON.string)), "removed": .array(names.removed.map(JSON.string))]
+        }
+        return [
+            "changes": .bool(!isEmpty),
+            "rules": .array(
+                rules.map { rule in
+                    [
+                        "rule": .string(rule.name), "change": .string(rule.change.rawValue),
+                        "parts": .array(rule.parts.map(JSON.string)),
+                        "timers": rule.keepsTimers.map { .string($0 ? "keep" : "anew") } ?? .null,
+                    ]
+                }),
+            "sources": json(sources), "baselines": .array(baselines.map(JSON.string)), "receivers": json(connections),
+            "secrets": json(secrets), "difference": report?.difference?.json ?? .null,
+            "obstacle": obstacle.map(JSON.string) ?? .null,
+        ]
+    }
+}

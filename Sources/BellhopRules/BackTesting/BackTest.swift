@@ -1,0 +1,105 @@
+public import BellhopCore
+
+/// Rules at work on events that were stored: what they would have done. Pages of events are fed in their order; what is kept of them
+/// does not grow with their number.
+public struct BackTest: Sendable {
+    private var trial: Trial<BackTestTally>
+    public let book: RuleBook
+    /// Events of one moment that wait for the rest of theirs.
+    private var moment: [StoredEvent] = []
+    /// The deliveries that were created dead: the events that tell of them are the trial's own.
+    private var dead: Set<String> = []
+    /// The messages that quiet times hold.
+    private var held: Set<Delivery.ID> = []
+    private(set) var events = 0
+
+    /// Between the places of two stored events there is room for those that the rules make themselves.
+    private static let placesApart: Int64 = 1 << 20
+
+    /// - Parameters:
+    ///   - rules: those that are counted; nil for all.
+    ///   - start: the begin of the time that is looked at. What happened before is not known.
+    ///   - silences: those of that time.
+    public init(
+        _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, silences: [SilenceRecord] = []
+    ) {
+        self.book = book
+        let silences = silences.map { record in
+            var silence = record.silence
+            if let ended = record.ended { silence.ends = min(silence.ends, ended) }
+            return silence
+        }
+        trial = Trial(book, at: start, silences: silences.filter { $0.ends > start }, witness: BackTestTally(rules: rules))
+        trial.forgetBeginnings(before: start)
+        trial.witness.zone = book.surroundings.timeZone
+    }
+
+    /// What was seen until now.
+    public var tally: BackTestTally { trial.witness }
+
+    /// Shows the next events of the bus, and returns what the rules did.
+    public mutating func feed(_ page: some Sequence<StoredEvent>) -> [Delivery] {
+        for stored in page {
+            if let first = moment.first, first.event.time != stored.event.time { show() }
+            moment.append(stored)
+        }
+        return takeDeliveries()
+    }
+
+    /// Lets the rest of the time pass, and returns what the rules did.
+    public mutating func finish(at end: Timestamp) -> [Delivery] {
+        show()
+        trial.advance(to: end)
+        return takeDeliveries()
+    }
+
+    private mutating func show() {
+        var events: [StoredEvent] = []
+        for stored in moment where !isOfTrial(stored.event) {
+            events.append(StoredEvent(sequence: stored.sequence * Self.placesApart, event: stored.event))
+        }
+        moment.removeAll(keepingCapacity: true)
+        self.events += events.count
+        trial.feed(events)
+    }
+
+    /// Whether the trial makes the event itself, if it still happens.
+    private func isOfTrial(_ event: Event) -> Bool {
+        switch event.type {
+        case .scheduleDue, .silenceStarted, .silenceEnded: true
+        case .deliveryDead: event.data[.delivery]?["id"]?.asString.map(dead.contains) ?? false
+        default: book.makes(event)
+        }
+    }
+
+    private mutating func takeDeliveries() -> [Delivery] {
+        let made = trial.takeDeliveries()
+        for delivery in made {
+            if case .dead = delivery.initial { dead.insert(delivery.id.text) }
+            let isReleased = held.remove(delivery.id) != nil
+            if case .quiet = delivery.initial { held.insert(delivery.id) }
+            let task = delivery.task.flatMap { trial.task($0.key, of: $0.source) }
+            let group = task.flatMap { $0.labels["assignment_group"] ?? $0.fields["assignment_group"] }?.asString
+            trial.witness.count(delivery, group: group, isReleased: isReleased)
+        }
+        return made
+    }
+}
+
+extension RuleBook {
+    /// Whether a rule of this book emitted the event.
+    func makes(_ event: Event) -> Bool {
+        contains(event.source) && !facts.isConfigured(event.source) && facts.events[event.type]?.hasTask != true
+    }
+}
+
+extension RuleBook {
+    /// The rules whose runs depend on what they remember, and those that read the tasks of sources.
+    public func rulesByKnowledge(among isMeant: (String) -> Bool) -> (remembering: [String], reading: [String]) {
+        let rules = compiled.filter { !$0.isOff && isMeant($0.name) }
+        let remembering = rules.filter {
+            !$0.time.isEmpty || $0.once != nil || $0.throttle != nil || $0.escalation != nil || $0.readsDigest
+        }
+        return (remembering.map(\.name), rules.filter { !scopesRead(by: $0.name).isEmpty }.map(\.name))
+    }
+}

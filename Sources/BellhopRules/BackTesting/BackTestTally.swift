@@ -1,0 +1,80 @@
+public import BellhopCore
+
+/// What the rules of a back-test did, counted.
+public struct BackTestTally: TrialWitness {
+    /// The counts of one rule.
+    public struct OfRule: Sendable, Hashable {
+        public var runs = 0
+        public var errors = 0
+        public var lastError: String?
+        /// How often it stopped, waited, and so on.
+        public var verdicts: [DecisionRecord.Verdict: Int] = [:]
+        /// Its deliveries by the state in which they began.
+        public var deliveries: [String: Int] = [:]
+        /// The latest of its deliveries.
+        public var samples: [Delivery] = []
+
+        public init() {}
+    }
+
+    /// Those that are counted; nil for all.
+    let counted: Set<String>?
+    var zone: TimeZoneTable = .utc
+    public private(set) var rules: [String: OfRule] = [:]
+    /// The deliveries by the day on which they were made, by receiver and by the group of their task.
+    public private(set) var days: [String: Int] = [:]
+    public private(set) var receivers: [String: Int] = [:]
+    public private(set) var groups: [String: Int] = [:]
+    /// The deliveries by task, of those with the most.
+    public private(set) var tasks: [String: Int] = [:]
+    /// Whether tasks with few deliveries were left out.
+    public private(set) var hasFewTasks = true
+
+    /// How many samples of each rule, and how many tasks, are kept.
+    static let (mostSamples, mostTasks) = (3, 20_000)
+
+    public init(rules: Set<String>?) { counted = rules }
+
+    public func isCounted(_ rule: String) -> Bool { counted?.contains(rule) ?? true }
+
+    public mutating func saw(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment) {}
+    public mutating func saw(_ decision: DecisionRecord, of timer: RuleTimer, in moment: TrialMoment) {}
+
+    public mutating func saw(_ routing: Routing, in moment: TrialMoment) {
+        for tally in routing.tallies where isCounted(tally.rule) {
+            rules[tally.rule, default: OfRule()].runs += tally.runs
+            rules[tally.rule, default: OfRule()].errors += tally.errors
+            if let error = tally.lastError { rules[tally.rule, default: OfRule()].lastError = error }
+        }
+        // The records of a batch are numbered; its last ones are kept.
+        var last: [String: [DecisionRecord.Verdict: Int]] = [:]
+        for record in routing.decisions where isCounted(record.rule) {
+            last[record.rule, default: [:]][record.verdict] = Int(record.number)
+        }
+        for (rule, verdicts) in last {
+            rules[rule, default: OfRule()].verdicts.merge(verdicts, uniquingKeysWith: +)
+        }
+    }
+
+    mutating func count(_ delivery: Delivery, group: String?, isReleased: Bool) {
+        guard isCounted(delivery.id.rule) else { return }
+        rules[delivery.id.rule, default: OfRule()].deliveries[isReleased ? "released" : delivery.initial.name, default: 0] += 1
+        if isReleased { return }
+        rules[delivery.id.rule, default: OfRule()].samples.append(delivery)
+        if rules[delivery.id.rule]?.samples.count ?? 0 > Self.mostSamples { rules[delivery.id.rule]?.samples.removeFirst() }
+        days[day(of: delivery.createdAt), default: 0] += 1
+        receivers[delivery.id.receiver, default: 0] += 1
+        if let group, !group.isEmpty { groups[group, default: 0] += 1 }
+        if let task = delivery.task { tasks[task.number.isEmpty ? task.key.text : task.number, default: 0] += 1 }
+        if tasks.count > Self.mostTasks {
+            hasFewTasks = false
+            let most = tasks.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.mostTasks / 2)
+            tasks = Dictionary(uniqueKeysWithValues: most.map { ($0.key, $0.value) })
+        }
+    }
+
+    private mutating func day(of moment: Timestamp) -> String {
+        let local = zone.local(moment)
+        return local.date.description
+    }
+}

@@ -1,0 +1,42 @@
+import BellhopCore
+
+/// The events of a trial that may still be asked for: those that a rule ran for, and those that rules with a schedule are given.
+struct TrialEvents: Sendable {
+    private(set) var byPlace: [Int64: StoredEvent] = [:]
+    /// The types of which rules with a schedule are given events; empty if none is.
+    private let types: Set<EventType>
+    /// Events for rules with a schedule, oldest first.
+    private var forDigests: [StoredEvent] = []
+    private let digestKeys: [StateKey]
+
+    init(_ book: RuleBook) {
+        let readers = book.compiled.filter { $0.readsDigest && !$0.isOff }
+        digestKeys = readers.map(\.digestKey)
+        types = readers.isEmpty ? [] : Set(book.facts.typesOfSources)
+    }
+
+    subscript(place: Int64) -> StoredEvent? { byPlace[place] }
+
+    mutating func keep(_ event: StoredEvent) { byPlace[event.sequence] = event }
+
+    mutating func keepForDigests(_ event: StoredEvent) {
+        guard types.contains(event.event.type) else { return }
+        forDigests.append(event)
+        if forDigests.count > 2 * Self.mostForDigests { forDigests.removeFirst(Self.mostForDigests) }
+    }
+
+    /// The most events that are kept for rules with a schedule, which are given the latest of them.
+    private static let mostForDigests = 50_000
+
+    func digest(_ query: DigestQuery) -> Digest {
+        let all = forDigests.filter(query.contains)
+        return Digest(events: all.suffix(DigestQuery.most), more: max(0, all.count - DigestQuery.most))
+    }
+
+    /// Forgets events that are not needed, and those that every rule with a schedule was given.
+    mutating func forget(except needed: Set<Int64>, _ state: RuleState) {
+        byPlace = byPlace.filter { needed.contains($0.key) }
+        let given = digestKeys.map { state[$0]?["event"]?.asInt ?? .min }.min() ?? .max
+        forDigests.removeAll { $0.sequence <= given }
+    }
+}

@@ -1,0 +1,92 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+struct BackTestCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backtest", abstract: "Show what rules would have done with the stored events.",
+        discussion: """
+            Takes the events of the last days through the rules again, on a clock of its own, with the code that routes. Nothing is sent \
+            and nothing is stored. RULE is the name of a rule, or a file or folder of rules that need not be in force; without any, all \
+            rules of the files count. The other rules of the files run beside those named, but do not count.
+
+            --against compares with the rules of another file or folder, or with `in-force`, those that an agent loaded last: which \
+            deliveries come, go or change.
+
+            What the events cannot tell is listed at the end. Works beside a running agent.
+            """)
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: "How far back: 90s, 15m, 7d.")
+    var since = "7d"
+
+    @Option(help: "Compare with the rules of this file or folder, or with those `in-force`.")
+    var against: String?
+
+    @Argument(help: "Names of rules, or files or folders of rules.")
+    var rules: [String] = []
+
+    func validate() throws {
+        do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
+    }
+
+    func run() async throws {
+        let workplace = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape)
+        let paths = rules.filter(Self.isPath)
+        let names = rules.filter { !Self.isPath($0) }
+        let book = try await paths.isEmpty ? workplace.book() : workplace.book(of: paths)
+        for name in names where !book.contains(name) {
+            let known = book.rules.map(\.name)
+            let help = Suggestion.didYouMean(name, among: known) ?? "there is \(known.sorted().joined(separator: ", "))."
+            throw CommandError(.problem, "There is no rule `\(name.visible)`: \(help)")
+        }
+        let link = try config.storeLink()
+        guard link.hasRun else { throw CommandError(.problem, "There are no stored events yet: no agent has run here.") }
+        let store = try link.openForReading()
+        let other = try await other(workplace, store)
+        let now = SystemClock().now
+        let start = now - (try DurationText.parse(since))
+        let meter = ProgressMeter("Reading events")
+        let report: BackTestReport
+        do throws(StoreError) {
+            report = try await BackTestRun.report(
+                store, book, against: other, counting: names.isEmpty ? nil : Set(names), from: start, to: now
+            ) { meter.show($0) }
+            try await store.close()
+        } catch {
+            meter.end()
+            throw CommandError(error)
+        }
+        meter.end()
+        if output.json { return Console.json(report.json) }
+        BackTestPage(report, link: link, rules: names.isEmpty ? book.rules.map(\.name) : names).print()
+    }
+
+    /// The rules to compare with.
+    private func other(_ workplace: Workplace, _ store: any Store) async throws(CommandError) -> RuleBook? {
+        guard let against else { return nil }
+        guard against == "in-force" else { return try await workplace.book(of: [against]) }
+        let inForce: RulesInForce?
+        do throws(StoreError) {
+            inForce = try await RulesInForce(in: store)
+        } catch {
+            throw CommandError(error)
+        }
+        guard let inForce else {
+            throw CommandError(
+                .problem, "The store does not say which rules are in force: no agent of this version has run here.")
+        }
+        do throws(Diagnostics) {
+            return try RuleBook.load(inForce.files, surroundings: workplace.surroundings)
+        } catch {
+            throw CommandError(error)
+        }
+    }
+
+    private static func isPath(_ name: String) -> Bool {
+        name.contains("/") || name.hasSuffix(".yaml") || name.hasSuffix(".yml") || Files.exist(name)
+    }
+}

@@ -1,0 +1,60 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+import BellhopStore
+
+struct PlanCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plan", abstract: "Show what a start or reload with the files as they are would change.",
+        discussion: """
+            Compares the files with what an agent put in force last: rules, sources, receivers, names of secrets, and the deliveries that \
+            the rules would have made otherwise in the last day. Changes nothing, and works beside a running agent.
+
+            Exits with 0 if nothing changes, and with 2 if something does.
+            """)
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Flag(help: "Print Markdown, for a pull request.")
+    var markdown = false
+
+    func run() async throws {
+        let workplace = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape)
+        let configuration = try await config.load(focus: .shape)
+        let book = try await workplace.book()
+        let link = try config.storeLink()
+        let now = SystemClock().now
+        let files = RulesInForce(configuration, RuleFinder.find(workplace.rulePaths).rules, at: now)
+        var plan: Plan
+        do throws(StoreError) {
+            let store = link.hasRun ? try Stores.openForReading(link.store) : try Stores.inMemory()
+            let inForce =
+                try await RulesInForce(in: store) ?? RulesInForce(at: now, files: [], connections: [], sources: [], secrets: [])
+            let before = try? RuleBook.load(inForce.files, surroundings: workplace.surroundings)
+            let known = try await store.status().sources.filter(\.hasBaseline).map(\.scope.id)
+            let polled = workplace.surroundings.sources.filter { $0.shows != .events }
+            plan = Plan(
+                inForce, files, before: before, after: book,
+                scopes: Dictionary(polled.map { ($0.name, $0.scope) }, uniquingKeysWith: { first, _ in first }),
+                known: Set(known), at: now)
+            if let before {
+                plan.report = try await BackTestRun.report(
+                    store, book, against: before, from: now - .days(1), to: now)
+            } else {
+                plan.obstacle =
+                    "The rules in force no longer fit bellhop.yaml, so that they cannot be shown the events of the last day."
+            }
+            try await store.close()
+        } catch {
+            throw CommandError(error)
+        }
+        if output.json {
+            Console.json(plan.json)
+        } else {
+            PlanPage(plan, link: link, isMarkdown: markdown).print()
+        }
+        if !plan.isEmpty { throw ExitCode(2) }
+    }
+}

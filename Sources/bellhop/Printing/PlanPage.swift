@@ -1,0 +1,74 @@
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+/// What a start or reload would change, for people: for a terminal, or in Markdown.
+struct PlanPage {
+    private let plan: Plan
+    private let link: StoreLink
+    private let isMarkdown: Bool
+
+    /// How many deliveries of a kind are shown.
+    private static let most = 10
+
+    init(_ plan: Plan, link: StoreLink, isMarkdown: Bool) { (self.plan, self.link, self.isMarkdown) = (plan, link, isMarkdown) }
+
+    func print() {
+        if plan.isEmpty { return Console.data("Nothing changes.") }
+        part("Rules", plan.rules.map(line))
+        part("Sources", lines(plan.sources) + plan.baselines.map { ("~", name($0) + ": its next poll makes a baseline") })
+        part("Receivers", lines(plan.connections))
+        part("Secrets", lines(plan.secrets))
+        if let obstacle = plan.obstacle { return Console.data("\n" + obstacle) }
+        guard let difference = plan.report?.difference else { return }
+        let lines =
+            deliveries(difference.coming, "+") + deliveries(difference.going, "-")
+            + deliveries(difference.changed.map(\.after), "~")
+        if lines.isEmpty {
+            Console.data("\nThe events of the last day would have led to the same deliveries: \(difference.same).")
+        } else {
+            part("Deliveries of the last day, by its events", lines)
+            Console.data("\nThe same as now: \(difference.same).")
+        }
+    }
+
+    private func line(_ rule: Plan.Rule) -> (String, String) {
+        let name = name(rule.name)
+        switch rule.change {
+        case .added: return ("+", name)
+        case .removed: return ("-", name)
+        case .changed:
+            let timers = rule.keepsTimers.map { $0 ? "; its timers go on" : "; its timers and groups begin anew" } ?? ""
+            return ("~", "\(name): \(rule.parts.map(self.name).joined(separator: ", "))\(timers)")
+        }
+    }
+
+    private func lines(_ names: Plan.Names) -> [(String, String)] {
+        names.added.map { ("+", name($0)) } + names.removed.map { ("-", name($0)) }
+    }
+
+    private func deliveries(_ list: [Delivery], _ mark: String) -> [(String, String)] {
+        let shown = list.prefix(Self.most).map { delivery -> (String, String) in
+            let task = delivery.task.map { " about \($0.number)" } ?? ""
+            return (
+                mark,
+                "\(delivery.createdAt.formatted(in: link.zone)) \(name(delivery.id.rule)): \(delivery.action.visible) to "
+                    + "\(delivery.id.receiver.visible)\(task.visible)"
+            )
+        }
+        return shown + (list.count > Self.most ? [(mark, "and \(list.count - Self.most) more: --json lists all")] : [])
+    }
+
+    private func name(_ name: String) -> String { isMarkdown ? "`\(name.visible)`" : name.visible }
+
+    private func part(_ title: String, _ lines: [(mark: String, text: String)]) {
+        guard !lines.isEmpty else { return }
+        Console.data(isMarkdown ? "### \(title)\n" : Paint.bold(title))
+        for line in lines {
+            let paint: Paint = line.mark == "+" ? .green : line.mark == "-" ? .red : .yellow
+            let words = ["+": "added", "-": "removed", "~": "changed"]
+            Console.data(isMarkdown ? "- \(words[line.mark] ?? ""): \(line.text)" : "  \(paint(line.mark)) \(line.text)")
+        }
+        if isMarkdown { Console.data("") }
+    }
+}
