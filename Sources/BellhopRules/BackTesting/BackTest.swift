@@ -54,13 +54,20 @@ public struct BackTest: Sendable {
     }
 
     private mutating func show() {
+        // A schedule that was due at this moment shows which events were on the bus already.
+        let due = moment.firstIndex { $0.event.type == .scheduleDue }
+        show(moment.prefix(due ?? 0), isAhead: true)
+        show(moment.dropFirst(due ?? 0), isAhead: false)
+        moment.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func show(_ stored: ArraySlice<StoredEvent>, isAhead: Bool) {
         var events: [StoredEvent] = []
-        for stored in moment where !isOfTrial(stored.event) {
+        for stored in stored where !isOfTrial(stored.event) {
             events.append(StoredEvent(sequence: stored.sequence * Self.placesApart, event: stored.event))
         }
-        moment.removeAll(keepingCapacity: true)
         self.events += events.count
-        trial.feed(events)
+        trial.feed(events, isAhead: isAhead)
     }
 
     /// Whether the trial makes the event itself, if it still happens.

@@ -18,6 +18,9 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     var timers = TrialTimers()
     private(set) var sequence: Int64
     private var events: TrialEvents
+    /// The moment of the events that are about to be shown, if they are on the bus already.
+    private var meeting: Timestamp?
+    private var late: [Event] = []
     /// When pieces of state end that do so by themselves.
     private var expiries: [StateKey: Timestamp] = [:]
     /// How many events were shown when what is not needed any more was last forgotten.
@@ -69,12 +72,20 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     }
 
     /// Shows events that were found at one moment, after what is due until then. Their places come after those of earlier ones.
-    public mutating func feed(_ found: [StoredEvent]) {
+    /// - Parameter isAhead: whether they were on the bus before the timers of this moment fired: what these make comes after them.
+    public mutating func feed(_ found: [StoredEvent], isAhead: Bool = false) {
         guard let first = found.first else { return }
+        meeting = isAhead ? first.event.time : nil
         advance(to: first.event.time)
+        meeting = nil
         for stored in found { remember(stored.event) }
         sequence = max(sequence, found[found.count - 1].sequence)
         route(found)
+        if !late.isEmpty {
+            let made = late
+            late = []
+            route(made: made)
+        }
         shown += found.count
         if shown - tidied >= Self.tidying { tidy() }
     }
@@ -127,7 +138,8 @@ public struct Trial<Witness: TrialWitness>: Sendable {
             let routing = decide(book.match([timer]))
             for record in routing.decisions where !timer.id.kind.isOfSchedule { witness.saw(record, of: timer, in: self.moment) }
             keep(routing)
-            route(made: routing.events + emitted(by: routing))
+            let made = routing.events + emitted(by: routing)
+            if timer.due == meeting { late += made } else { route(made: made) }
         }
     }
 
