@@ -19,12 +19,13 @@ struct Bellhop: AsyncParsableCommand {
         subcommands: [
             Initialise.self, LogIn.self, LogOut.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Top.self,
             Events.self, Deliveries.self, PauseCommand.self, Resume.self, SilenceCommand.self, Forget.self, ReplayCommand.self,
+            Explain.self,
             Render.self, Audit.self, Notify.self, Eval.self, Query.self, Doctor.self, SecretCommand.self,
             SchemaCommand.self, Simulate.self,
         ])
 
     /// Commands that are specified but not built yet: refused by name.
-    static let later = ["explain", "backtest"]
+    static let later = ["backtest"]
 
     static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }
 

@@ -48,10 +48,11 @@ struct Workplace {
     }
 
     /// The rules of the files as they are now.
-    func book() async throws(CommandError) -> RuleBook {
+    /// - Parameter toExplain: whether conditions explain the values of their parts.
+    func book(toExplain: Bool = false) async throws(CommandError) -> RuleBook {
         do throws(Diagnostics) {
             return try await RuleLoading.book(
-                RuleFinder.find(rulePaths, isImplicit: hasDefaultRules), surroundings: surroundings
+                RuleFinder.find(rulePaths, isImplicit: hasDefaultRules), surroundings: surroundings, toExplain: toExplain
             ).book
         } catch {
             throw CommandError(error)

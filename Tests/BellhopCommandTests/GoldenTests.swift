@@ -40,7 +40,9 @@ import Testing
     private static func difference(_ printed: String, _ written: String) -> String? {
         let lines = [printed, written].map { $0.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
         for index in 0..<max(lines[0].count, lines[1].count) {
-            let (now, before) = (lines[0].indices.contains(index) ? lines[0][index] : nil, lines[1].indices.contains(index) ? lines[1][index] : nil)
+            let (now, before) = (
+                lines[0].indices.contains(index) ? lines[0][index] : nil, lines[1].indices.contains(index) ? lines[1][index] : nil
+            )
             if now != before { return "line \(index + 1) is \(now.debugDescription), the page has \(before.debugDescription)" }
         }
         return nil
