@@ -36,6 +36,11 @@ public struct RuleBook: Sendable {
         try await RuleLoader(surroundings).loadInParallel(files)
     }
 
+    /// The same for ``judge(_:by:tasks:at:)``, which then knows the value of each part of a condition.
+    public static func loadToExplain(_ files: [RuleFile], surroundings: RuleSurroundings) throws(Diagnostics) -> RuleBook {
+        try explainable(files, surroundings: surroundings)
+    }
+
     /// The same for tests: conditions can explain each of their parts.
     ///
     /// - Parameter coverage: counts what the tests meet.

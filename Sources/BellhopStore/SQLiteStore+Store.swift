@@ -258,6 +258,10 @@ extension SQLiteStore: Store {
         try await read { try $0.decisions(query) }
     }
 
+    func history(_ query: HistoryQuery) async throws(StoreError) -> StoredHistory {
+        try await read { try $0.history(query) }
+    }
+
     func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow] {
         try await read { try $0.auditRows(query) }
     }

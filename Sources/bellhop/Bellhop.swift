@@ -19,13 +19,10 @@ struct Bellhop: AsyncParsableCommand {
         subcommands: [
             Initialise.self, LogIn.self, LogOut.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Top.self,
             Events.self, Deliveries.self, PauseCommand.self, Resume.self, SilenceCommand.self, Forget.self, ReplayCommand.self,
-            BackTestCommand.self, PlanCommand.self, Render.self, Audit.self, Notify.self, Eval.self, Query.self, Doctor.self,
-            SecretCommand.self,
+            Explain.self, BackTestCommand.self, PlanCommand.self, Render.self, Audit.self, Notify.self, Eval.self, Query.self,
+            Doctor.self, SecretCommand.self,
             SchemaCommand.self, Simulate.self,
         ])
-
-    /// Commands that are specified but not built yet: refused by name.
-    static let later = ["explain"]
 
     static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }
 
@@ -33,16 +30,13 @@ struct Bellhop: AsyncParsableCommand {
     private static func unknownCommand(_ name: String) -> CommandError? {
         let names = commandNames + ["help"]
         guard !name.hasPrefix("-"), !names.contains(name) else { return nil }
-        let help = Suggestion.didYouMean(name, among: names + later) ?? "`bellhop --help` lists the commands."
+        let help = Suggestion.didYouMean(name, among: names) ?? "`bellhop --help` lists the commands."
         return CommandError(.usage, "There is no command `\(name.visible)`: \(help)")
     }
 
     static func main() async {
         CoreDumps.forbid()
         do {
-            if let name = CommandLine.arguments.dropFirst().first, later.contains(name) {
-                throw CommandError(.usage, "The command `\(name)` is not built yet; `bellhop --help` lists those that are.")
-            }
             if let name = CommandLine.arguments.dropFirst().first, let problem = unknownCommand(name) { throw problem }
             let person = Person(command: commandPath, environment: ProcessInfo.processInfo.environment)
             try await Person.$current.withValue(person) { try await perform() }

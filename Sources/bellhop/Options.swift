@@ -121,7 +121,7 @@ extension Inquiry {
             .keepRefusal:
             true
         case .replay(let request): !request.isTrial
-        case .status, .events, .deliveries, .audit, .tasks, .form, .silences, .keychainChanged: false
+        case .status, .events, .deliveries, .audit, .history, .tasks, .form, .silences, .keychainChanged: false
         }
     }
 }

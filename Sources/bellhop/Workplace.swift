@@ -48,16 +48,17 @@ struct Workplace {
     }
 
     /// The rules of the files as they are now.
-    func book() async throws(CommandError) -> RuleBook {
-        try await book(RuleFinder.find(rulePaths, isImplicit: hasDefaultRules))
+    /// - Parameter toExplain: whether conditions explain the values of their parts.
+    func book(toExplain: Bool = false) async throws(CommandError) -> RuleBook {
+        try await book(RuleFinder.find(rulePaths, isImplicit: hasDefaultRules), toExplain: toExplain)
     }
 
     /// The rules of other files and folders.
     func book(of paths: [String]) async throws(CommandError) -> RuleBook { try await book(RuleFinder.find(paths)) }
 
-    private func book(_ found: RuleFinder.Found) async throws(CommandError) -> RuleBook {
+    private func book(_ found: RuleFinder.Found, toExplain: Bool = false) async throws(CommandError) -> RuleBook {
         do throws(Diagnostics) {
-            return try await RuleLoading.book(found, surroundings: surroundings).book
+            return try await RuleLoading.book(found, surroundings: surroundings, toExplain: toExplain).book
         } catch {
             throw CommandError(error)
         }

@@ -20,12 +20,18 @@ public enum RuleLoading {
     }
 
     /// Rules that were found, checked.
-    public static func book(_ found: RuleFinder.Found, surroundings: RuleSurroundings) async throws(Diagnostics) -> Loaded {
+    /// - Parameter toExplain: whether conditions explain the values of their parts.
+    public static func book(
+        _ found: RuleFinder.Found, surroundings: RuleSurroundings, toExplain: Bool = false
+    ) async throws(Diagnostics) -> Loaded {
         var problems = found.problems
         problems.report(SilenceEntry.problems(surroundings.silences, surroundings: surroundings))
         var book: RuleBook?
         do throws(Diagnostics) {
-            book = try await RuleBook.loadInParallel(found.rules, surroundings: surroundings)
+            book =
+                toExplain
+                ? try RuleBook.loadToExplain(found.rules, surroundings: surroundings)
+                : try await RuleBook.loadInParallel(found.rules, surroundings: surroundings)
         } catch {
             problems.report(error)
         }

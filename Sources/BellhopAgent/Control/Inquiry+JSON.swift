@@ -34,6 +34,12 @@ extension Inquiry {
                 "since": query.since.map { .int($0.microseconds) } ?? .null, "last": .bool(query.isLast),
                 "limit": .int(Int64(query.limit)),
             ]
+        case .history(let query):
+            [
+                "inquiry": "history", "task": query.task.map(JSON.string) ?? .null,
+                "event": query.event.map(JSON.string) ?? .null,
+                "limit": .int(Int64(query.limit)),
+            ]
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
         case .keychainChanged(let change, let project):
             ["inquiry": "keychain_changed", change.kind: .string(change.name), "project": project.map(JSON.string) ?? .null]
@@ -108,6 +114,9 @@ extension Inquiry {
                 AuditQuery(
                     after: json["after"]?.asInt, since: json["since"]?.asInt.map(Timestamp.init(microseconds:)),
                     isLast: json["last"] == true, limit: limit))
+        case "history":
+            self = .history(
+                HistoryQuery(task: json["task"]?.asString, event: json["event"]?.asString, limit: limit))
         case "refusal":
             guard let key = json["key"]?.asString, RefusedLogins.isKey(key) else { return nil }
             self = .keepRefusal(key, json["value"].flatMap { $0.isNull ? nil : $0 })

@@ -30,6 +30,8 @@ public enum Inquiry: Sendable, Hashable {
     case edit(FormEdit)
     /// A person has stored events routed again.
     case replay(ReplayRequest)
+    /// What the store has kept about a task or an event.
+    case history(HistoryQuery)
     /// The rows of the audit.
     case audit(AuditQuery)
     /// Stores that a command's login was refused; a nil value deletes that. See ``CommandNotes``.

@@ -1,5 +1,6 @@
 public import BellhopCore
 import BellhopEngine
+import BellhopRules
 
 /// The answer to one inquiry, piece by piece: rows are read from the store on demand, so that no answer is held whole.
 public struct InquiryAnswer: Sendable {
@@ -16,6 +17,8 @@ public struct InquiryAnswer: Sendable {
     private var lastPlace: Int64?
     /// How far the bus was looked at: there, a follower's next inquiry begins.
     private var seen: Int64?
+    /// The end of an answer about a history whose rows were given.
+    private var historyEnd: JSON?
     /// When to stop waiting for the first event.
     private var deadline: Timestamp?
     private var sources: [StoreStatus.SourceStatus]?
@@ -58,6 +61,7 @@ public struct InquiryAnswer: Sendable {
             case .deliveries(let query): return try await deliveries(query)
             case .tasks(let task): return try await tasks(task)
             case .audit(let query): return try await audit(query)
+            case .history(let query): return try await history(query)
             }
         } catch {
             throw InquiryError(error)
@@ -138,6 +142,14 @@ public struct InquiryAnswer: Sendable {
         query.limit = asked.isLast ? 0 : asked.limit - rows.count
         inquiry = .audit(query)
         return .rows(rows.map(\.json))
+    }
+
+    /// Rows of each kind in turn, then the rest.
+    private mutating func history(_ query: HistoryQuery) async throws(StoreError) -> Piece {
+        if let historyEnd { return .end(historyEnd) }
+        let facts = ExplanationFacts(try await inquirer.store.history(query))
+        historyEnd = facts.end
+        return .rows(facts.rows)
     }
 
     /// The tasks of one source after the other, in the form used in events, each with its scope.

@@ -157,6 +157,8 @@ public protocol Store: Notebook {
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord]
     /// The newest records of the query.
     func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord]
+    /// The newest events of a task, or the events with an id, and all that was made of them.
+    func history(_ query: HistoryQuery) async throws(StoreError) -> StoredHistory
     /// A page of the audit: what left the house, and what people did.
     func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow]
     /// The range of the newest rows of a query, for reading them page by page, oldest first; nil if there are none.

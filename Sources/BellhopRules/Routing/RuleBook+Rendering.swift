@@ -67,20 +67,7 @@ extension RuleBook {
         of rule: Rule, to event: Event, _ frame: RunFrame, _ activation: Activation
     ) -> [String] {
         var found: [String] = []
-        if rule.isOff { found.append("it is off (`enabled: false`)") }
-        let isOfList = rule.time.each != nil && event.type != .scheduleDue
-        if !isOfList, !rule.isOff, !rule.isFor(event) {
-            let sources = rule.time.pattern?.sources ?? rule.sources
-            if !rule.summary.types.contains(event.type) {
-                found.append("`on` does not name `\(event.type.name)`")
-            } else if !sources.isEmpty, !sources.contains(event.source) {
-                found.append("`from` does not name the source `\(event.source)`")
-            } else if event.type == .scheduleDue {
-                found.append("the event is of the schedule of another rule")
-            } else {
-                found.append("`on` asks for other changes than this event has")
-            }
-        }
+        if let (_, reason) = rule.objection(to: event) { found.append(reason) }
         switch rule.judge(activation) {
         case .holds: break
         case .doesNotHold: found.append("its `when` does not hold")

@@ -138,7 +138,7 @@ extension SQL {
                 AND (:sources IS NULL OR source IN (SELECT value FROM json_each(:sources)))
             """
 
-        private static let eventRows = "SELECT sequence, id, type, source, subject, time, hop, data, cause FROM event"
+        static let eventRows = "SELECT sequence, id, type, source, subject, time, hop, data, cause FROM event"
 
         /// `:types` and `:sources` are JSON arrays. (PostgreSQL: real arrays, `= ANY`.)
         private static let eventFilter = """
@@ -172,7 +172,7 @@ extension SQL {
             SELECT min(id), max(id) FROM (SELECT id FROM delivery WHERE \(deliveryFilter) ORDER BY id DESC LIMIT :limit)
             """
 
-        private static let deliveryRows = """
+        static let deliveryRows = """
             SELECT \(Deliveries.identity), state, attempts, finished, receipt, reference, failure, id, first_started, started
             FROM delivery
             """

@@ -45,15 +45,16 @@ extension Session {
         try statement.bind(":verdicts", text: Self.list(query.verdicts.map(\.rawValue)))
         try statement.bind(":limit", query.limit)
         var records: [DecisionRecord] = []
-        while try statement.next() {
-            // A newer version's verdict.
-            guard let verdict = DecisionRecord.Verdict(rawValue: statement.text(1)) else { continue }
-            records.append(
-                DecisionRecord(
-                    rule: statement.text(0), verdict: verdict, occasion: Occasion.ID(statement.text(3)), at: statement.time(4),
-                    number: statement.int(2), detail: try statement.json(5).asObject ?? [:]))
-        }
+        while try statement.next() { try Self.decision(statement).map { records.append($0) } }
         return records.reversed()
+    }
+
+    /// Reads `rule, verdict, number, occasion, at, detail`; nil for a newer version's verdict.
+    static func decision(_ row: borrowing Prepared) throws -> DecisionRecord? {
+        guard let verdict = DecisionRecord.Verdict(rawValue: row.text(1)) else { return nil }
+        return DecisionRecord(
+            rule: row.text(0), verdict: verdict, occasion: Occasion.ID(row.text(3)), at: row.time(4), number: row.int(2),
+            detail: try row.json(5).asObject ?? [:])
     }
 
     /// Deletes old records of a verdict, at most this many; returns how many.

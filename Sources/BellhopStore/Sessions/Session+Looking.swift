@@ -193,7 +193,7 @@ extension Session {
         return undecided
     }
 
-    private static func record(_ row: borrowing Prepared) throws -> DeliveryRecord {
+    static func record(_ row: borrowing Prepared) throws -> DeliveryRecord {
         let delivery = DeliveryRow(row)
         let next = DeliveryRow.width
         var failure: Failure?

@@ -240,6 +240,7 @@ final class FaultyStore: Store {
         _ events: [StoredEvent], rule: String?, isForced: Bool, at now: Timestamp
     ) async throws(StoreError) -> Int { try await base.replay(events, rule: rule, isForced: isForced, at: now) }
     func replays(limit: Int) async throws(StoreError) -> [Replay] { try await base.replays(limit: limit) }
+    func history(_ query: HistoryQuery) async throws(StoreError) -> StoredHistory { try await base.history(query) }
     func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow] { try await base.audit(query) }
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
         try await through(.events) { () throws(StoreError) in try await base.span(of: query) }

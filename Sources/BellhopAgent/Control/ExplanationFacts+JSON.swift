@@ -1,0 +1,92 @@
+public import BellhopCore
+public import BellhopRules
+
+extension ExplanationFacts {
+    /// Events, deliveries and decisions, each under the name of its kind.
+    var rows: [JSON] {
+        events.map { ["event": $0.historyJSON, "unrouted": .bool(unrouted.contains($0.sequence))] }
+            + caused.map { ["caused": $0.historyJSON] } + deliveries.map { ["delivery": $0.json] }
+            + decisions.map { ["decision": $0.json] }
+    }
+
+    /// The rest.
+    var end: JSON {
+        let paused = pauses.compactMap { pause -> JSON? in
+            guard case .rule(let name) = pause.subject else { return nil }
+            return ["rule": .string(name), "time": .string(pause.since.rfc3339)]
+        }
+        return [
+            "cut": .bool(isCut), "paused": .array(paused),
+            "changes": .array(changes.map { ["rule": .string($0.rule), "time": .string($0.at.rfc3339)] }),
+            "rules": .array(
+                rules.map { ["rule": .string($0.name), "revision": .string($0.revision), "since": .int($0.since)] }),
+        ]
+    }
+}
+
+extension StoredEvent {
+    fileprivate var historyJSON: JSON {
+        var json = json
+        json["hop"] = .int(Int64(event.hop))
+        return json
+    }
+
+    fileprivate init?(historyJSON json: JSON) {
+        guard var event = Event(cloudEvent: json), let sequence = json["sequence"]?.asInt else { return nil }
+        event.hop = json["hop"]?.asInt.map { Int($0) } ?? 0
+        self.init(sequence: sequence, event: event)
+    }
+}
+
+extension DecisionRecord {
+    fileprivate var json: JSON {
+        [
+            "rule": .string(rule), "verdict": .string(verdict.rawValue), "occasion": .string(occasion.text),
+            "time": .string(at.rfc3339), "detail": .object(detail),
+        ]
+    }
+
+    fileprivate init?(json: JSON) {
+        guard let rule = json["rule"]?.asString, let verdict = json["verdict"]?.asString.flatMap(Verdict.init(rawValue:)),
+            let occasion = json["occasion"]?.asString, let at = json["time"]?.asMoment
+        else { return nil }
+        self.init(
+            rule: rule, verdict: verdict, occasion: Occasion.ID(occasion), at: at, detail: json["detail"]?.asObject ?? [:])
+    }
+}
+
+extension ExplanationFacts {
+    /// Reads the answer to ``Inquiry/history(_:)``.
+    public init(rows: [JSON], end: JSON) {
+        self.init(events: [])
+        for row in rows {
+            if let event = row["event"].flatMap(StoredEvent.init(historyJSON:)) {
+                events.append(event)
+                if row["unrouted"] == true { unrouted.insert(event.sequence) }
+            } else if let event = row["caused"].flatMap(StoredEvent.init(historyJSON:)) {
+                caused.append(event)
+            } else if let delivery = row["delivery"].flatMap(ExplainedDelivery.init(json:)) {
+                deliveries.append(delivery)
+            } else if let record = row["decision"].flatMap(DecisionRecord.init(json:)) {
+                decisions.append(record)
+            }
+        }
+        isCut = end["cut"] == true
+        changes = (end["changes"]?.asArray ?? []).compactMap { json in
+            guard let rule = json["rule"]?.asString, let at = json["time"]?.asMoment else { return nil }
+            return Change(of: rule, at: at)
+        }
+        pauses = (end["paused"]?.asArray ?? []).compactMap { json in
+            guard let rule = json["rule"]?.asString, let at = json["time"]?.asMoment else { return nil }
+            return Pause(.rule(rule), since: at, why: "")
+        }
+        rules = (end["rules"]?.asArray ?? []).compactMap { json in
+            guard let name = json["rule"]?.asString, let since = json["since"]?.asInt else { return nil }
+            return .init(name: name, revision: json["revision"]?.asString ?? "", since: since)
+        }
+    }
+}
+
+extension JSON {
+    fileprivate var asMoment: Timestamp? { asString.flatMap { Timestamp(rfc3339: $0) } }
+}

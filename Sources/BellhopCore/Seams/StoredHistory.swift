@@ -1,0 +1,56 @@
+/// Selects what the store has kept about a task or an event.
+public struct HistoryQuery: Sendable, Hashable {
+    /// The task's event subject, or the end of one (its key), or its number.
+    public var task: String?
+    /// The id of an event, or its beginning.
+    public var event: String?
+    /// The most events: the newest ones.
+    public var limit: Int
+
+    public init(task: String? = nil, event: String? = nil, limit: Int = 50) {
+        self.task = task
+        self.event = event
+        self.limit = limit
+    }
+
+    /// The most deliveries, and the most events that they caused.
+    public static let most = 2000
+}
+
+/// What the store has kept about some events: all of it as it was at one moment.
+public struct StoredHistory: Sendable, Hashable {
+    /// The oldest first.
+    public var events: [StoredEvent]
+    /// Whether there are older events of the task.
+    public var isCut = false
+    /// The places of events that no rule has seen yet.
+    public var unrouted: Set<Int64> = []
+    /// What was made for these events, also by timers that they began, and for their tasks; the oldest first.
+    public var deliveries: [DeliveryRecord] = []
+    /// What stopped rules at these events and at the timers that they began; the oldest first.
+    public var decisions: [DecisionRecord] = []
+    /// The entries of the audit about these deliveries' attempts, and about changes of rules since the first event.
+    public var audit: [AuditRow] = []
+    /// The events that runs for these events emitted.
+    public var caused: [StoredEvent] = []
+    /// What people have paused.
+    public var pauses: [Pause] = []
+    /// The rules that are registered.
+    public var rules: [RegisteredRule] = []
+
+    /// A rule as the store knows it.
+    public struct RegisteredRule: Sendable, Hashable {
+        public var name: String
+        public var revision: String
+        /// The last place on the bus that it does not see.
+        public var since: Int64
+
+        public init(name: String, revision: String, since: Int64) {
+            self.name = name
+            self.revision = revision
+            self.since = since
+        }
+    }
+
+    public init(events: [StoredEvent]) { self.events = events }
+}

@@ -1,0 +1,215 @@
+public import BellhopCore
+
+/// What rules did for each of some events, and why: told from what the store has kept, and from the rules' text. Pure.
+public struct Explanation: Sendable {
+    public enum Verdict: String, Sendable, CaseIterable {
+        case ran
+        // The rule's text is against the event.
+        case off, type, source, field
+        case conditionFalse = "condition_false"
+        case conditionUnknown = "condition_unknown"
+        case conditionFailed = "condition_failed"
+        case keyFailed = "key_failed"
+        case stepFailed = "step_failed"
+        case loop
+        // A part of the rule.
+        case waiting, cancelled
+        case notTrueWhenDue = "not_true_when_due"
+        case counting, gathering, throttled, once
+        // It ran, but nothing was sent.
+        case silenced, quiet, budget, shadow, canary
+        /// No rule has seen the event yet.
+        case unrouted
+        /// The rule did not see the event: it was paused, or came later.
+        case unseen
+        /// What happened is no longer recorded.
+        case unknown
+    }
+
+    /// What one rule did for one event.
+    public struct Account: Sendable {
+        public var rule: String
+        public var verdict: Verdict
+        /// A clause; empty if the rule ran.
+        public var reason: String
+        /// What else is to be known, as sentences without a full stop.
+        public var notes: [String]
+        /// The value of each part of the condition, if that decided.
+        public var parts: [Evaluation.Part]
+        public var deliveries: [ExplainedDelivery]
+        /// Whether the event came into question for the rule, or did anything with it.
+        public var isInQuestion: Bool
+    }
+
+    public struct EventAccount: Sendable {
+        public var event: StoredEvent
+        public var rules: [Account]
+        /// The events that its runs emitted.
+        public var caused: [StoredEvent]
+    }
+
+    /// The oldest first.
+    public var events: [EventAccount]
+    /// What timers made for the task, of waits that none of the events began.
+    public var others: [ExplainedDelivery]
+    /// Whether there are older events of the task.
+    public var isCut: Bool
+
+    /// - Parameters:
+    ///   - book: loaded to explain; nil if the rules do not load. Then only what was done is known.
+    ///   - rule: the only rule that is asked for.
+    public init(
+        _ facts: ExplanationFacts, by book: RuleBook?, rule: String? = nil, tasks: [Scope.ID: [Snapshot]] = [:]
+    ) {
+        isCut = facts.isCut
+        let teller = Teller(facts: facts, book: book, tasks: tasks)
+        events = facts.events.map { event in
+            let names = rule.map { [$0] } ?? teller.rules(at: event)
+            return EventAccount(
+                event: event, rules: names.map { teller.account(of: $0, at: event) },
+                caused: facts.caused.filter { $0.event.cause == event.event.id })
+        }
+        let told = Set(events.flatMap(\.rules).flatMap(\.deliveries).map(\.id))
+        others = facts.deliveries.filter { !told.contains($0.id) && (rule == nil || $0.rule == rule) }
+    }
+}
+
+/// Tells what became of each event at each rule.
+private struct Teller {
+    let facts: ExplanationFacts
+    let book: RuleBook?
+    let tasks: [Scope.ID: [Snapshot]]
+
+    /// The rules in force, and those that did something for the event though they are gone.
+    func rules(at event: StoredEvent) -> [String] {
+        let known = book?.rules.map(\.name) ?? []
+        let gone =
+            (facts.deliveries.filter { $0.isFor(event) }.map(\.rule)
+                + facts.decisions.filter { $0.occasion.isFor(event) }.map(\.rule))
+        return known + Set(gone).subtracting(known).sorted()
+    }
+
+    func account(of name: String, at event: StoredEvent) -> Explanation.Account {
+        let deliveries = facts.deliveries.filter { $0.rule == name && $0.isFor(event) }
+        let records = facts.decisions.filter { $0.rule == name && $0.occasion.isFor(event) }
+        let judgement = book?.judge(event, by: name, tasks: tasks, at: event.event.time)
+        var account = Explanation.Account(
+            rule: name, verdict: .ran, reason: "", notes: [], parts: [], deliveries: deliveries,
+            isInQuestion: !deliveries.isEmpty || !records.isEmpty || judgement?.isInQuestion ?? false)
+        account.notes = records.filter { !$0.verdict.isOfRun }.map { words($0).clause }
+        if let stop = records.last(where: { $0.verdict.isOfRun }), !isLater(deliveries, than: stop) {
+            (account.verdict, account.reason) = (Explanation.Verdict(rawValue: stop.verdict.rawValue) ?? .unknown, clause(stop))
+            if [.cancelled, .conditionFalse, .conditionFailed].contains(stop.verdict) {
+                account.parts = judgement?.parts ?? []
+                noteChange(&account, at: event)
+            }
+        } else if !deliveries.isEmpty {
+            (account.verdict, account.reason) = outcome(of: deliveries, name)
+            if let revision = deliveries.first?.revision, let present = book?.rule(named: name)?.summary.revision,
+                revision != present
+            {
+                account.notes.append("the rule was changed since: this is what it did as it was then")
+            }
+        } else if let step = records.last(where: { [.stepFailed, .budget].contains($0.verdict) }) {
+            (account.verdict, account.reason) = (step.verdict == .budget ? .budget : .stepFailed, clause(step))
+            account.notes.removeAll { $0 == account.reason }
+        } else {
+            judge(&account, judgement, at: event)
+        }
+        return account
+    }
+
+    /// Tells it from the rule's text, because nothing is recorded.
+    private func judge(_ account: inout Explanation.Account, _ judgement: Judgement?, at event: StoredEvent) {
+        guard let judgement else {
+            let why = book == nil ? "the rules do not load" : "there is no such rule now"
+            (account.verdict, account.reason) = (.unknown, "nothing is recorded, and \(why)")
+            return
+        }
+        if let verdict = Explanation.Verdict(rawValue: judgement.verdict.rawValue) {
+            (account.verdict, account.reason, account.parts) = (verdict, judgement.reason, judgement.parts)
+            if facts.unrouted.contains(event.sequence), judgement.isInQuestion {
+                account.notes.append("no rule has seen the event yet")
+            }
+            if judgement.readsTasks { account.notes.append("its `when` reads other tasks, which are shown as they are now") }
+            return noteChange(&account, at: event)
+        }
+        if facts.unrouted.contains(event.sequence) {
+            (account.verdict, account.reason) = (.unrouted, "no rule has seen the event yet")
+        } else if let pause = facts.pause(of: account.rule, at: event.event.time) {
+            (account.verdict, account.reason) = (.unseen, "the rule was paused since \(time(pause, account.rule))")
+        } else if let since = facts.rules.first(where: { $0.name == account.rule })?.since, event.sequence <= since {
+            (account.verdict, account.reason) = (
+                .unseen, "the event is older than the rule, or than its latest `bellhop resume`"
+            )
+        } else if !facts.rules.contains(where: { $0.name == account.rule }) {
+            (account.verdict, account.reason) = (.unseen, "the rule is in the files, but not in force yet")
+        } else if let change = facts.change(of: account.rule, since: event.event.time) {
+            (account.verdict, account.reason) = (
+                .unknown, "it would run now, but it was changed at \(time(change, account.rule)), after the event"
+            )
+        } else if let rule = book?.rule(named: account.rule), rule.time.each != nil {
+            (account.verdict, account.reason) = (.ran, "it ran through its list, and for no element was anything to do")
+        } else if let rule = book?.rule(named: account.rule), rule.once != nil || rule.throttle != nil || !rule.time.isEmpty {
+            (account.verdict, account.reason) = (
+                .unknown, "nothing in its text is against it; what stopped it, if anything did, is no longer recorded"
+            )
+        } else {
+            account.reason = "no step had anything to do"
+        }
+        account.notes += judgement.leftOut
+    }
+
+    /// What the deliveries' states say about the run.
+    private func outcome(of deliveries: [ExplainedDelivery], _ rule: String) -> (Explanation.Verdict, String) {
+        func all(_ state: DeliveryState) -> Bool { deliveries.allSatisfy { $0.state == state } }
+        if all(.shadow) {
+            if book?.rule(named: rule)?.summary.mode.isCanary == true {
+                return (.canary, "the task is not among those for which the rule is live (`canary`): recorded, not done")
+            }
+            return (.shadow, "it is in shadow mode: recorded, not done")
+        }
+        if all(.silenced) { return (.silenced, "a silence kept everything back") }
+        if all(.quiet) { return (.quiet, "a quiet time keeps everything back until it ends") }
+        return (.ran, "")
+    }
+
+    /// Whether runs of timers came after what stopped the rule at first.
+    private func isLater(_ deliveries: [ExplainedDelivery], than stop: DecisionRecord) -> Bool {
+        deliveries.contains { $0.created >= stop.at && $0.occasion != stop.occasion }
+            || deliveries.contains { $0.occasion == stop.occasion }
+    }
+
+    private func words(_ record: DecisionRecord) -> (part: String, clause: String) {
+        book?.rule(named: record.rule).map(record.words) ?? ("", record.error ?? record.verdict.rawValue)
+    }
+
+    private func clause(_ record: DecisionRecord) -> String {
+        let words = words(record)
+        return [.once, .throttled].contains(record.verdict) && !words.part.isEmpty
+            ? "\(words.part) stopped it: \(words.clause)" : words.clause
+    }
+
+    private func noteChange(_ account: inout Explanation.Account, at event: StoredEvent) {
+        guard let change = facts.change(of: account.rule, since: event.event.time) else { return }
+        account.notes.append(
+            "the rule was changed at \(time(change, account.rule)), after the event: this is judged by its present text")
+    }
+
+    private func time(_ moment: BellhopCore.Timestamp, _ rule: String) -> String {
+        moment.formatted(in: book?.rule(named: rule)?.zone ?? .utc)
+    }
+}
+
+extension ExplainedDelivery {
+    fileprivate func isFor(_ event: StoredEvent) -> Bool { occasion.isFor(event) }
+}
+
+extension Occasion.ID {
+    /// Whether it is of the event, or of a timer that the event began.
+    fileprivate func isFor(_ event: StoredEvent) -> Bool {
+        if self.event == event.event.id { return true }
+        let parts = text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
+        return parts.count == 5 && parts[0] == "timer" && parts[3].hasSuffix("-\(event.sequence)")
+    }
+}

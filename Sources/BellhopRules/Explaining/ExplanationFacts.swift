@@ -1,0 +1,127 @@
+public import BellhopCore
+
+/// What the store has kept about the events to explain.
+public struct ExplanationFacts: Sendable {
+    /// The oldest first.
+    public var events: [StoredEvent]
+    public var isCut = false
+    public var unrouted: Set<Int64> = []
+    public var deliveries: [ExplainedDelivery] = []
+    public var decisions: [DecisionRecord] = []
+    public var caused: [StoredEvent] = []
+    public var rules: [StoredHistory.RegisteredRule] = []
+    /// The rules that are paused.
+    public var pauses: [Pause] = []
+    /// The changes of rules, from the audit.
+    public var changes: [Change] = []
+
+    public init(events: [StoredEvent]) { self.events = events }
+
+    public init(_ history: StoredHistory) {
+        events = history.events
+        (isCut, unrouted) = (history.isCut, history.unrouted)
+        (decisions, caused) = (history.decisions, history.caused)
+        (rules, pauses) = (history.rules, history.pauses)
+        var attempts: [String: [ExplainedDelivery.Attempt]] = [:]
+        for row in history.audit {
+            guard let entry = try? JSON.parse(row.entry) else { continue }
+            if entry["act"] == "reload" {
+                for name in ["added", "changed"].flatMap({ entry[$0]?.asArray ?? [] }).compactMap(\.asString) {
+                    changes.append(Change(of: name, at: row.at))
+                }
+            } else if entry["kind"] == "attempt", let id = entry["delivery"]?.asString {
+                attempts[id, default: []].append(
+                    ExplainedDelivery.Attempt(
+                        number: entry["attempt"]?.asInt ?? 0, at: row.at, outcome: entry["outcome"]?.asString ?? "",
+                        detail: entry["detail"]?.asString ?? ""))
+            }
+        }
+        deliveries = history.deliveries.map { record in
+            var delivery = ExplainedDelivery(record)
+            delivery.attempts = attempts[delivery.id] ?? []
+            return delivery
+        }
+    }
+
+    /// A rule that a reload changed.
+    public struct Change: Sendable, Hashable {
+        public var rule: String
+        public var at: BellhopCore.Timestamp
+
+        public init(of rule: String, at: BellhopCore.Timestamp) { (self.rule, self.at) = (rule, at) }
+    }
+
+    /// When the rule was changed last, if that was after this moment.
+    func change(of rule: String, since moment: BellhopCore.Timestamp) -> BellhopCore.Timestamp? {
+        changes.last { $0.rule == rule && $0.at > moment }?.at
+    }
+
+    /// Since when the rule was paused at this moment, if it was.
+    func pause(of rule: String, at moment: BellhopCore.Timestamp) -> BellhopCore.Timestamp? {
+        pauses.first { $0.subject == .rule(rule) && $0.since <= moment }?.since
+    }
+}
+
+/// A delivery with its attempts, as far as an explanation tells of them.
+public struct ExplainedDelivery: Sendable, Hashable {
+    public var id: String
+    public var rule: String
+    public var occasion: Occasion.ID
+    public var revision: String
+    public var state: DeliveryState
+    public var action: String
+    public var receiver: String
+    /// The title of its message, or its arguments.
+    public var content: String
+    public var created: BellhopCore.Timestamp
+    /// When it is tried next, if it is not over.
+    public var next: BellhopCore.Timestamp?
+    /// What the receiver answered, or why it failed.
+    public var answer: String?
+    /// The silence that kept it back.
+    public var silence: String?
+    public var attempts: [Attempt] = []
+
+    /// An attempt that ended.
+    public struct Attempt: Sendable, Hashable {
+        public var number: Int64
+        public var at: BellhopCore.Timestamp
+        public var outcome: String
+        public var detail: String
+
+        public init(number: Int64, at: BellhopCore.Timestamp, outcome: String, detail: String) {
+            (self.number, self.at, self.outcome, self.detail) = (number, at, outcome, detail)
+        }
+    }
+
+    public init(
+        id: String, rule: String, occasion: Occasion.ID, revision: String, state: DeliveryState, action: String, receiver: String,
+        content: String, created: BellhopCore.Timestamp
+    ) {
+        self.id = id
+        self.rule = rule
+        self.occasion = occasion
+        self.revision = revision
+        self.state = state
+        self.action = action
+        self.receiver = receiver
+        self.content = content
+        self.created = created
+    }
+
+    public init(_ record: DeliveryRecord) {
+        let delivery = record.delivery
+        let content: String
+        switch delivery.arguments {
+        case .message(let message): content = message.title.plainText
+        case .values(let values): content = values["text"]?.asString ?? JSON.object(values).text
+        }
+        self.init(
+            id: delivery.id.text, rule: delivery.id.rule, occasion: delivery.id.occasion, revision: delivery.revision,
+            state: record.state, action: delivery.action, receiver: delivery.id.receiver, content: content,
+            created: delivery.createdAt)
+        if [.available, .waiting, .quiet].contains(record.state) { next = record.runAt }
+        answer = record.receipt?.summary ?? record.failure?.message
+        if case .silenced(let silence) = delivery.initial { self.silence = silence }
+    }
+}

@@ -1,0 +1,157 @@
+public import BellhopCore
+import CEL
+import YAML
+
+/// What the text of a rule says about an event: whether it comes into question, and what its `when` says, with the value of each part.
+public struct Judgement: Sendable {
+    public enum Verdict: String, Sendable, CaseIterable {
+        /// The rule is turned off; `on` does not name the type; `from` does not name the source; other fields changed.
+        case off, type, source, field
+        case conditionFalse = "condition_false"
+        /// Something that `when` reads is null.
+        case conditionUnknown = "condition_unknown"
+        case conditionFailed = "condition_failed"
+        /// Nothing in the rule's text is against it.
+        case holds
+    }
+
+    public var rule: String
+    public var verdict: Verdict
+    /// A clause that explains the verdict; empty if it holds.
+    public var reason: String
+    /// The text of `when`, if the verdict depends on it.
+    public var condition: String?
+    public var parts: [Evaluation.Part]
+    /// Whether `when` reads the tasks of sources, which are those of now.
+    public var readsTasks: Bool
+    /// The steps whose `if` does not hold, and why; only of a rule without parts that wait.
+    public var leftOut: [String]
+
+    /// Whether the event may concern the rule at all.
+    public var isInQuestion: Bool { ![.off, .type, .source].contains(verdict) }
+}
+
+extension RuleBook {
+    /// Judges an event by a rule; nil if there is no such rule. The parts of conditions are known only in a book that was loaded to
+    /// explain. Pure.
+    ///
+    /// - Parameters:
+    ///   - tasks: those of all sources, by scope.
+    ///   - now: the time that `now` has in the condition: when the event was routed.
+    public func judge(
+        _ event: StoredEvent, by name: String, tasks: [Scope.ID: [Snapshot]], at now: BellhopCore.Timestamp
+    ) -> Judgement? {
+        guard let rule = rule(named: name) else { return nil }
+        var judgement = Judgement(rule: name, verdict: .holds, reason: "", parts: [], readsTasks: false, leftOut: [])
+        if let (verdict, reason) = rule.objection(to: event.event) {
+            (judgement.verdict, judgement.reason) = (verdict, reason)
+            return judgement
+        }
+        // The elements of a list and the runs of timers are judged one by one.
+        if rule.time.each != nil { return judgement }
+        let frame = RunFrame(facts, events: [event], now: now, snapshots: tasks)
+        let activation = Activation(slots)
+        activation.workLeft = RuleBook.workPerRun
+        activation.begin(frame)
+        if let pattern = rule.time.pattern {
+            judge(&judgement, pattern, event.event, frame, activation)
+            return judgement
+        }
+        guard let condition = rule.condition else {
+            judgement.leftOut = leftOut(of: rule, frame)
+            return judgement
+        }
+        judgement.readsTasks = !condition.needs.isDisjoint(with: [.tasks, .snapshots, .digest])
+        switch condition.program.verdict(activation) {
+        case .yes: judgement.leftOut = leftOut(of: rule, frame)
+        case .no: (judgement.verdict, judgement.reason) = (.conditionFalse, "`when` is false")
+        case .unknown:
+            (judgement.verdict, judgement.reason) = (.conditionUnknown, "`when` is unknown, because a part of it is null")
+        case .failed(let error): (judgement.verdict, judgement.reason) = (.conditionFailed, "`when` failed: \(error.message)")
+        }
+        judgement.condition = condition.source?.text
+        judgement.parts = condition.explained(frame, slots, zone: rule.zone)?.parts ?? []
+        return judgement
+    }
+
+    /// Judges the entries of `all`, `sequence` or `none` that name the event.
+    private func judge(
+        _ judgement: inout Judgement, _ pattern: Pattern, _ event: Event, _ frame: RunFrame, _ activation: Activation
+    ) {
+        let entries = (pattern.entries + pattern.after).filter { $0.accepts(event) }
+        judgement.readsTasks = !pattern.needs.isDisjoint(with: [.tasks, .snapshots])
+        if entries.contains(where: { $0.condition == nil }) || pattern.fits(event, activation) { return }
+        (judgement.verdict, judgement.reason) = (.conditionFalse, "no event of `on` that has this type has a `when` that holds")
+        let zone = rule(named: judgement.rule)?.zone ?? surroundings.timeZone
+        judgement.parts = entries.compactMap(\.condition).flatMap { $0.explained(frame, slots, zone: zone)?.parts ?? [] }
+    }
+
+    /// The steps whose `if` does not hold, and why, as clauses.
+    private func leftOut(of rule: Rule, _ frame: RunFrame) -> [String] {
+        guard rule.time.isEmpty else { return [] }
+        return rule.steps.compactMap { step in
+            guard let condition = step.condition else { return nil }
+            let activation = Activation(slots)
+            activation.workLeft = RuleBook.workPerRun
+            activation.begin(frame)
+            let name = "step \(step.name ?? step.path.text) (`\(step.action.kind)`)"
+            switch condition.program.verdict(activation) {
+            case .yes: return nil
+            case .no: return "`if` of \(name) is false"
+            case .unknown: return "`if` of \(name) is unknown, because a part of it is null"
+            case .failed(let error): return "`if` of \(name) failed: \(error.message)"
+            }
+        }
+    }
+}
+
+extension Rule {
+    /// Why the event does not come into question, judged by `on` and `from` alone: a verdict and a clause.
+    func objection(to event: Event) -> (Judgement.Verdict, String)? {
+        if isOff { return (.off, "it is off (`enabled: false`)") }
+        let isOfList = time.each != nil && event.type != .scheduleDue
+        if isOfList || isFor(event) { return nil }
+        let sources = time.pattern?.sources ?? sources
+        if !summary.types.contains(event.type) { return (.type, "`on` does not name `\(event.type.name)`") }
+        if event.type == .scheduleDue { return (.source, "the event is of the schedule of another rule") }
+        if !sources.isEmpty, !sources.contains(event.source) {
+            return (.source, "`from` does not name the source `\(event.source)`")
+        }
+        return (.field, "`on` asks for other changes than this event has")
+    }
+}
+
+extension RuleExpression {
+    /// Its result at a frame, and the value of each of its parts; nil unless it keeps its source.
+    func explained(
+        _ frame: RunFrame, _ slots: SlotTable, zone: TimeZoneTable
+    ) -> (result: Observation.Outcome, parts: [Evaluation.Part])? {
+        guard let source else { return nil }
+        let activation = Activation(slots)
+        activation.begin(frame)
+        let (result, observations) = source.explain(activation, wholePaths: true)
+        return (result, Evaluation.parts(of: observations, in: SourceText(source.text), zone: zone))
+    }
+}
+
+extension [Evaluation.Part] {
+    /// A line for each part with its value, indented by its depth.
+    public var lines: [String] {
+        let texts = map { String(repeating: "  ", count: $0.depth) + $0.text.singleLine }
+        let width = Swift.min(58, texts.map(\.unicodeScalars.count).max() ?? 0)
+        return zip(texts, self).map { text, part in
+            text + String(repeating: " ", count: Swift.max(0, width - text.unicodeScalars.count)) + "  " + part.brief
+        }
+    }
+}
+
+extension Evaluation.Part {
+    /// Its result on one line.
+    public var brief: String {
+        switch outcome {
+        case .value(let result): result.brief
+        case .failure(_, let message): "error: " + message.singleLine
+        case .notEvaluated: "not evaluated"
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import BellhopCore
+
+extension Session {
+    func history(_ query: HistoryQuery) throws -> StoredHistory {
+        let (more, overflows) = query.limit.addingReportingOverflow(1)
+        var page = try events(EventQuery(task: query.task, id: query.event, limit: overflows ? query.limit : more)).events
+        let isCut = page.count > query.limit
+        if isCut { page.removeFirst() }
+        var history = StoredHistory(events: page)
+        history.isCut = isCut
+        var rules = try prepare(SQL.History.rules)
+        while try rules.next() {
+            history.rules.append(
+                StoredHistory.RegisteredRule(name: rules.text(0), revision: rules.text(1), since: rules.int(2)))
+        }
+        history.pauses = try pauses()
+        guard let first = page.first else { return history }
+        let ids = Self.json(page.map { .string($0.event.id.text) })
+        let places = Self.json(page.map { .int($0.sequence) })
+        var unrouted = try prepare(SQL.History.unrouted)
+        try unrouted.bind(":places", text: places)
+        while try unrouted.next() { history.unrouted.insert(unrouted.int(0)) }
+        var deliveries = try prepare(SQL.History.deliveries)
+        try deliveries.bind(":ids", text: ids)
+        try deliveries.bind(":places", text: places)
+        let subjects = query.task == nil ? [] : Set(page.map(\.event.subject)).sorted()
+        try deliveries.bind(":subjects", text: Self.json(subjects.map(JSON.string)))
+        try deliveries.bind(":limit", HistoryQuery.most)
+        while try deliveries.next() { history.deliveries.append(try Self.record(deliveries)) }
+        history.deliveries.reverse()
+        history.decisions = try decisions(of: page, ids, places)
+        var audit = try prepare(SQL.History.audit)
+        try audit.bind(":since", page.map(\.event.time).min() ?? first.event.time)
+        try audit.bind(":names", text: Self.json(history.deliveries.map { .string($0.delivery.id.text) }))
+        try audit.bind(":limit", 4 * HistoryQuery.most)
+        while try audit.next() {
+            history.audit.append(
+                AuditRow(number: audit.int(0), at: audit.time(1), entry: audit.text(2), hash: audit.text(3)))
+        }
+        var caused = try prepare(SQL.History.caused)
+        try caused.bind(":first", first.sequence)
+        try caused.bind(":ids", text: ids)
+        try caused.bind(":limit", HistoryQuery.most)
+        while try caused.next() {
+            do { history.caused.append(try StoredEvent(caused)) } catch is DamagedValue { continue }
+        }
+        return history
+    }
+
+    private func decisions(of events: [StoredEvent], _ ids: [UInt8], _ places: [UInt8]) throws -> [DecisionRecord] {
+        var records: [DecisionRecord] = []
+        var ofEvent = try prepare(SQL.History.decisionsOfEvent)
+        for event in events {
+            try ofEvent.bind(":occasion", Occasion.event(event.event.id).id.text)
+            while try ofEvent.next() { try Self.decision(ofEvent).map { records.append($0) } }
+            ofEvent.stop()
+        }
+        var others = try prepare(SQL.History.decisions)
+        try others.bind(":ids", text: ids)
+        try others.bind(":places", text: places)
+        while try others.next() { try Self.decision(others).map { records.append($0) } }
+        return records
+    }
+
+    private static func json(_ values: [JSON]) -> [UInt8] { JSON.array(values).encoded() }
+}

@@ -1,0 +1,161 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+struct Explain: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain", abstract: "Tell what rules did for a task or an event, and why.",
+        discussion: """
+            For each event, the rules that came into question: whether they ran, or what stopped them, with the value of each part \
+            of the condition; their deliveries with each attempt and answer; and the events that they caused. What happened is read \
+            from the store. Why a rule did not run is found by evaluating the rules of the files again, and where they have been \
+            changed since, this says so.
+
+            --rule R tells of one rule, also why an event did not come into question.
+            """)
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    @Option(help: "Only this rule.")
+    var rule: String?
+
+    @Flag(help: "What caused what, as a tree: events, deliveries, and the events that these runs emitted.")
+    var tree = false
+
+    @Option(help: "How many of the task's newest events.")
+    var limit = 50
+
+    @Argument(help: "A task's number or sys_id; or an event's id, or the start of one.")
+    var subject: String
+
+    func validate() throws {
+        if limit < 1 { throw ValidationError("--limit is at least 1.") }
+        if tree, output.json || rule != nil { throw ValidationError("--tree goes with neither --json nor --rule.") }
+        if subject.isEmpty { throw ValidationError("Name a task or an event.") }
+    }
+
+    func run() async throws {
+        let link = try config.storeLink()
+        let found = try await facts(link)
+        let workplace = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape)
+        let book: RuleBook?
+        do throws(CommandError) {
+            book = try await workplace.book(toExplain: true)
+        } catch {
+            book = nil
+            Console.note("The rules do not load, so only what was recorded is shown: see `bellhop check`.")
+        }
+        let facts = found ?? ExplanationFacts(events: [])
+        if let rule, let book, !book.contains(rule), !facts.deliveries.contains(where: { $0.rule == rule }) {
+            let help = Suggestion.didYouMean(rule, among: book.rules.map(\.name)) ?? "`bellhop status` lists the rules."
+            throw CommandError(.problem, "There is no rule `\(rule.visible)`: \(help)")
+        }
+        guard found != nil else { return try await explainAbsence(link, book) }
+        if tree {
+            for line in try await CauseTree(link: link).lines(facts.events) { Console.data(line) }
+            return
+        }
+        let subjects = StoredSubjects(config: config, surroundings: workplace.surroundings)
+        let explanation = Explanation(facts, by: book, rule: rule, tasks: try await subjects.tasks())
+        if output.json { return Console.json(explanation.json(isWhole: rule != nil)) }
+        for line in ExplanationPage(zone: link.zone, isWhole: rule != nil).lines(explanation) { Console.data(line) }
+    }
+
+    /// What is kept about the subject, as a task or else as an event; nil if that is nothing.
+    private func facts(_ link: StoreLink) async throws(CommandError) -> ExplanationFacts? {
+        let ofTask = try await link.history(HistoryQuery(task: subject, limit: limit))
+        if !ofTask.events.isEmpty { return ofTask }
+        let facts = try await link.history(HistoryQuery(event: subject, limit: 2))
+        guard let first = facts.events.first else { return nil }
+        if facts.events.count > 1, !facts.events.contains(where: { $0.event.id.text == subject }) {
+            throw CommandError(
+                .problem, "Several events begin with \(subject.visible), such as \(first.event.id.text). Give more of the id.")
+        }
+        return facts
+    }
+
+    /// Says which sources would have had to show the task, and when they last looked.
+    private func explainAbsence(_ link: StoreLink, _ book: RuleBook?) async throws(CommandError) {
+        let status = try await link.answer(.status)["sources"]?.asArray ?? []
+        let summary = book?.rules.first { $0.name == rule }
+        let wanted = summary?.sources ?? []
+        var lines = status.compactMap { source -> String? in
+            guard let name = source["source"]?.asString, wanted.isEmpty || wanted.contains(name) else { return nil }
+            let poll = source["last_poll"]?.asString.flatMap { Timestamp(rfc3339: $0) }
+            let looked = poll.map { "it last looked at \(link.zone.dateAndClock($0))" } ?? "it has not looked yet"
+            let error = source["error"]?.asString.map { "; it fails: \($0.singleLine.visible)" } ?? ""
+            return "  \(name.visible): \(looked)\(error)"
+        }
+        for name in wanted where !status.contains(where: { $0["source"]?.asString == name }) {
+            lines.append("  \(name.visible): no agent has polled it yet")
+        }
+        for row in try await config.rows(.tasks(subject)) {
+            let source = row["task"]?["source"]?.asString ?? ""
+            lines.append("  \(source.visible) shows the task now, and no event about it is kept")
+        }
+        let who = summary.map { "Rule \($0.name.visible) is for \($0.types.map(\.name).joined(separator: ", ")). " } ?? ""
+        if output.json {
+            Console.json(Explanation(ExplanationFacts(events: []), by: nil).json(isWhole: true))
+        } else if !lines.isEmpty {
+            Console.data("\(who)An event about it would come from:")
+            for line in lines { Console.data(line) }
+        }
+        throw CommandError(
+            .problem,
+            "There is no event \(subject.visible), and none about a task of this name. Events that are older than the retention "
+                + "are deleted; `bellhop events` lists the others.")
+    }
+}
+
+extension StoreLink {
+    /// What the store has kept about a task or an event.
+    func history(_ query: HistoryQuery) async throws(CommandError) -> ExplanationFacts {
+        var rows: [JSON] = []
+        let end = try await answer(.history(query)) { rows.append($0) }
+        return ExplanationFacts(rows: rows, end: end)
+    }
+}
+
+/// What caused what: from the first cause of some events to the last event that they led to.
+private struct CauseTree {
+    let link: StoreLink
+    /// The most events that are followed, so that a long chain ends.
+    private static let most = 200
+
+    func lines(_ events: [StoredEvent]) async throws(CommandError) -> [String] {
+        var shown: Set<Event.ID> = []
+        var lines: [String] = []
+        for event in events where !shown.contains(event.event.id) {
+            try await add(try await root(of: event), depth: 0, &shown, &lines)
+        }
+        return lines
+    }
+
+    /// The first event of the chain that led to this one, as far as it is kept.
+    private func root(of event: StoredEvent) async throws(CommandError) -> StoredEvent {
+        var root = event
+        for _ in 0..<Self.most {
+            guard let cause = root.event.cause,
+                let before = try await link.history(HistoryQuery(event: cause.text, limit: 1)).events.first
+            else { break }
+            root = before
+        }
+        return root
+    }
+
+    private func add(
+        _ event: StoredEvent, depth: Int, _ shown: inout Set<Event.ID>, _ lines: inout [String]
+    ) async throws(CommandError) {
+        guard shown.count < Self.most, shown.insert(event.event.id).inserted else { return }
+        let indent = String(repeating: "    ", count: depth)
+        let page = ExplanationPage(zone: link.zone, isWhole: false)
+        lines.append(indent + page.head(event.event))
+        let facts = try await link.history(HistoryQuery(event: event.event.id.text, limit: 1))
+        for delivery in facts.deliveries {
+            lines += page.lines(delivery, rule: delivery.rule).map { indent + $0.dropFirst(2) }
+        }
+        for caused in facts.caused { try await add(caused, depth: depth + 1, &shown, &lines) }
+    }
+}

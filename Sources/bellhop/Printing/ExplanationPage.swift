@@ -1,0 +1,85 @@
+import BellhopCore
+import BellhopRules
+
+/// An explanation as lines for people.
+struct ExplanationPage {
+    let zone: TimeZoneTable
+    /// Whether rules are shown for which the event does not come into question.
+    let isWhole: Bool
+
+    func lines(_ explanation: Explanation) -> [String] {
+        var lines: [String] = []
+        if explanation.isCut { lines += ["There are older events: --limit shows more.", ""] }
+        for (place, account) in explanation.events.enumerated() {
+            if place > 0 { lines.append("") }
+            lines += self.lines(account)
+        }
+        if !explanation.others.isEmpty {
+            lines += ["", "Also done for the task, when times came due:"]
+            for delivery in explanation.others { lines += self.lines(delivery, rule: delivery.rule) }
+        }
+        return lines
+    }
+
+    private func lines(_ account: Explanation.EventAccount) -> [String] {
+        let event = account.event.event
+        var lines = [head(event)]
+        let rules = account.rules.filter { isWhole || $0.isInQuestion }
+        if rules.isEmpty { lines.append("  No rule is for it: --rule R says why.") }
+        for rule in rules { lines += self.lines(rule) }
+        for event in account.caused { lines.append("  caused " + head(event.event)) }
+        return lines
+    }
+
+    func head(_ event: Event) -> String {
+        let summary = Events.summary(event, in: zone)
+        let ours = event.hop > 0 ? Paint.dim(" (after \(event.hop) of our own write\(event.hop == 1 ? "" : "s"))") : ""
+        return Paint.dim(zone.dateAndClock(event.time)) + "  " + Paint.dim(String(event.id.text.prefix(12))) + "  "
+            + Paint.cyan(event.type.name) + "  \(event.source.singleLine.visible): \(summary.visible)" + ours
+    }
+
+    private func lines(_ account: Explanation.Account) -> [String] {
+        let ran = account.verdict == .ran
+        let sign = ran ? Paint.green("✓") : "–"
+        let reason = account.reason.isEmpty ? "" : ": \(account.reason.singleLine.visible)"
+        var lines = ["  \(sign) \(account.rule.visible): \(ran ? "ran" : words(account.verdict))\(reason)"]
+        lines += account.parts.lines.map { "      " + $0.visible }
+        lines += account.notes.map { "      note: \($0.singleLine.visible)" }
+        for delivery in account.deliveries { lines += self.lines(delivery, rule: nil) }
+        return lines
+    }
+
+    private func words(_ verdict: Explanation.Verdict) -> String {
+        switch verdict {
+        case .ran: "ran"
+        case .off, .type, .source, .field: "not for this event"
+        case .conditionFalse, .conditionUnknown, .notTrueWhenDue, .throttled, .once: "did not run"
+        case .conditionFailed, .keyFailed, .stepFailed, .loop: "failed"
+        case .waiting: "waits"
+        case .cancelled: "stopped waiting"
+        case .counting: "counts"
+        case .gathering: "gathers"
+        case .silenced, .quiet: "ran, nothing was sent"
+        case .shadow, .canary: "ran, nothing was done"
+        case .budget: "ran in part"
+        case .unrouted: "has not seen it yet"
+        case .unseen: "did not see it"
+        case .unknown: "unknown"
+        }
+    }
+
+    func lines(_ delivery: ExplainedDelivery, rule: String?) -> [String] {
+        let content = delivery.content.isEmpty ? "" : " “\(delivery.content.singleLine.visible.cut(to: 60))”"
+        let next = delivery.next.map { ", due \(zone.dateAndClock($0))" } ?? ""
+        let silence = delivery.silence.map { " by silence \($0.visible)" } ?? ""
+        let answer = delivery.attempts.isEmpty ? delivery.answer.map { ": \($0.singleLine.visible)" } ?? "" : ""
+        let replay = delivery.occasion.isReplay ? "replayed: " : ""
+        let head =
+            "      \(replay)\(rule.map { "\($0.visible): " } ?? "")\(delivery.action.visible) to \(delivery.receiver.visible)\(content)"
+        return ["\(head): \(delivery.state.rawValue)\(silence)\(next)\(answer) \(Paint.dim("(\(delivery.id.prefix(12)))"))"]
+            + delivery.attempts.map { attempt in
+                "        attempt \(attempt.number) at \(zone.dateAndClock(attempt.at)): \(attempt.outcome): "
+                    + attempt.detail.singleLine.visible
+            }
+    }
+}

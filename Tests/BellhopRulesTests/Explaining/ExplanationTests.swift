@@ -1,0 +1,169 @@
+import BellhopCore
+import BellhopRules
+import BellhopTesting
+import Testing
+
+/// What `bellhop explain` tells of an event, from records, deliveries and the rules' text.
+@Suite struct ExplanationTests {
+    private func book(_ rules: String) throws -> RuleBook {
+        try RuleBook.loadToExplain(
+            [RuleFile(path: "rules/test.yaml", bytes: Array(rules.utf8))], surroundings: Fixture.surroundings())
+    }
+
+    /// What the rule did for one event that it has seen.
+    private func account(
+        _ rule: String, _ event: Event = Fixture.event(), _ change: (inout ExplanationFacts) -> Void = { _ in }
+    ) throws -> Explanation.Account {
+        let book = try book("rule: r\n\(rule)\ndo: [{log: x, if: task.number != ''}]")
+        var facts = ExplanationFacts(events: [StoredEvent(sequence: 5, event: event)])
+        facts.rules = [.init(name: "r", revision: "", since: 0)]
+        change(&facts)
+        return try #require(Explanation(facts, by: book, rule: "r").events.first?.rules.first)
+    }
+
+    private func record(_ verdict: DecisionRecord.Verdict, _ detail: JSON.Object = [:]) -> DecisionRecord {
+        DecisionRecord(
+            rule: "r", verdict: verdict, occasion: Occasion.event(Event.ID("e1")).id, at: Fixture.start, detail: detail)
+    }
+
+    private func delivery(_ state: DeliveryState, _ occasion: Occasion.ID = Occasion.event(Event.ID("e1")).id)
+        -> ExplainedDelivery
+    {
+        ExplainedDelivery(
+            id: "d", rule: "r", occasion: occasion, revision: "1", state: state, action: "log", receiver: "log", content: "x",
+            created: Fixture.start)
+    }
+
+    @Test func `type, source, fields and a rule that is off are told apart`() throws {
+        #expect(try account("on: task_removed").verdict == .type)
+        #expect(try account("on: task_created\nfrom: incidents").verdict == .source)
+        #expect(try account("on: {task_changed: {state: {to: 2}}}", Fixture.event(.taskChanged)).verdict == .field)
+        #expect(try account("on: task_created\nenabled: false").verdict == .off)
+        #expect(try account("on: task_removed").isInQuestion == false)
+    }
+
+    @Test func `a condition is false, unknown or failed, with the value of each part`() throws {
+        let task = Fixture.task(fields: ["priority": 3])
+        let no = try account("on: task_created\nwhen: task.priority == 1", Fixture.event(.taskCreated, task))
+        #expect(no.verdict == .conditionFalse && no.parts.lines == ["task.priority  3"])
+        let unknown = try account("on: task_created\nfrom: my-work\nwhen: task.priority < 2")
+        #expect(unknown.verdict == .conditionUnknown && unknown.parts.lines == ["task.priority  null"])
+        #expect(
+            try account("on: task_created\nwhen: 1 / int(task.number.size() - task.number.size()) == 1").verdict
+                == .conditionFailed)
+    }
+
+    @Test func `a record says what stopped the run`() throws {
+        let once = try account("on: task_created\nonce: task.id") { $0.decisions = [record(.once, ["key": "a1"])] }
+        #expect(once.verdict == .once && once.reason == "`once` stopped it: it ran for the key \"a1\" before")
+        let throttled = try account("on: task_created\nthrottle: {every: 1h}") {
+            $0.decisions = [record(.throttled, ["last": "2026-01-05T08:30:00Z"])]
+        }
+        #expect(throttled.verdict == .throttled && throttled.reason.contains("less than 1h ago"))
+    }
+
+    @Test func `a wait is told by what became of it`() throws {
+        let rule = "on: task_created\nfor: 10m"
+        let timer = Occasion.timer(.init(rule: "r", kind: .hold, key: "acme/a1"), due: Fixture.start, begun: 5).id
+        let waiting = record(.waiting, ["key": "a1", "until": "2026-01-05T09:10:00Z"])
+        #expect(try account(rule) { $0.decisions = [waiting] }.verdict == .waiting)
+        var end = record(.notTrueWhenDue)
+        end.occasion = timer
+        #expect(try account(rule) { $0.decisions = [waiting, end] }.verdict == .notTrueWhenDue)
+        let ran = try account(rule) { facts in
+            facts.decisions = [waiting]
+            facts.deliveries = [delivery(.done, timer)]
+        }
+        #expect(ran.verdict == .ran && ran.deliveries.count == 1)
+    }
+
+    @Test func `what kept deliveries back is the verdict`() throws {
+        for (state, verdict) in [
+            (DeliveryState.done, Explanation.Verdict.ran), (.silenced, .silenced), (.quiet, .quiet), (.shadow, .shadow),
+        ] {
+            #expect(try account("on: task_created") { $0.deliveries = [delivery(state)] }.verdict == verdict)
+        }
+        #expect(try account("on: task_created\nmode: {canary: 10%}") { $0.deliveries = [delivery(.shadow)] }.verdict == .canary)
+    }
+
+    @Test func `an event that the rule did not see is not said to have run`() throws {
+        #expect(try account("on: task_created") { $0.unrouted = [5] }.verdict == .unrouted)
+        #expect(try account("on: task_created") { $0.rules[0].since = 5 }.verdict == .unseen)
+        #expect(try account("on: task_created") { $0.rules = [] }.verdict == .unseen)
+        #expect(
+            try account("on: task_created") { $0.pauses = [Pause(.rule("r"), since: Fixture.start, why: "")] }.verdict == .unseen)
+    }
+
+    @Test func `a rule that was changed since is not judged as if it had not`() throws {
+        func changed(_ facts: inout ExplanationFacts) { facts.changes = [.init(of: "r", at: Fixture.start + .seconds(60))] }
+        #expect(try account("on: task_created", Fixture.event(), changed).verdict == .unknown)
+        let task = Fixture.task(fields: ["priority": 3])
+        let no = try account("on: task_created\nwhen: task.priority == 1", Fixture.event(.taskCreated, task), changed)
+        #expect(no.verdict == .conditionFalse && no.notes.count == 1)
+    }
+
+    @Test func `a step whose condition is false is named`() throws {
+        let found = try account("on: task_created", Fixture.event(.taskCreated, Fixture.task(number: "")))
+        #expect(found.verdict == .ran && found.notes == ["`if` of step 0 (`log`) is false"])
+    }
+
+    @Test func `without rules only what was recorded is known`() throws {
+        var facts = ExplanationFacts(events: [StoredEvent(sequence: 5, event: Fixture.event())])
+        facts.deliveries = [delivery(.done)]
+        let explanation = Explanation(facts, by: nil)
+        #expect(explanation.events[0].rules.map(\.verdict) == [.ran])
+    }
+
+    /// Random rules and events, decided by the router: the model knows each rule's verdict from numbers alone.
+    @Test(arguments: 0..<60 as Range<UInt64>)
+    func `explain agrees with a model about every event and rule`(_ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed)
+        let limit = Int.random(in: 1...4, using: &random)
+        let texts = [
+            "rule: plain\non: task_created\nwhen: task.priority <= \(limit)\ndo: [{log: x}]",
+            "rule: once\non: task_created\nwhen: task.priority <= \(limit)\nonce: task.id\ndo: [{log: x}]",
+            "rule: throttled\non: task_created\nthrottle: {every: 1h, by: task.id}\ndo: [{log: x}]",
+            "rule: removed\non: task_removed\ndo: [{log: x}]",
+            "rule: other\non: task_created\nfrom: incidents\ndo: [{log: x}]",
+            "rule: shadow\non: task_created\nmode: shadow\ndo: [{log: x}]",
+        ]
+        let rules = texts.joined(separator: "\n---\n")
+        let events = (1...20).map { number in
+            let priority: JSON = random.oneIn(5) ? .null : .int(Int64.random(in: 1...5, using: &random))
+            let task = Fixture.task("a\(Int.random(in: 1...4, using: &random))", fields: ["priority": priority])
+            return Fixture.event(random.oneIn(4) ? .taskRemoved : .taskCreated, task, id: "e\(number)")
+        }
+        let routing = try Fixture.book(rules).route(events)
+        var facts = ExplanationFacts(events: events.enumerated().map { StoredEvent(sequence: Int64($0 + 1), event: $1) })
+        facts.decisions = routing.decisions
+        facts.deliveries = routing.deliveries.map { made in
+            let isShadow = made.initial == .shadow
+            return ExplainedDelivery(
+                DeliveryRecord(delivery: made, state: isShadow ? .shadow : .done, attempts: 1, runAt: made.runAt))
+        }
+        facts.rules = ["plain", "once", "throttled", "removed", "other", "shadow"].map { .init(name: $0, revision: "", since: 0) }
+        var (ran, throttled): (Set<String>, Set<String>) = ([], [])
+        let explanation = Explanation(facts, by: try book(rules))
+        for account in explanation.events {
+            let event = account.event.event
+            let isCreated = event.type == .taskCreated
+            let id = event.task?.key.text ?? ""
+            let condition: Explanation.Verdict? =
+                switch event.task?.fields["priority"]?.asInt {
+                case nil: .conditionUnknown
+                case .some(let priority): priority <= limit ? nil : .conditionFalse
+                }
+            let expected: [String: Explanation.Verdict] = [
+                "plain": isCreated ? condition ?? .ran : .type,
+                "once": isCreated ? condition ?? (ran.contains(id) ? .once : .ran) : .type,
+                "throttled": isCreated ? (throttled.contains(id) ? .throttled : .ran) : .type,
+                "removed": isCreated ? .type : .ran, "other": isCreated ? .source : .type,
+                "shadow": isCreated ? .shadow : .type,
+            ]
+            if isCreated, condition == nil { ran.insert(id) }
+            if isCreated { throttled.insert(id) }
+            let found = Dictionary(uniqueKeysWithValues: account.rules.map { ($0.rule, $0.verdict) })
+            #expect(found == expected, "\(event.id.text) of \(id)")
+        }
+    }
+}
