@@ -79,15 +79,17 @@ public struct BackTest: Sendable {
         }
     }
 
+    /// A message that was kept back and is sent later by itself is one delivery.
     private mutating func takeDeliveries() -> [Delivery] {
-        let made = trial.takeDeliveries()
-        for delivery in made {
+        var made: [Delivery] = []
+        for delivery in trial.takeDeliveries() {
             if case .dead = delivery.initial { dead.insert(delivery.id.text) }
             let isReleased = held.remove(delivery.id) != nil
             if case .quiet = delivery.initial { held.insert(delivery.id) }
             let task = delivery.task.flatMap { trial.task($0.key, of: $0.source) }
             let group = task.flatMap { $0.labels["assignment_group"] ?? $0.fields["assignment_group"] }?.asString
             trial.witness.count(delivery, group: group, isReleased: isReleased)
+            if !isReleased { made.append(delivery) }
         }
         return made
     }
