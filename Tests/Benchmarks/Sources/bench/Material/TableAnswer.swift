@@ -52,7 +52,7 @@ struct TableAnswer: Sendable {
             "priority":"\(number % 4 + 1)","urgency":"2","impact":"2","state":"\(number % 3 + 1)",\
             "assignment_group":"\(group)","opened_by":"\(group)","opened_at":"2026-01-05 08:52:12","due_date":"",\
             "sys_created_on":"2026-01-05 08:52:12","sys_updated_on":"2026-01-05 08:59:\(10 + number % 50)",\
-            "sys_mod_count":"\(number % 9)"}
+            "sys_updated_by":"beth.anglin","sys_mod_count":"\(number % 9)"}
             """
     }
 }

@@ -89,7 +89,7 @@ final class TableServer: Sendable {
         ("active", "boolean"), ("assigned_to", "reference"), ("priority", "integer"), ("urgency", "integer"),
         ("impact", "integer"), ("state", "integer"), ("assignment_group", "reference"), ("opened_by", "reference"),
         ("opened_at", "glide_date_time"), ("due_date", "glide_date_time"), ("sys_created_on", "glide_date_time"),
-        ("sys_updated_on", "glide_date_time"), ("sys_mod_count", "integer"),
+        ("sys_updated_on", "glide_date_time"), ("sys_updated_by", "string"), ("sys_mod_count", "integer"),
     ]
 
     private static let dictionary: String = {
