@@ -19,6 +19,7 @@ let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swi
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
 let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
@@ -98,8 +99,16 @@ let package = Package(
             name: "BellhopAgent",
             dependencies: [
                 "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules", "BellhopStore", "YAML",
-                logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle, subprocess, unixSignals,
+                crypto, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle, subprocess, unixSignals,
             ],
+            swiftSettings: house),
+        .target(
+            name: "BellhopConsole",
+            dependencies: [
+                "BellhopAgent", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules", crypto, httpTypes,
+                hummingbirdCore, hummingbirdTLS, logging, nioCore, nioPosix, nioSSL, serviceLifecycle,
+            ],
+            resources: [.embedInCode("Assets/console.css"), .embedInCode("Assets/console.js")],
             swiftSettings: house),
         .target(
             name: "Simulator",
@@ -115,8 +124,8 @@ let package = Package(
         .executableTarget(
             name: "bellhop",
             dependencies: [
-                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "CEL",
-                "Simulator", "YAML", argumentParser, logging, nioCore, serviceLifecycle, unixSignals,
+                "BellhopAgent", "BellhopConnectors", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopRules",
+                "BellhopStore", "CEL", "Simulator", "YAML", argumentParser, logging, nioCore, serviceLifecycle, unixSignals,
             ],
             resources: shippedRules.map { .embedInCode("Rules/\($0)") },
             swiftSettings: house),
@@ -138,6 +147,13 @@ let package = Package(
             dependencies: [
                 "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopStore", "BellhopTesting", "Simulator", crypto,
                 cryptoExtras, logging, nioCore, nioHTTP1, nioPosix, nioSSL,
+            ],
+            swiftSettings: house),
+        .testTarget(
+            name: "BellhopConsoleTests",
+            dependencies: [
+                "BellhopAgent", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules",
+                "BellhopStore", "BellhopTesting", asyncHTTPClient, logging, nioCore, nioHTTP1, serviceLifecycle,
             ],
             swiftSettings: house),
         .testTarget(name: "BellhopCoreTests", dependencies: ["BellhopCore", "BellhopTesting"], swiftSettings: house),

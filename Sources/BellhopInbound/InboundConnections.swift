@@ -1,14 +1,14 @@
 import HTTPTypes
-import NIOCore
+package import NIOCore
 import NIOHTTP1
-import NIOHTTPTypes
+package import NIOHTTPTypes
 import Synchronization
 
 /// The open connections of a server. If there are too many, the one is closed that a sender misses least: first the oldest from
 /// which no known sender has sent a request, then the one that has been idle longest. One whose request is being answered is kept.
 ///
 /// A class with a mutex, because connections belong to several threads.
-final class InboundConnections: Sendable {
+package final class InboundConnections: Sendable {
     /// What is known about a connection.
     struct Standing: Sendable {
         /// When it last became what it is: opened, or idle after an answer. Counted, not timed.
@@ -33,7 +33,7 @@ final class InboundConnections: Sendable {
     private let most: Int
     private let state = Mutex(State())
 
-    init(most: Int) { self.most = most }
+    package init(most: Int) { self.most = most }
 
     /// Adds a connection, and closes one if there are too many now.
     func add(_ channel: any Channel) {
@@ -50,7 +50,7 @@ final class InboundConnections: Sendable {
 
     /// Closes the connections from which no whole request waits for its answer, and those that are made from now on. The others
     /// are the server's to close when they are answered.
-    func stop() {
+    package func stop() {
         let unfinished = state.withLock { state in
             state.isStopping = true
             return state.entries.values.filter { !$0.standing.isAnswering }.map(\.channel)
@@ -85,11 +85,11 @@ final class InboundConnections: Sendable {
 /// Ends a connection whose peer is slow: with the next request, with the rest of one, or with taking an answer.
 ///
 /// A channel handler: all its state belongs to the connection's thread.
-final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHandler {
-    typealias InboundIn = HTTPRequestPart
-    typealias InboundOut = HTTPRequestPart
-    typealias OutboundIn = HTTPResponsePart
-    typealias OutboundOut = HTTPResponsePart
+package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHandler {
+    package typealias InboundIn = HTTPRequestPart
+    package typealias InboundOut = HTTPRequestPart
+    package typealias OutboundIn = HTTPResponsePart
+    package typealias OutboundOut = HTTPResponsePart
 
     /// Thrown to the reader of a body that did not arrive in time.
     struct TooSlow: Error {}
@@ -108,19 +108,19 @@ final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// How many answers are not sent yet.
     private var unsent = 0
 
-    init(_ patience: InboundServer.Patience, _ connections: InboundConnections) {
+    package init(_ patience: InboundServer.Patience, _ connections: InboundConnections) {
         self.patience = patience
         self.connections = connections
     }
 
-    func handlerAdded(context: ChannelHandlerContext) {
+    package func handlerAdded(context: ChannelHandlerContext) {
         connections.add(context.channel)
         arm(patience.head, context)
     }
 
-    func handlerRemoved(context: ChannelHandlerContext) { leave(context) }
+    package func handlerRemoved(context: ChannelHandlerContext) { leave(context) }
 
-    func channelInactive(context: ChannelHandlerContext) {
+    package func channelInactive(context: ChannelHandlerContext) {
         leave(context)
         context.fireChannelInactive()
     }
@@ -131,7 +131,7 @@ final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHandler {
         connections.remove(context.channel)
     }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    package func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
         case .head:
             isReceiving = true
@@ -152,7 +152,7 @@ final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    package func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard case .end = unwrapOutboundIn(data) else { return context.write(data, promise: promise) }
         unsent += 1
         if owed > 0 {
@@ -189,7 +189,7 @@ final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// Answers header fields that are too large itself: Hummingbird's answer is an empty 400, and the connection stays open.
     ///
     /// What still arrives is read for a while and dropped, so that the sender gets the answer before the connection ends.
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    package func errorCaught(context: ChannelHandlerContext, error: any Error) {
         // Whatever arrives after such a head is an error, too.
         if isRefused { return }
         guard let error = error as? HTTPParserError, error == .headerOverflow, !isReceiving, owed == 0, unsent == 0 else {

@@ -266,6 +266,10 @@ extension SQLiteStore: Store {
         try await read { try $0.auditRows(query) }
     }
 
+    func activity(since: Timestamp) async throws(StoreError) -> Activity {
+        try await read { try $0.activity(since: since) }
+    }
+
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
         try await read { try $0.span(of: query) }
     }
@@ -297,6 +301,15 @@ extension SQLiteStore: Store {
 
     func note(_ key: String) async throws(StoreError) -> JSON? {
         try await read { try $0.note(key) }
+    }
+
+    func setNote(
+        _ key: String, to value: JSON?, by act: String, _ facts: JSON.Object, at now: Timestamp
+    ) async throws(StoreError) {
+        try await write { [person = Person.current] in
+            try $0.setNote(key, to: value)
+            try $0.audit(act, by: person, facts, at: now)
+        }
     }
 
     func setNote(_ key: String, to value: JSON?) async throws(StoreError) {

@@ -20,7 +20,7 @@ struct Bellhop: AsyncParsableCommand {
             Initialise.self, LogIn.self, LogOut.self, Check.self, Test.self, Run.self, Demo.self, Status.self, Top.self,
             Events.self, Deliveries.self, PauseCommand.self, Resume.self, SilenceCommand.self, Forget.self, ReplayCommand.self,
             Explain.self, BackTestCommand.self, PlanCommand.self, Render.self, Audit.self, Notify.self, Eval.self, Query.self,
-            Doctor.self, SecretCommand.self,
+            Doctor.self, ConsoleCommand.self, SecretCommand.self,
             SchemaCommand.self, Simulate.self,
         ])
 

@@ -118,10 +118,11 @@ extension Inquiry {
     var changes: Bool {
         switch self {
         case .apply, .edit, .pause, .resume, .pauseSubject, .resumeSubject, .addSilence, .endSilence, .forget,
-            .keepRefusal:
+            .keepRefusal, .addToken, .removeToken:
             true
         case .replay(let request): !request.isTrial
-        case .status, .events, .deliveries, .audit, .history, .tasks, .form, .silences, .keychainChanged: false
+        case .status, .activity, .tokens, .events, .deliveries, .audit, .history, .tasks, .form, .silences, .keychainChanged:
+            false
         }
     }
 }

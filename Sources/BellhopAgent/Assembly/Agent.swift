@@ -21,19 +21,25 @@ public struct Agent: Sendable {
     }
 
     /// Runs until SIGTERM or SIGINT, then finishes what is in flight.
-    /// - Parameter further: services that live as long as the agent.
+    /// - Parameters:
+    ///   - further: services that live as long as the agent.
+    ///   - console: makes the console's service, if bellhop.yaml has one.
     ///
     /// - Throws: ``ControlSocketError`` when there is no place for the socket that only this user may enter.
-    public func run(with further: [any Service] = [], signals: [UnixSignal] = [.sigterm, .sigint]) async throws {
+    public func run(
+        with further: [any Service] = [], console: (AgentView) -> any Service, signals: [UnixSignal] = [.sigterm, .sigint]
+    ) async throws {
         try await assembly.engine.recover()
         let reloader = Reloader(assembly, environment: environment)
         let desk = Self.desk(assembly)
+        let inquirer = inquirer(desk)
         let server = ControlServer(
-            at: ControlSocket.place(store: assembly.configuration.store, environment: environment), inquirer: inquirer(desk))
+            at: ControlSocket.place(store: assembly.configuration.store, environment: environment), inquirer: inquirer)
         var work: [any Service] = [assembly.engine]
         if let desk, let place = assembly.configuration.inbound.place {
             work.append(InboundServer(at: place, desk: desk, logger: quiet))
         }
+        if assembly.configuration.console.place != nil { work.append(console(view(inquirer))) }
         var services: [any Service] = further + [Together(services: work), assembly.storeWatch, reloader, server]
         services.append(ServiceManager(environment: environment))
         var group = ServiceGroupConfiguration(
@@ -78,6 +84,21 @@ public struct Agent: Sendable {
         var logger = logger
         logger.logLevel = .error
         return logger
+    }
+
+    private func view(_ inquirer: Inquirer) -> AgentView {
+        let (configuration, shelf) = (assembly.configuration, assembly.shelf)
+        return AgentView(
+            inquirer: inquirer, clock: assembly.surroundings.clock, configuration: configuration.console,
+            zone: configuration.timeZone, connections: configuration.connections.map { ($0.name, $0.kind) },
+            book: { shelf.book }, file: { path in shelf.book.flatMap { Self.file(path, of: $0) } },
+            news: assembly.surroundings.bells.router)
+    }
+
+    /// The bytes of a file that has rules in force; nil for any other.
+    private static func file(_ path: String, of book: RuleBook) -> [UInt8]? {
+        guard book.rules.contains(where: { $0.file == path }) else { return nil }
+        return try? PrivateFile.readAny(path)
     }
 
     private func inquirer(_ desk: InboundDesk?) -> Inquirer {

@@ -21,6 +21,7 @@ public struct Configuration: Sendable {
     public var sources: [SourceEntry]
     public var retention: Retention
     public var inbound = InboundConfiguration()
+    public var console = ConsoleConfiguration()
     /// The types of events, with those that the file declares.
     public var events = EventCatalogue.builtIn
     public var calendars: [CalendarEntry] = []

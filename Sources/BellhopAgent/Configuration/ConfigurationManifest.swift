@@ -35,6 +35,7 @@ public enum ConfigurationManifest {
         ),
         Setting(
             "inbound", .record(InboundSettings.root), "Where requests from other systems are taken; without it nothing listens."),
+        Setting("console", .record(console), "Pages and an API for people; without it there is no console."),
     ]
 
     public static let calendar = CalendarReading.settings

@@ -87,6 +87,7 @@ struct ConfigurationReading {
         if let most = retention?.integer("keys") { configuration.mostKeys = most }
         configuration.allowsExec = settings.boolean("allow_exec") ?? false
         configuration.inbound = inbound.configuration
+        configuration.console = ConsoleReading(path: path).configuration(settings.record("console"), root["console"], &reader)
         configuration.calendars = CalendarReading(file: file, folder: folder, zone: configuration.timeZone) {
             ConfigurationReading.zone($0, at: $1, &$2)
         }.entries(

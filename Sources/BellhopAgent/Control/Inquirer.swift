@@ -88,6 +88,15 @@ public struct Inquirer: Sendable {
         return [:]
     }
 
+    /// In the last 24 hours.
+    func activity() async throws(StoreError) -> JSON {
+        let activity = try await store.activity(since: clock.now - .days(1))
+        func json(_ hours: [Activity.Hour]) -> JSON {
+            .array(hours.map { ["hour": .int($0.hour), "count": .int(Int64($0.count))] })
+        }
+        return ["events": json(activity.events), "deliveries": json(activity.deliveries)]
+    }
+
     func status() async throws(StoreError) -> JSON {
         var known = try await store.status()
         let now = clock.now

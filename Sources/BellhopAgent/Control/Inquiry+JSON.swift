@@ -1,9 +1,9 @@
 import BellhopConnectors
-import BellhopCore
+public import BellhopCore
 
 extension Inquiry {
-    /// The inquiry as one line on the socket.
-    var json: JSON {
+    /// The inquiry as one line on the socket, or as the body of a request to the console.
+    public var json: JSON {
         switch self {
         case .status: ["inquiry": "status"]
         case .tasks(let task): ["inquiry": "tasks", "task": task.map(JSON.string) ?? .null]
@@ -40,6 +40,11 @@ extension Inquiry {
                 "event": query.event.map(JSON.string) ?? .null,
                 "limit": .int(Int64(query.limit)),
             ]
+        case .activity: ["inquiry": "activity"]
+        case .tokens: ["inquiry": "tokens"]
+        case .addToken(let token):
+            ["inquiry": "add_token", "name": .string(token.name), "token": token.json]
+        case .removeToken(let name): ["inquiry": "remove_token", "name": .string(name)]
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
         case .keychainChanged(let change, let project):
             ["inquiry": "keychain_changed", change.kind: .string(change.name), "project": project.map(JSON.string) ?? .null]
@@ -63,7 +68,7 @@ extension Inquiry {
     }
 
     /// Reads what `json` wrote; nil for anything else.
-    init?(json: JSON) {
+    public init?(json: JSON) {
         func texts(_ name: String) -> [String] { json[name]?.asArray?.compactMap(\.asString) ?? [] }
         let limit = json["limit"]?.asInt.map { Int($0) } ?? 50
         switch json["inquiry"]?.asString {
@@ -117,6 +122,15 @@ extension Inquiry {
         case "history":
             self = .history(
                 HistoryQuery(task: json["task"]?.asString, event: json["event"]?.asString, limit: limit))
+        case "activity": self = .activity
+        case "tokens": self = .tokens
+        case "add_token":
+            guard let name = json["name"]?.asString, let token = json["token"].flatMap({ ConsoleToken(name: name, json: $0) })
+            else { return nil }
+            self = .addToken(token)
+        case "remove_token":
+            guard let name = json["name"]?.asString else { return nil }
+            self = .removeToken(of: name)
         case "refusal":
             guard let key = json["key"]?.asString, RefusedLogins.isKey(key) else { return nil }
             self = .keepRefusal(key, json["value"].flatMap { $0.isNull ? nil : $0 })

@@ -34,6 +34,12 @@ public enum Inquiry: Sendable, Hashable {
     case history(HistoryQuery)
     /// The rows of the audit.
     case audit(AuditQuery)
+    /// How many events and deliveries there were in each of the last 24 hours.
+    case activity
+    /// The tokens of the console, without their hashes.
+    case tokens
+    case addToken(ConsoleToken)
+    case removeToken(of: String)
     /// Stores that a command's login was refused; a nil value deletes that. See ``CommandNotes``.
     case keepRefusal(String, JSON?)
     /// A command's change to the keychain of a project, which is named by its id: a running agent applies it.

@@ -57,6 +57,12 @@ public struct InquiryAnswer: Sendable {
             case .keychainChanged(let change, let project):
                 return .end(await inquirer.agent?.takeOver(change, project) ?? .null)
             case .keepRefusal(let key, let value): return .end(try await inquirer.keepRefusal(key, value))
+            case .activity: return .end(try await inquirer.activity())
+            case .tokens:
+                let tokens = try await inquirer.tokens()
+                return .end(["tokens": .array(tokens.map(\.shown))])
+            case .addToken(let token): return .end(try await inquirer.add(token))
+            case .removeToken(let name): return .end(try await inquirer.removeToken(of: name))
             case .events(let query, let waits): return try await events(query, waits: waits)
             case .deliveries(let query): return try await deliveries(query)
             case .tasks(let task): return try await tasks(task)
@@ -65,6 +71,18 @@ public struct InquiryAnswer: Sendable {
             }
         } catch {
             throw InquiryError(error)
+        }
+    }
+
+    /// The next piece as lines of JSON, each with its end, after which there may be more: rows, then the end or an error.
+    public mutating func nextLines() async -> (bytes: [UInt8], isLast: Bool) {
+        do throws(InquiryError) {
+            switch try await next() {
+            case .rows(let rows): return (rows.flatMap { ControlFrame.row($0).line }, false)
+            case .end(let end): return (ControlFrame.end(end).line, true)
+            }
+        } catch {
+            return (ControlFrame.failure(error).line, true)
         }
     }
 
@@ -123,6 +141,7 @@ public struct InquiryAnswer: Sendable {
             records.map { record in
                 let receiver = record.delivery.id.receiver
                 var json = asked.id == nil ? record.json : record.json(sentTo: inquirer.connection(receiver))
+                json["place"] = .int(record.place)
                 guard record.state == .available else { return json }
                 if let pause = writesPause ?? nil, record.delivery.effect != nil {
                     json["stopped"] = pause.json

@@ -2,7 +2,7 @@
 public struct EventQuery: Sendable, Hashable {
     /// Only those stored after this place, oldest first.
     public var after: Int64?
-    /// With `after`: only those stored up to this place.
+    /// Only those stored up to this place.
     public var through: Int64?
     public var types: [EventType]
     public var sources: [String]
@@ -67,7 +67,7 @@ public struct RowSpan: Sendable, Hashable {
 public struct DeliveryQuery: Sendable, Hashable {
     /// Only those stored after this place, oldest first.
     public var after: Int64?
-    /// With `after`: only those stored up to this place.
+    /// Only those stored up to this place.
     public var through: Int64?
     public var states: [DeliveryState]
     public var rule: String?
@@ -96,4 +96,29 @@ public struct DeliveryQuery: Sendable, Hashable {
         self.event = event
         self.limit = limit
     }
+}
+
+/// How much happened, hour by hour.
+public struct Activity: Sendable, Hashable {
+    public struct Hour: Sendable, Hashable {
+        /// Counted from 1970-01-01T00:00Z.
+        public var hour: Int64
+        public var count: Int
+
+        public init(hour: Int64, count: Int) {
+            self.hour = hour
+            self.count = count
+        }
+    }
+
+    public var events: [Hour]
+    public var deliveries: [Hour]
+
+    public init(events: [Hour], deliveries: [Hour]) {
+        self.events = events
+        self.deliveries = deliveries
+    }
+
+    /// The most rows of each kind that are counted, so that a look costs the same in every store.
+    public static let most = 20_000
 }

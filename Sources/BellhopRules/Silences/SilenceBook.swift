@@ -62,7 +62,7 @@ public struct SilenceBook: Sendable {
     }
 
     /// The names of a run for any event of any source.
-    private static func names(_ surroundings: RuleSurroundings, _ cache: SharedNameCache) -> RuleNames {
+    static func names(_ surroundings: RuleSurroundings, _ cache: SharedNameCache) -> RuleNames {
         let sources = surroundings.isOpen ? [surroundings.assumedSource("")] : surroundings.taskSources
         return RuleNames(cache.names(for: sources), events: surroundings.events.definitions, zone: surroundings.timeZoneName)
     }

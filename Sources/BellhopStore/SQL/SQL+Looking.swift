@@ -111,12 +111,14 @@ extension SQL {
         static let unroutedCount = "SELECT count(*) FROM unrouted"
 
         /// Newest first; the caller reverses them.
-        static let events = "\(eventRows) WHERE \(eventFilter) ORDER BY sequence DESC LIMIT :limit"
+        static let events = """
+            \(eventRows) WHERE sequence <= \(through) AND \(eventFilter) ORDER BY sequence DESC LIMIT :limit
+            """
 
         /// Oldest first: a page of the events after a place.
         static let eventsAfter = """
             \(eventRows)
-            WHERE sequence > :after AND (:through IS NULL OR sequence <= :through) AND \(eventFilter)
+            WHERE sequence > :after AND sequence <= \(through) AND \(eventFilter)
             ORDER BY sequence
             LIMIT :limit
             """
@@ -124,7 +126,9 @@ extension SQL {
         /// The first and the last place of the newest events.
         static let eventSpan = """
             SELECT min(sequence), max(sequence)
-            FROM (SELECT sequence FROM event WHERE \(eventFilter) ORDER BY sequence DESC LIMIT :limit)
+            FROM (
+                SELECT sequence FROM event WHERE sequence <= \(through) AND \(eventFilter)
+                ORDER BY sequence DESC LIMIT :limit)
             """
 
         static let digest = """
@@ -137,6 +141,23 @@ extension SQL {
             sequence > :after AND sequence < :before AND type IN (SELECT value FROM json_each(:types))
                 AND (:sources IS NULL OR source IN (SELECT value FROM json_each(:sources)))
             """
+
+        /// The newest events by hour. (PostgreSQL: the same.)
+        static let eventHours = hours("SELECT time AS at FROM event ORDER BY sequence DESC")
+
+        static let deliveryHours = hours("SELECT created AS at FROM delivery ORDER BY id DESC")
+
+        private static func hours(_ newest: String) -> String {
+            """
+            SELECT at / 3600000000 AS hour, count(*) FROM (\(newest) LIMIT :limit)
+            WHERE at >= :since
+            GROUP BY hour
+            ORDER BY hour
+            """
+        }
+
+        /// The last place of a query; without one, the largest there can be.
+        private static let through = "coalesce(:through, 9223372036854775807)"
 
         static let eventRows = "SELECT sequence, id, type, source, subject, time, hop, data, cause FROM event"
 
@@ -151,12 +172,14 @@ extension SQL {
             """
 
         /// Newest first; the caller reverses them.
-        static let deliveries = "\(deliveryRows) WHERE \(deliveryFilter) ORDER BY id DESC LIMIT :limit"
+        static let deliveries = """
+            \(deliveryRows) WHERE id <= \(through) AND \(deliveryFilter) ORDER BY id DESC LIMIT :limit
+            """
 
         /// Oldest first: a page of the deliveries after a place.
         static let deliveriesAfter = """
             \(deliveryRows)
-            WHERE id > :after AND (:through IS NULL OR id <= :through) AND \(deliveryFilter)
+            WHERE id > :after AND id <= \(through) AND \(deliveryFilter)
             ORDER BY id
             LIMIT :limit
             """
@@ -169,7 +192,8 @@ extension SQL {
 
         /// The first and the last place of the newest deliveries.
         static let deliverySpan = """
-            SELECT min(id), max(id) FROM (SELECT id FROM delivery WHERE \(deliveryFilter) ORDER BY id DESC LIMIT :limit)
+            SELECT min(id), max(id)
+            FROM (SELECT id FROM delivery WHERE id <= \(through) AND \(deliveryFilter) ORDER BY id DESC LIMIT :limit)
             """
 
         static let deliveryRows = """

@@ -23,10 +23,8 @@ extension Session {
         // Read first, so that an event that comes meanwhile is looked at the next time.
         let last = try query.after == nil ? nil : min(int(SQL.Rules.lastPlace), query.through ?? .max)
         var statement = try prepare(query.after == nil ? SQL.Looking.events : SQL.Looking.eventsAfter)
-        if let after = query.after {
-            try statement.bind(":after", after)
-            try statement.bind(":through", query.through)
-        }
+        if let after = query.after { try statement.bind(":after", after) }
+        try statement.bind(":through", query.through)
         try Self.bind(query, to: &statement)
         var page = EventPage(events: [])
         var bytes = 0
@@ -67,8 +65,21 @@ extension Session {
         return digest
     }
 
+    func activity(since: Timestamp) throws -> Activity {
+        func hours(_ sql: String) throws -> [Activity.Hour] {
+            var statement = try prepare(sql)
+            try statement.bind(":since", since)
+            try statement.bind(":limit", Activity.most)
+            var hours: [Activity.Hour] = []
+            while try statement.next() { hours.append(.init(hour: statement.int(0), count: Int(statement.int(1)))) }
+            return hours
+        }
+        return Activity(events: try hours(SQL.Looking.eventHours), deliveries: try hours(SQL.Looking.deliveryHours))
+    }
+
     func span(of query: EventQuery) throws -> RowSpan? {
         var statement = try prepare(SQL.Looking.eventSpan)
+        try statement.bind(":through", query.through)
         try Self.bind(query, to: &statement)
         return try Self.span(&statement)
     }
@@ -83,10 +94,8 @@ extension Session {
             return record.place > query.after ?? 0 && record.place <= query.through ?? .max ? [record] : []
         }
         var statement = try prepare(query.after == nil ? SQL.Looking.deliveries : SQL.Looking.deliveriesAfter)
-        if let after = query.after {
-            try statement.bind(":after", after)
-            try statement.bind(":through", query.through)
-        }
+        if let after = query.after { try statement.bind(":after", after) }
+        try statement.bind(":through", query.through)
         try Self.bind(query, to: &statement)
         var records: [DeliveryRecord] = []
         var bytes = 0
@@ -100,7 +109,7 @@ extension Session {
     func span(of query: DeliveryQuery) throws -> RowSpan? {
         let name = Self.wholeID(query)
         var statement = try prepare(name == nil ? SQL.Looking.deliverySpan : SQL.Looking.deliveryPlace)
-        if let name { try statement.bind(":name", key: name) }
+        if let name { try statement.bind(":name", key: name) } else { try statement.bind(":through", query.through) }
         try Self.bind(query, to: &statement)
         return try Self.span(&statement)
     }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BellhopAgent
+import BellhopConsole
 import BellhopCore
 import BellhopEngine
 import BellhopRules
@@ -51,11 +52,14 @@ struct Run: AsyncParsableCommand {
             try await Stopping.finishing { try await runOnce(assembly) }
         } else {
             do {
-                try await Agent(assembly, logger: logger, environment: config.environment).run()
+                try await Agent(assembly, logger: logger, environment: config.environment)
+                    .run(console: { ConsoleServer($0, logger: logger) })
                 story?.say("Stopped.")
             } catch let error as StoreError {
                 throw CommandError(error)
             } catch let error as ControlSocketError {
+                throw CommandError(.cannotCreate, error.message)
+            } catch let error as ConsoleServer.Problem {
                 throw CommandError(.cannotCreate, error.message)
             } catch let error as IOError {
                 throw CommandError(.cannotCreate, "The control socket beside the store cannot be made: \(error.description).")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BellhopAgent
+import BellhopConsole
 import BellhopCore
 import BellhopEngine
 import Glibc
@@ -81,7 +82,8 @@ struct Demo: AsyncParsableCommand {
         }
         let quiet = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
         let scenario = DemoScenario(simulation: simulation, script: script, clock: clock)
-        try await Agent(assembly, logger: quiet, environment: [:]).run(with: [scenario], signals: [.sigterm, .sigint])
+        try await Agent(assembly, logger: quiet, environment: [:]).run(
+            with: [scenario], console: { ConsoleServer($0, logger: quiet) }, signals: [.sigterm, .sigint])
         return scenario.isOver
     }
 }

@@ -242,6 +242,12 @@ final class FaultyStore: Store {
     func replays(limit: Int) async throws(StoreError) -> [Replay] { try await base.replays(limit: limit) }
     func history(_ query: HistoryQuery) async throws(StoreError) -> StoredHistory { try await base.history(query) }
     func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow] { try await base.audit(query) }
+    func setNote(
+        _ key: String, to value: JSON?, by act: String, _ facts: JSON.Object, at now: Timestamp
+    ) async throws(StoreError) {
+        try await base.setNote(key, to: value, by: act, facts, at: now)
+    }
+    func activity(since: Timestamp) async throws(StoreError) -> Activity { try await base.activity(since: since) }
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan? {
         try await through(.events) { () throws(StoreError) in try await base.span(of: query) }
     }

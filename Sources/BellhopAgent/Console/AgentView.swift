@@ -1,0 +1,51 @@
+public import BellhopCore
+public import BellhopEngine
+public import BellhopRules
+
+/// What the console sees of a running agent. It reads nothing else: neither the store nor the engine.
+public struct AgentView: Sendable {
+    /// Answers questions, and carries out what a person decides.
+    public let inquirer: Inquirer
+    public let clock: any AgentClock
+    public let configuration: ConsoleConfiguration
+    /// The zone of bellhop.yaml, for a browser that names none.
+    public let zone: TimeZoneTable
+    /// The names and kinds of the connections.
+    public let connections: [(name: String, kind: String)]
+    /// The rules in force; nil before the first are.
+    public let book: @Sendable () -> RuleBook?
+    /// The bytes of a rule file by the path that a rule's summary gives.
+    public let file: @Sendable (String) -> [UInt8]?
+    /// Rings when there may be new events.
+    public let news: Bell
+
+    public init(
+        inquirer: Inquirer, clock: any AgentClock, configuration: ConsoleConfiguration, zone: TimeZoneTable = .utc,
+        connections: [(name: String, kind: String)] = [], book: @escaping @Sendable () -> RuleBook? = { nil },
+        file: @escaping @Sendable (String) -> [UInt8]? = { _ in nil }, news: Bell = Bell()
+    ) {
+        self.inquirer = inquirer
+        self.clock = clock
+        self.configuration = configuration
+        self.zone = zone
+        self.connections = connections
+        self.book = book
+        self.file = file
+        self.news = news
+    }
+
+    /// A browser's zone, by its name.
+    public static func zone(named name: String) -> TimeZoneTable? { ZoneFiles.zone(name) }
+
+    /// The rows and the end of an answer, for answers small enough to hold whole.
+    public func ask(_ inquiry: Inquiry) async throws(InquiryError) -> (rows: [JSON], end: JSON) {
+        var answer = inquirer.answer(inquiry)
+        var rows: [JSON] = []
+        while true {
+            switch try await answer.next() {
+            case .rows(let more): rows += more
+            case .end(let end): return (rows, end)
+            }
+        }
+    }
+}

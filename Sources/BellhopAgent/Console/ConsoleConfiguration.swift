@@ -1,0 +1,144 @@
+public import BellhopCore
+public import BellhopInbound
+import BellhopRules
+import YAML
+
+/// What somebody may do in the console.
+public enum ConsoleRole: String, Sendable, Hashable, CaseIterable {
+    /// Looks.
+    case viewer
+    /// Also acts: retries, drops, edits, pauses, silences, replays.
+    case `operator`
+    /// Also changes rules in the workbench.
+    case admin
+}
+
+/// The console, as bellhop.yaml says.
+public struct ConsoleConfiguration: Sendable {
+    /// Nil if there is no console.
+    public var place: InboundServer.Place?
+    public var users: [User] = []
+    /// Nil if it speaks plain HTTP.
+    public var tls: Certificate?
+    /// The address under which browsers reach it, without a `/` at the end; nil if that is where it listens.
+    public var publicURL: String?
+    /// Whether an admin may change rule files.
+    public var mayEdit = false
+
+    public init() {}
+
+    public struct User: Sendable {
+        public var name: String
+        public var role: ConsoleRole
+        public var token: String
+
+        public init(name: String, role: ConsoleRole, token: String) {
+            self.name = name
+            self.role = role
+            self.token = token
+        }
+    }
+
+    /// The paths of PEM files.
+    public struct Certificate: Sendable {
+        public var certificate: String
+        public var key: String
+    }
+}
+
+extension ConfigurationManifest {
+    public static let console: [Setting] = [
+        Setting(
+            "listen", .text, required: true,
+            "The address and port of the console; beyond this machine only with `tls` or `public_url`.",
+            example: "listen: \"127.0.0.1:8090\""),
+        Setting("users", .list(.record(consoleUser)), "Who may log in; `bellhop console token` adds others."),
+        Setting("tls", .record(consoleTLS), "A certificate, so that the console speaks HTTPS."),
+        Setting(
+            "public_url", .text,
+            "The address under which browsers reach the console through a proxy, such as `https://bellhop.example.com`."),
+        Setting("edit", .boolean, default: "false", "Whether an admin may change rule files in the workbench."),
+    ]
+
+    public static let consoleUser: [Setting] = [
+        Setting("name", .text, required: true, "The name in the audit."),
+        Setting("token", .text, required: true, "What the user logs in with: at least 16 characters."),
+        Setting("role", .oneOf(ConsoleRole.allCases.map(\.rawValue)), default: "viewer", "What the user may do."),
+    ]
+
+    public static let consoleTLS: [Setting] = [
+        Setting("cert", .path, required: true, "The PEM file of the certificate chain."),
+        Setting("key", .path, required: true, "The PEM file of its private key."),
+    ]
+}
+
+/// Reads `console`.
+struct ConsoleReading {
+    /// Turns a path of the file into one that can be opened.
+    let path: (String) -> String
+
+    /// The fewest characters of a token: a short one could be guessed.
+    private static let shortest = 16
+
+    func configuration(_ settings: Settings?, _ node: Node?, _ reader: inout SettingsReader<Never>) -> ConsoleConfiguration {
+        var console = ConsoleConfiguration()
+        guard let settings, let node, let listen = settings.text("listen") else { return console }
+        guard let place = InboundServer.Place(listen) else {
+            reader.report(
+                code: "wrong-value", "`\(listen)` is not an address and a port", at: node["listen"] ?? node,
+                help: "write `listen: \"127.0.0.1:8090\"`")
+            return console
+        }
+        console.place = place
+        console.mayEdit = settings.boolean("edit") ?? false
+        if let tls = settings.record("tls"), let certificate = tls.text("cert"), let key = tls.text("key") {
+            console.tls = .init(certificate: path(certificate), key: path(key))
+        }
+        if let url = settings.text("public_url") {
+            let isWeb = url.hasPrefix("https://") || url.hasPrefix("http://")
+            if isWeb {
+                console.publicURL = url.hasSuffix("/") ? String(url.dropLast()) : url
+            } else {
+                reader.report(
+                    code: "wrong-value", "`public_url` is not the address of a web page", at: node["public_url"] ?? node,
+                    help: "write `public_url: https://bellhop.example.com`")
+            }
+        }
+        if !Self.isLoopback(place.host), console.tls == nil, console.publicURL?.hasPrefix("https://") != true {
+            reader.report(
+                code: "open-console", "the console would listen at \(place.host) without encryption", at: node["listen"] ?? node,
+                help: "listen at 127.0.0.1, or add `tls`, or name the proxy's address with `public_url: https://…`")
+        }
+        console.users = users(settings, node["users"], &reader)
+        return console
+    }
+
+    private func users(
+        _ settings: Settings, _ node: Node?, _ reader: inout SettingsReader<Never>
+    ) -> [ConsoleConfiguration.User] {
+        guard case .array(let items)? = settings.values["users"] else { return [] }
+        var users: [ConsoleConfiguration.User] = []
+        for (place, item) in items.enumerated() {
+            let at = node?.items?[place] ?? node
+            guard let name = item["name"]?.asString, let token = item["token"]?.asString, let at else { continue }
+            if token.count < Self.shortest {
+                reader.report(
+                    code: "wrong-value", "the token of `\(name)` has fewer than \(Self.shortest) characters",
+                    at: at["token"] ?? at, help: "use a random one, for example of `openssl rand -base64 24`")
+            } else if users.contains(where: { $0.name == name }) {
+                reader.report(code: "duplicate", "there are two users `\(name)`", at: at["name"] ?? at)
+            } else if users.contains(where: { $0.token == token }) {
+                reader.report(
+                    code: "duplicate", "`\(name)` has the same token as another user", at: at["token"] ?? at,
+                    help: "give each user a token of their own")
+            } else {
+                let role = item["role"]?.asString.flatMap(ConsoleRole.init) ?? .viewer
+                users.append(.init(name: name, role: role, token: token))
+            }
+        }
+        return users
+    }
+
+    /// Whether only programs of this machine can connect.
+    static func isLoopback(_ host: String) -> Bool { host == "::1" || host == "localhost" || host.hasPrefix("127.") }
+}

@@ -1,0 +1,90 @@
+public import BellhopCore
+import Crypto
+
+/// A token of the console that a command made. Only its hash is stored: whoever reads the store cannot log in.
+public struct ConsoleToken: Sendable, Hashable {
+    /// Whose it is, for the audit.
+    public var name: String
+    public var role: ConsoleRole
+    /// The SHA-256 of the token, in hexadecimal digits.
+    public var hash: String
+    public var created: Timestamp
+
+    public init(name: String, role: ConsoleRole, hash: String, created: Timestamp) {
+        self.name = name
+        self.role = role
+        self.hash = hash
+        self.created = created
+    }
+
+    /// A new random token: 256 bits.
+    public static func random() -> String {
+        var bytes = SystemRandomNumberGenerator()
+        return "bh_"
+            + (0..<4).map { _ in
+                let digits = String(bytes.next() as UInt64, radix: 16)
+                return String(repeating: "0", count: 16 - digits.count) + digits
+            }.joined()
+    }
+
+    /// What is stored of a token. A plain hash suffices, because tokens are random and long.
+    public static func hash(of token: String) -> String {
+        SHA256.hash(data: Array(token.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    /// The key of the note.
+    static let note = "console/tokens"
+
+    var json: JSON {
+        ["role": .string(role.rawValue), "hash": .string(hash), "created": .string(created.rfc3339)]
+    }
+
+    /// Without the hash.
+    var shown: JSON { ["name": .string(name), "role": .string(role.rawValue), "created": .string(created.rfc3339)] }
+
+    init?(name: String, json: JSON) {
+        guard let role = json["role"]?.asString.flatMap(ConsoleRole.init), let hash = json["hash"]?.asString,
+            let created = json["created"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
+        else { return nil }
+        self.init(name: name, role: role, hash: hash, created: created)
+    }
+}
+
+extension Inquirer {
+    /// The stored tokens, in the order of their names. One that cannot be read admits nobody.
+    public func tokens() async throws(StoreError) -> [ConsoleToken] {
+        let note = try await store.consoleNote()
+        return note.compactMap { ConsoleToken(name: $0.key, json: $0.value) }.sorted { $0.name < $1.name }
+    }
+
+    /// Stores a token, in place of an earlier one of the same name.
+    func add(_ token: ConsoleToken) async throws(StoreError) -> JSON {
+        var note = try await store.consoleNote()
+        let isNew = note[token.name] == nil
+        note[token.name] = token.json
+        try await store.setNote(
+            ConsoleToken.note, to: .object(note), by: "console token add",
+            ["name": .string(token.name), "role": .string(token.role.rawValue)], at: clock.now)
+        return ["changed": .bool(isNew)]
+    }
+
+    /// Removes a token: whoever uses it is refused from the next request on.
+    func removeToken(of name: String) async throws(StoreError) -> JSON {
+        var note = try await store.consoleNote()
+        guard note[name] != nil else { return ["changed": false] }
+        note[name] = nil
+        try await store.setNote(
+            ConsoleToken.note, to: .object(note), by: "console token remove", ["name": .string(name)], at: clock.now)
+        return ["changed": true]
+    }
+}
+
+extension Store {
+    fileprivate func consoleNote() async throws(StoreError) -> JSON.Object {
+        do {
+            return try await note(ConsoleToken.note)?.asObject ?? [:]
+        } catch {
+            throw (error as? StoreError) ?? StoreError(.other, "\(error)")
+        }
+    }
+}

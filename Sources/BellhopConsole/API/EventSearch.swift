@@ -1,0 +1,82 @@
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+/// A search among events, with the filters of a request.
+struct EventSearch: Sendable {
+    private let call: Call
+    private let filter: EventFilter?
+
+    /// The most events at which one search looks; the next page goes on behind them.
+    private static let mostSeen = 20_000
+    private static let step = 500
+
+    init(_ call: Call) throws(Problem) {
+        self.call = call
+        filter = try call.text("where").map { text throws(Problem) in try Self.filter(text, call.view) }
+    }
+
+    static func filter(_ text: String, _ view: AgentView) throws(Problem) -> EventFilter {
+        guard let book = view.book() else { throw Problem(503, "The rules are not loaded yet: try again.", retryAfter: 1) }
+        do throws(Diagnostics) {
+            return try book.filter(text)
+        } catch {
+            throw Problem(422, error.all.map { $0.message + ($0.help.map { ": \($0)" } ?? "") }.joined(separator: "; "))
+        }
+    }
+
+    private func query(through: Int64?, limit: Int) -> EventQuery {
+        EventQuery(
+            through: through, types: call.texts("type").map(EventType.init), sources: call.texts("source"),
+            task: call.text("task"), since: call.since("since"), limit: limit)
+    }
+
+    /// One page, newest first.
+    func page() async throws(Problem) -> ConsoleAnswer {
+        let (rows, next) = try await rows(limit: Int(call.number("limit") ?? 100), before: call.number("before"))
+        return .json(["events": .array(rows), "next": next.map(JSON.int) ?? .null])
+    }
+
+    /// The events, newest first, and the place where the next page begins.
+    func rows(limit: Int, before: Int64?) async throws(Problem) -> (rows: [JSON], next: Int64?) {
+        guard let filter else {
+            let rows = try await call.ask(.events(query(through: before.map { $0 - 1 }, limit: limit))).rows
+            return (rows.reversed(), rows.count == limit ? rows.first?["sequence"]?.asInt : nil)
+        }
+        var (rows, place, seen): ([JSON], Int64?, Int) = ([], before, 0)
+        while seen < Self.mostSeen {
+            let found = try await call.ask(.events(query(through: place.map { $0 - 1 }, limit: Self.step))).rows
+            let events = found.reversed().compactMap { row in
+                Event(cloudEvent: row).map { StoredEvent(sequence: row["sequence"]?.asInt ?? 0, event: $0) }
+            }
+            for event in filter.matches(among: events, at: call.view.clock.now) {
+                rows.append(event.json)
+                if rows.count == limit { return (rows, event.sequence) }
+            }
+            seen += found.count
+            guard found.count == Self.step, let first = found.first?["sequence"]?.asInt else { return (rows, nil) }
+            place = first
+        }
+        return (rows, place)
+    }
+
+    /// The events as they come.
+    func stream() throws(Problem) -> ConsoleAnswer {
+        let (types, sources, task) = (call.texts("type"), call.texts("source"), call.text("task"))
+        let last = call.request.header("last-event-id")
+        if let last, Int64(last) ?? -1 < 0 { throw Problem(400, "`Last-Event-ID` is not the id of an event of this stream.") }
+        let after = last.flatMap { Int64($0) } ?? call.number("after")
+        let (filter, clock) = (filter, call.view.clock)
+        let viewer = call.feed.viewer(after: after) { stored in
+            let event = stored.event
+            if !types.isEmpty, !types.contains(event.type.name) { return false }
+            if !sources.isEmpty, !sources.contains(event.source) { return false }
+            if let task, event.subject != task, !event.subject.hasSuffix("/" + task), event.task?.number != task { return false }
+            return filter.map { !$0.matches(among: [stored], at: clock.now).isEmpty } ?? true
+        }
+        guard let viewer else {
+            throw Problem(503, "\(LiveFeed.mostViewers) viewers watch already. Try again later.", retryAfter: 30)
+        }
+        return ConsoleAnswer(stream: "text/event-stream", viewer)
+    }
+}

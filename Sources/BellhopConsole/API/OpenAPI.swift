@@ -1,0 +1,140 @@
+import BellhopAgent
+import BellhopCore
+
+/// The OpenAPI 3.1 document of the API, made from its operations.
+enum OpenAPI {
+    /// The schemas with names.
+    static let schemas: [String: Schema] = [
+        "Problem": .object(
+            [
+                ("type", .text()), ("title", .text("The same for each problem of its kind.")), ("status", .integer()),
+                ("detail", .text("What happened and what to do.")),
+            ]),
+        "Event": .object(
+            [
+                ("specversion", .text()), ("id", .text()), ("type", .text("Such as `task_created`.")),
+                ("source", .text("The source that it comes from.")), ("subject", .text()), ("time", .time()),
+                ("sequence", .integer("The place on the bus.")), ("data", .any("What the event says.")),
+            ], optional: ["subject"]),
+        "Delivery": .object(
+            [
+                ("id", .text()), ("state", .word(DeliveryState.allCases.map(\.rawValue))), ("rule", .text()), ("step", .text()),
+                ("action", .text()), ("receiver", .text()), ("occasion", .text()), ("attempts", .integer()),
+                ("created", .time()), ("next", .time("The next attempt.")), ("finished", .nullable(.time())),
+                ("task", .any()), ("error", .any()), ("arguments", .any()), ("message", .any()), ("request", .any()),
+            ], optional: ["task", "error", "arguments", "message", "request"]),
+        "Source": .object([
+            ("source", .text()), ("kind", .text()), ("scope", .text()), ("instance", .text()), ("user", .text()),
+            ("state", .word(SourceState.allCases.map(\.rawValue))), ("tasks", .integer()),
+            ("last_poll", .nullable(.time())), ("failures", .integer()), ("error", .nullable(.text())),
+        ]),
+        "Task": .object([
+            ("scope", .text("The source's query on the remote system.")), ("task", .any("The task, as rules see it.")),
+        ]),
+        "Rule": .object(
+            [
+                ("rule", .text()), ("file", .text()), ("line", .integer()), ("description", .nullable(.text())),
+                ("types", .list(.text())), ("sources", .list(.text())), ("mode", .word(["live", "shadow", "canary", "off"])),
+                ("schedule", .nullable(.text())), ("actions", .list(.text())), ("runs", .integer()), ("errors", .integer()),
+                ("error", .nullable(.text())), ("last_run", .nullable(.time())), ("next", .nullable(.time())),
+                ("paused", .boolean()), ("text", .text("The text of its file.")),
+            ], optional: ["text"]),
+        "Receiver": .object([
+            ("receiver", .text()), ("kind", .text()), ("stopped", .nullable(.any("Why it gets no deliveries now."))),
+            ("undecided", .integer("How many of its deliveries wait for a person.")),
+        ]),
+        "Timer": .object([
+            ("due", .time()), ("rule", .text()), ("kind", .text("What waits: `for`, `group`, `none`, `escalate`, …")),
+            ("key", .text()), ("subject", .nullable(.text())),
+        ]),
+        "Silence": .object([
+            ("id", .text()), ("starts", .time()), ("ends", .time()), ("active", .boolean()),
+        ]),
+        "AuditRow": .object([
+            ("number", .integer()), ("at", .integer("Microseconds since 1970.")),
+            ("entry", .text("A JSON object, as it was hashed.")),
+            ("hash", .text()),
+        ]),
+        "Form": .object([
+            ("delivery", .named("Delivery")), ("text", .text("The arguments, as a text to edit.")),
+        ]),
+        "Changed": .object([("changed", .boolean("Whether anything changed."))]),
+        "ChangedCount": .object([("changed", .integer("How many changed.")), ("deliveries", .list(.text("Their ids.")))]),
+    ]
+
+    /// The whole document.
+    static func document(_ operations: [Operation], server: String) -> JSON {
+        var paths: JSON.Object = [:]
+        for operation in operations {
+            var path = paths[operation.path]?.asObject ?? [:]
+            path[operation.method.rawValue.lowercased()] = self.json(operation)
+            paths[operation.path] = .object(path)
+        }
+        return [
+            "openapi": "3.1.0",
+            "info": [
+                "title": "Bellhop", "version": .string(BellhopVersion.text),
+                "description": "What a running agent sees and does, and the acts of a person.",
+            ],
+            "servers": [["url": .string(server + "/api/v1")]],
+            "security": [["token": []], ["session": []]],
+            "paths": .object(paths),
+            "components": [
+                "securitySchemes": [
+                    "token": ["type": "http", "scheme": "bearer"],
+                    "session": ["type": "apiKey", "in": "cookie", "name": .string(Gate.cookie)],
+                ],
+                "schemas": .object(
+                    JSON.Object(schemas.keys.sorted().map { ($0, schemas[$0]?.json ?? [:]) })),
+            ],
+        ]
+    }
+
+    private static func json(_ operation: Operation) -> JSON {
+        var parameters: [JSON] = operation.path.split(separator: "/").filter { $0.hasPrefix("{") }.map {
+            ["name": .string(String($0.dropFirst().dropLast())), "in": "path", "required": true, "schema": ["type": "string"]]
+        }
+        for parameter in operation.parameters {
+            let schema = parameter.type.schema
+            parameters.append([
+                "name": .string(parameter.name), "in": "query", "description": .string(parameter.about),
+                "schema": parameter.isRepeated ? ["type": "array", "items": schema] : schema,
+            ])
+        }
+        var json: JSON.Object = [
+            "operationId": .string(operation.id), "summary": .string(operation.summary),
+            "description": .string("Needs the role `\(operation.role.rawValue)`."), "parameters": .array(parameters),
+        ]
+        if let body = operation.body {
+            json["requestBody"] = ["required": true, "content": ["application/json": ["schema": body.json]]]
+        }
+        var answers: JSON.Object = ["200": ["description": "Done.", "content": .object(content(operation.content))]]
+        if operation.method == .get, case .json = operation.content { answers["304"] = ["description": "Not changed."] }
+        for status in problems(of: operation) {
+            answers[String(status)] = [
+                "description": .string(Problem.titles[status] ?? ""),
+                "content": ["application/problem+json": ["schema": Schema.named("Problem").json]],
+            ]
+        }
+        json["responses"] = .object(answers)
+        return .object(json)
+    }
+
+    /// The statuses of problems that an operation may answer with.
+    static func problems(of operation: Operation) -> [Int] {
+        var all: Set<Int> = [400, 401, 403, 429, 503]
+        all.formUnion(operation.problems)
+        if operation.body != nil { all.formUnion([413, 415, 422]) }
+        if operation.path.contains("{") { all.insert(404) }
+        if operation.role != .viewer { all.insert(409) }
+        return all.sorted()
+    }
+
+    private static func content(_ content: Operation.Content) -> JSON.Object {
+        switch content {
+        case .json(let schema): ["application/json": ["schema": schema.json]]
+        case .events: ["text/event-stream": ["schema": ["type": "string"]]]
+        case .lines: ["application/x-ndjson": ["schema": ["type": "string"]]]
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import BellhopAgent
+import BellhopCore
+
+/// One operation of the API: what the OpenAPI document says about it, and what it does.
+struct Operation: Sendable {
+    enum Method: String, Sendable, CaseIterable {
+        case get = "GET"
+        case post = "POST"
+        case put = "PUT"
+        case delete = "DELETE"
+    }
+
+    /// A value in the query.
+    struct Parameter: Sendable {
+        var name: String
+        var about: String
+        var type: Kind
+        var isRepeated = false
+
+        enum Kind: Sendable, Hashable {
+            case text
+            /// A number from 1 to this one.
+            case count(most: Int)
+            /// A place: a number that an answer gave.
+            case place
+            /// A span of time before now, such as `7d`.
+            case span
+            case flag
+            case word([String])
+        }
+
+        init(_ name: String, _ about: String, _ type: Kind = .text, repeated: Bool = false) {
+            self.name = name
+            self.type = type
+            self.about = about
+            isRepeated = repeated
+        }
+    }
+
+    /// What an operation answers with.
+    enum Content: Sendable {
+        case json(Schema)
+        /// Server-sent events.
+        case events
+        /// JSON values, one on each line.
+        case lines
+    }
+
+    /// In camel case, unique.
+    var id: String
+    var method: Method
+    /// Below `/api/v1`, with names of parameters in braces.
+    var path: String
+    var summary: String
+    var role: ConsoleRole
+    var parameters: [Parameter] = []
+    var body: Schema?
+    var content: Content
+    /// Statuses of problems besides those that every operation may have.
+    var problems: [Int] = []
+    var run: @Sendable (Call) async throws(Problem) -> ConsoleAnswer
+
+    /// The values of a path's parameters; nil if the path is another one.
+    func values(in parts: some Collection<String>) -> [String: String]? {
+        let pattern = path.split(separator: "/")
+        guard pattern.count == parts.count else { return nil }
+        var values: [String: String] = [:]
+        for (part, text) in zip(pattern, parts) {
+            if part.hasPrefix("{") {
+                values[String(part.dropFirst().dropLast())] = text
+            } else if part != text {
+                return nil
+            }
+        }
+        return values
+    }
+}
+
+/// One use of an operation, with checked parameters.
+struct Call: Sendable {
+    let view: AgentView
+    let feed: LiveFeed
+    let request: ConsoleRequest
+    let visitor: Visitor
+    let path: [String: String]
+    /// Null without one.
+    let body: JSON
+
+    private let query: [(name: String, value: String)]
+
+    /// - Throws: a problem if a parameter is unknown or does not fit.
+    init(
+        _ operation: Operation, _ view: AgentView, _ feed: LiveFeed, _ request: ConsoleRequest, _ visitor: Visitor,
+        path: [String: String]
+    ) throws(Problem) {
+        self.view = view
+        self.feed = feed
+        self.request = request
+        self.visitor = visitor
+        self.path = path
+        query = request.query
+        for (name, value) in query {
+            guard let parameter = operation.parameters.first(where: { $0.name == name }) else {
+                let help = Suggestion.didYouMean(name, among: operation.parameters.map(\.name)).map { ": \($0)" } ?? "."
+                throw Problem(400, "There is no parameter `\(name)`\(help)")
+            }
+            if !parameter.isRepeated, query.filter({ $0.name == name }).count > 1 {
+                throw Problem(400, "The parameter `\(name)` stands here more than once.")
+            }
+            if let complaint = parameter.type.complaint(about: value) {
+                throw Problem(400, "The parameter `\(name)` \(complaint).")
+            }
+        }
+        for (name, value) in path where value.contains("\0") || value.isEmpty {
+            throw Problem(400, "`\(name)` in the address cannot be used.")
+        }
+        guard let schema = operation.body else {
+            body = .null
+            return
+        }
+        body = try Self.body(of: request, as: schema)
+    }
+
+    /// A page's use of the API, whose values the page knows to fit.
+    init(
+        _ view: AgentView, _ feed: LiveFeed, _ request: ConsoleRequest, _ visitor: Visitor,
+        query: [(name: String, value: String)], path: [String: String], body: JSON
+    ) {
+        self.view = view
+        self.feed = feed
+        self.request = request
+        self.visitor = visitor
+        self.query = query
+        self.path = path
+        self.body = body
+    }
+
+    private static func body(of request: ConsoleRequest, as schema: Schema) throws(Problem) -> JSON {
+        guard request.header("content-type")?.lowercased().hasPrefix("application/json") == true else {
+            throw Problem(415, "Send the body as JSON, with `Content-Type: application/json`.")
+        }
+        let json: JSON
+        do throws(JSONError) { json = try JSON.parse(request.body, depth: 64) } catch {
+            throw Problem(400, "The body cannot be read: \(error).")
+        }
+        if let complaint = schema.complaint(about: json, named: OpenAPI.schemas) {
+            throw Problem(422, "The body cannot be used: \(complaint).")
+        }
+        return json
+    }
+
+    func text(_ name: String) -> String? { query.first { $0.name == name }?.value }
+    func texts(_ name: String) -> [String] { query.filter { $0.name == name }.map(\.value) }
+    func number(_ name: String) -> Int64? { text(name).flatMap { Int64($0) } }
+    func flag(_ name: String) -> Bool { text(name) == "true" }
+
+    /// The moment that lies a span before now.
+    func since(_ name: String) -> Timestamp? {
+        text(name).flatMap { try? DurationText.parse($0) }.map { view.clock.now - $0 }
+    }
+
+    /// Asks the agent, in the name of the visitor.
+    func ask(_ inquiry: Inquiry) async throws(Problem) -> (rows: [JSON], end: JSON) {
+        let person = Person(user: visitor.name, host: request.peer, command: "console")
+        let result: Result<(rows: [JSON], end: JSON), InquiryError> = await Person.$current.withValue(person) {
+            do throws(InquiryError) { return .success(try await view.ask(inquiry)) } catch { return .failure(error) }
+        }
+        do throws(InquiryError) { return try result.get() } catch { throw Problem(error) }
+    }
+}
+
+extension Operation.Parameter.Kind {
+    /// What is wrong with a value, after the parameter's name.
+    fileprivate func complaint(about value: String) -> String? {
+        switch self {
+        case .text: return value.contains("\0") ? "has a character that cannot be used" : nil
+        case .count(let most):
+            guard let number = Int(value), (1...most).contains(number) else { return "is a number from 1 to \(most)" }
+            return nil
+        case .place: return (Int64(value) ?? -1) < 0 ? "is a number that an earlier answer gave" : nil
+        case .span:
+            do {
+                let span = try DurationText.parse(value)
+                return span > .zero && span < .seconds(100 * 366 * 86_400) ? nil : "is a span of time such as 7d"
+            } catch {
+                return "is a span of time such as 7d"
+            }
+        case .flag: return value == "true" || value == "false" ? nil : "is true or false"
+        case .word(let words): return words.contains(value) ? nil : "is one of \(words.joined(separator: ", "))"
+        }
+    }
+
+    var schema: JSON {
+        switch self {
+        case .text: ["type": "string"]
+        case .count(let most): ["type": "integer", "minimum": 1, "maximum": .int(Int64(most))]
+        case .place: ["type": "integer", "format": "int64", "minimum": 0]
+        case .span: ["type": "string", "examples": ["7d"]]
+        case .flag: ["type": "boolean"]
+        case .word(let words): ["type": "string", "enum": .array(words.map(JSON.string))]
+        }
+    }
+}

@@ -1,0 +1,237 @@
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+extension Operations {
+    static let acting: [Operation] =
+        [
+            Operation(
+                id: "form", method: .get, path: "/deliveries/{delivery}/form",
+                summary: "The arguments of a dead or held delivery, as a text to edit.", role: .operator,
+                content: .json(.named("Form"))
+            ) { call async throws(Problem) in
+                .json(try await call.ask(.form(try await delivery(call)["id"]?.asString ?? "")).end)
+            },
+            Operation(
+                id: "edit", method: .put, path: "/deliveries/{delivery}/form",
+                summary: "Changes the arguments of a dead or held delivery. `before` is the text that was edited.",
+                role: .operator, body: .object([("before", .text()), ("after", .text())], isOpen: false),
+                content: .json(
+                    .object([("difference", .text()), ("problems", .list(.text()))], optional: ["difference", "problems"]))
+            ) { call async throws(Problem) in
+                let id = try await delivery(call)["id"]?.asString ?? ""
+                let edit = FormEdit(
+                    delivery: id, before: call.body["before"]?.asString ?? "", after: call.body["after"]?.asString ?? "",
+                    by: call.visitor.name)
+                return .json(try await call.ask(.edit(edit)).end)
+            },
+            Operation(
+                id: "decide", method: .post, path: "/deliveries/decisions",
+                summary: "Retries or drops several deliveries: all of them, or none if one cannot be found.", role: .operator,
+                body: .object(
+                    [("command", .word(["retry", "drop"])), ("deliveries", .list(.text("An id or the start of one.")))],
+                    isOpen: false),
+                content: .json(.named("ChangedCount"))
+            ) { call async throws(Problem) in
+                let ids = call.body["deliveries"]?.asArray?.compactMap(\.asString) ?? []
+                if ids.isEmpty { throw Problem(422, "Name at least one delivery.") }
+                guard let command = call.body["command"]?.asString.flatMap(DeliveryCommand.init) else {
+                    throw Problem(422, "`command` is retry or drop.")
+                }
+                return .json(try await call.ask(.apply(command, deliveries: ids)).end)
+            },
+            Operation(
+                id: "addSilence", method: .post, path: "/silences", summary: "Begins a silence.", role: .operator,
+                body: .object(
+                    [
+                        ("when", .text("Only messages for which this condition holds.")), ("rules", .list(.text())),
+                        ("receivers", .list(.text())), ("starts", .time("Now without it.")), ("ends", .time()),
+                        ("for", .text("How long it lasts, instead of `ends`: 4h.")), ("reason", .text()),
+                        ("writes", .boolean("Whether it also keeps back what writes to a task.")),
+                    ], optional: ["when", "rules", "receivers", "starts", "ends", "for", "reason", "writes"], isOpen: false),
+                content: .json(.object([("id", .text()), ("changed", .boolean())]))
+            ) { call async throws(Problem) in .json(try await call.ask(.addSilence(try SilenceForm(call.body, call).silence)).end)
+            },
+            Operation(
+                id: "endSilence", method: .delete, path: "/silences/{silence}", summary: "Ends a silence.", role: .operator,
+                content: .json(.named("Silence"))
+            ) { call async throws(Problem) in
+                let id = call.path["silence"] ?? ""
+                let open = try await call.ask(.silences(ended: false)).end["silences"]?.asArray ?? []
+                guard open.contains(where: { $0["id"]?.asString?.hasPrefix(id) == true }) else {
+                    throw Problem(404, "No silence that lasts or lies ahead has the id `\(id)`.")
+                }
+                return .json(try await call.ask(.endSilence(id)).end)
+            },
+            Operation(
+                id: "replay", method: .post, path: "/replays",
+                summary: "Has stored events routed again, or says what that would do.",
+                role: .operator,
+                body: .object(
+                    [
+                        ("events", .list(.text("An id or the start of one."))), ("rule", .text("Only this rule.")),
+                        ("force", .boolean("Whether `once` and `throttle` stop no run.")),
+                        ("trial", .boolean("Only say what would be done.")),
+                    ], optional: ["rule", "force", "trial"], isOpen: false), content: .json(.object([("agent", .boolean())]))
+            ) { call async throws(Problem) in
+                let events = call.body["events"]?.asArray?.compactMap(\.asString) ?? []
+                if events.isEmpty { throw Problem(422, "Name at least one event.") }
+                return .json(
+                    try await call.ask(
+                        .replay(
+                            ReplayRequest(
+                                events: events, rule: call.body["rule"]?.asString, isForced: call.body["force"] == true,
+                                isTrial: call.body["trial"] == true))
+                    ).end)
+            },
+            Operation(
+                id: "pauseWrites", method: .post, path: "/writes/pause", summary: "Pauses all writes to tasks.", role: .operator,
+                body: why, content: .json(.named("Changed"))
+            ) { call async throws(Problem) in .json(try await call.ask(.pauseSubject(.writes, why: call.why)).end) },
+            Operation(
+                id: "resumeWrites", method: .post, path: "/writes/resume", summary: "Ends that pause.", role: .operator,
+                content: .json(.named("Changed"))
+            ) { call async throws(Problem) in .json(try await call.ask(.resumeSubject(.writes)).end) },
+            Operation(
+                id: "inquire", method: .post, path: "/inquiries",
+                summary: "A question of the command line, in its own form, with `--console`.", role: .viewer, body: .any(),
+                content: .lines, problems: [409]
+            ) { call async throws(Problem) in try Inquiring(call).answer },
+        ] + decisions + pauses
+
+    private static let why: Schema = .object([("why", .text("The reason, for others."))], optional: ["why"], isOpen: false)
+
+    /// Retries or drops one delivery.
+    private static let decisions = [DeliveryCommand.retry, .drop].map { command in
+        Operation(
+            id: command.rawValue, method: .post, path: "/deliveries/{delivery}/\(command.rawValue)",
+            summary: command == .retry
+                ? "Makes a delivery again that is dead, held or kept back." : "Gives up a delivery for good.",
+            role: .operator, content: .json(.named("ChangedCount"))
+        ) { call async throws(Problem) in
+            .json(try await call.ask(.apply(command, deliveries: [try await delivery(call)["id"]?.asString ?? ""])).end)
+        }
+    }
+
+    /// Pauses and resumes one rule or one receiver.
+    private static let pauses = [true, false].flatMap { pauses in
+        let verb = pauses ? "pause" : "resume"
+        return [
+            Operation(
+                id: "\(verb)Rule", method: .post, path: "/rules/{rule}/\(verb)",
+                summary: pauses ? "Pauses a rule: it does not run until it is resumed." : "Ends a rule's pause.", role: .operator,
+                body: pauses ? why : nil, content: .json(.named("Changed"))
+            ) { call async throws(Problem) in
+                let name = try await RuleList(call).rule(call.path["rule"] ?? "").summary.name
+                return .json(
+                    try await call.ask(pauses ? .pauseSubject(.rule(name), why: call.why) : .resumeSubject(.rule(name))).end)
+            },
+            Operation(
+                id: "\(verb)Receiver", method: .post, path: "/receivers/{receiver}/\(verb)",
+                summary: pauses ? "Pauses a receiver: it gets no deliveries until it is resumed." : "Ends a receiver's pause.",
+                role: .operator, body: pauses ? why : nil, content: .json(.named("Changed"))
+            ) { call async throws(Problem) in
+                let name = try receiver(call.path["receiver"] ?? "", call.view)
+                return .json(
+                    try await call.ask(pauses ? .pause(receiver: name, why: call.why) : .resume(receiver: name)).end)
+            },
+        ]
+    }
+
+    static func receiver(_ name: String, _ view: AgentView) throws(Problem) -> String {
+        let known = view.connections.map(\.name)
+        if known.contains(name) { return name }
+        let help = Suggestion.didYouMean(name, among: known).map { ": \($0)" } ?? "."
+        throw Problem(404, "There is no connection `\(name)`\(help)")
+    }
+}
+
+extension Call {
+    /// The reason of a pause.
+    fileprivate var why: String { body["why"]?.asString ?? "" }
+}
+
+/// A silence as a person asks for it.
+struct SilenceForm {
+    let silence: Silence
+
+    /// - Throws: 422 with what is wrong.
+    init(_ body: JSON, _ call: Call) throws(Problem) {
+        func texts(_ name: String) -> [String] { body[name]?.asArray?.compactMap(\.asString) ?? [] }
+        func time(_ name: String) -> Timestamp? { body[name]?.asString.flatMap { Timestamp(rfc3339: $0) } }
+        let now = call.view.clock.now
+        let starts = time("starts") ?? now
+        guard (body["for"] == nil) != (body["ends"] == nil) else { throw Problem(422, "Give either `for` or `ends`.") }
+        var ends = time("ends") ?? now
+        if let text = body["for"]?.asString {
+            guard let span = try? DurationText.parse(text), span > .zero else {
+                throw Problem(422, "`for` is how long the silence lasts, such as 4h.")
+            }
+            ends = starts + span
+        }
+        guard starts < ends, ends > now, Timestamp(rfc3339: ends.rfc3339) != nil else {
+            throw Problem(422, "A silence ends after it begins, and after now.")
+        }
+        for name in texts("receivers") {
+            do throws(Problem) { _ = try Operations.receiver(name, call.view) } catch { throw Problem(422, error.detail) }
+        }
+        let known = call.view.book()?.rules.map(\.name) ?? []
+        for name in texts("rules") where !known.contains(name) {
+            throw Problem(
+                422, "There is no rule `\(name)`" + (Suggestion.didYouMean(name, among: known).map { ": \($0)" } ?? "."))
+        }
+        let when = body["when"]?.asString
+        if let when { _ = try EventSearch.filter(when, call.view) }
+        silence = Silence(
+            when: when, rules: texts("rules"), receivers: texts("receivers"), starts: starts, ends: ends,
+            reason: body["reason"]?.asString ?? "", by: call.visitor.name, writes: body["writes"] == true)
+    }
+}
+
+/// A question of the command line.
+struct Inquiring {
+    let answer: ConsoleAnswer
+
+    init(_ call: Call) throws(Problem) {
+        guard let inquiry = Inquiry(json: call.body) else {
+            throw Problem(422, "The agent does not know this question; is it of another version?")
+        }
+        guard call.visitor.role.includes(inquiry.role) else {
+            throw Problem(403, "This needs the role `\(inquiry.role.rawValue)`; yours is `\(call.visitor.role.rawValue)`.")
+        }
+        let person = Person(
+            user: call.visitor.name, host: call.request.peer, command: call.body["command_name"]?.asString ?? "console")
+        answer = ConsoleAnswer(stream: "application/x-ndjson", Lines(answer: call.view.inquirer.answer(inquiry), person: person))
+    }
+
+    /// The lines of an answer.
+    private struct Lines: ConsoleStream {
+        var answer: InquiryAnswer
+        let person: Person
+        var isOver = false
+
+        mutating func next() async -> String? {
+            if isOver { return nil }
+            var (rest, text) = (answer, "")
+            (rest, text, isOver) = await Person.$current.withValue(person) { [rest] in
+                var rest = rest
+                let piece = await rest.nextLines()
+                return (rest, String(decoding: piece.bytes, as: UTF8.self), piece.isLast)
+            }
+            answer = rest
+            return text
+        }
+    }
+}
+
+extension Inquiry {
+    /// Who may ask this.
+    fileprivate var role: ConsoleRole {
+        switch self {
+        case .status, .activity, .events, .deliveries, .tasks, .silences, .history, .audit: .viewer
+        case .apply, .pause, .resume, .pauseSubject, .resumeSubject, .addSilence, .endSilence, .forget, .form, .edit, .replay:
+            .operator
+        case .tokens, .addToken, .removeToken, .keepRefusal, .keychainChanged: .admin
+        }
+    }
+}

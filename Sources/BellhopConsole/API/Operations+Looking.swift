@@ -1,0 +1,196 @@
+import BellhopAgent
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+
+extension Operations {
+    static let looking: [Operation] = [
+        Operation(
+            id: "openapi", method: .get, path: "/openapi.json", summary: "This document.", role: .viewer, content: .json(.any())
+        ) { call async throws(Problem) in
+            .json(OpenAPI.document(all, server: call.view.configuration.publicURL ?? ""))
+        },
+        Operation(
+            id: "status", method: .get, path: "/status", summary: "What needs a person, and numbers of everything.",
+            role: .viewer,
+            content: .json(
+                .object([
+                    ("needs", .list(.text("A problem that only a person can solve."))), ("sources", .list(.named("Source"))),
+                    ("rules", .list(.any())), ("deliveries", .any("How many there are of each state.")),
+                    ("events", .integer()), ("unrouted", .integer()), ("agent", .any()),
+                ]))
+        ) { call async throws(Problem) in .json(try await call.ask(.status).end) },
+        Operation(
+            id: "sources", method: .get, path: "/sources", summary: "The sources and how they are.", role: .viewer,
+            content: .json(.object([("sources", .list(.named("Source")))]))
+        ) { call async throws(Problem) in .json(["sources": try await call.ask(.status).end["sources"] ?? []]) },
+        Operation(
+            id: "tasks", method: .get, path: "/tasks", summary: "The tasks that the sources show now.", role: .viewer,
+            parameters: [
+                .init("source", "Only those of this source."), limit,
+                .init("after", "Only those after this one: `next` of the page before."),
+            ],
+            content: .json(.object([("tasks", .list(.named("Task"))), ("next", .nullable(.text()))]))
+        ) { call async throws(Problem) in try await tasks(call) },
+        Operation(
+            id: "task", method: .get, path: "/tasks/{task}",
+            summary: "A task by its number or sys_id, in each source that shows it.",
+            role: .viewer, content: .json(.object([("tasks", .list(.named("Task")))]))
+        ) { call async throws(Problem) in
+            let rows = try await call.ask(.tasks(call.path["task"])).rows
+            if rows.isEmpty { throw Problem(404, "No source shows a task `\(call.path["task"] ?? "")` now.") }
+            return .json(["tasks": .array(rows)])
+        },
+        Operation(
+            id: "events", method: .get, path: "/events", summary: "The events on the bus, newest first.", role: .viewer,
+            parameters: filters + [since, limit, before], content: paged("events", "Event"), problems: [422]
+        ) { call async throws(Problem) in try await EventSearch(call).page() },
+        Operation(
+            id: "liveEvents", method: .get, path: "/events/stream",
+            summary: "The events as they come, as server-sent events. `Last-Event-ID` goes on where a connection broke.",
+            role: .viewer, parameters: filters + [.init("after", "Begin after this place.", .place)], content: .events,
+            problems: [422]
+        ) { call async throws(Problem) in try EventSearch(call).stream() },
+        Operation(
+            id: "event", method: .get, path: "/events/{event}", summary: "An event by its id or the start of one.",
+            role: .viewer, content: .json(.named("Event")), problems: [409]
+        ) { call async throws(Problem) in
+            .json(try await one("event", call, .events(EventQuery(id: call.path["event"], limit: 2))))
+        },
+        Operation(
+            id: "rules", method: .get, path: "/rules", summary: "The rules in force, and how often they ran.", role: .viewer,
+            content: .json(.object([("rules", .list(.named("Rule")))]))
+        ) { call async throws(Problem) in .json(["rules": .array(try await RuleList(call).rules.map(\.json))]) },
+        Operation(
+            id: "rule", method: .get, path: "/rules/{rule}", summary: "A rule with the text of its file.", role: .viewer,
+            content: .json(.named("Rule"))
+        ) { call async throws(Problem) in
+            let list = try await RuleList(call)
+            let rule = try list.rule(call.path["rule"] ?? "")
+            var json = rule.json
+            json["text"] = list.text(of: rule).map(JSON.string)
+            return .json(json)
+        },
+        Operation(
+            id: "deliveries", method: .get, path: "/deliveries", summary: "The deliveries, newest first.", role: .viewer,
+            parameters: [
+                .init("state", "Only those in this state.", .word(DeliveryState.allCases.map(\.rawValue)), repeated: true),
+                .init("rule", "Only those of this rule."), .init("receiver", "Only those to this connection."),
+                .init("event", "Only those that this event led to: its whole id."),
+                .init("reason", "Only those that failed for this reason.", .word(Failure.Reason.allCases.map(\.rawValue))), since,
+                limit,
+                before,
+            ], content: paged("deliveries", "Delivery")
+        ) { call async throws(Problem) in
+            let count = Int(call.number("limit") ?? 100)
+            let query = DeliveryQuery(
+                through: call.number("before").map { $0 - 1 }, states: call.texts("state").compactMap(DeliveryState.init),
+                rule: call.text("rule"), receiver: call.text("receiver"), since: call.since("since"),
+                reason: call.text("reason").flatMap(Failure.Reason.init), event: call.text("event").map(Event.ID.init),
+                limit: count)
+            return page("deliveries", try await call.ask(.deliveries(query)).rows, limit: count) { $0["place"]?.asInt }
+        },
+        Operation(
+            id: "delivery", method: .get, path: "/deliveries/{delivery}",
+            summary: "A delivery by its id or the start of one, with the body of its request.", role: .viewer,
+            content: .json(.named("Delivery")), problems: [409]
+        ) { call async throws(Problem) in .json(try await delivery(call)) },
+        Operation(
+            id: "timers", method: .get, path: "/timers", summary: "What rules wait for next.", role: .viewer,
+            content: .json(
+                .object([("timers", .list(.named("Timer"))), ("more", .integer("How many others there are."))]))
+        ) { call async throws(Problem) in
+            let status = try await call.ask(.status).end
+            return .json(["timers": status["upcoming"] ?? [], "more": status["later_waits"] ?? 0])
+        },
+        Operation(
+            id: "receivers", method: .get, path: "/receivers", summary: "The connections that get deliveries.", role: .viewer,
+            content: .json(.object([("receivers", .list(.named("Receiver")))]))
+        ) { call async throws(Problem) in .json(["receivers": .array(try await receivers(call))]) },
+        Operation(
+            id: "silences", method: .get, path: "/silences", summary: "The silences that last or lie ahead.", role: .viewer,
+            parameters: [.init("ended", "Also those that ended not long ago.", .flag)],
+            content: .json(.object([("silences", .list(.named("Silence")))]))
+        ) { call async throws(Problem) in .json(try await call.ask(.silences(ended: call.flag("ended"))).end) },
+        Operation(
+            id: "explain", method: .get, path: "/explanations",
+            summary: "What the rules did for a task or an event, and why.", role: .viewer,
+            parameters: [
+                .init("task", "A task's number, sys_id or subject."), .init("event", "An event's id or the start of one."),
+                .init("rule", "Only what this rule did."),
+                .init("limit", "How many events at most, the newest; 20 without it.", .count(most: 200)),
+            ], content: .json(.object([("events", .list(.any())), ("cut", .boolean("Whether there are earlier events."))])),
+            problems: [404]
+        ) { call async throws(Problem) in .json(try await Story(call).explanation.json(isWhole: call.text("rule") != nil)) },
+        Operation(
+            id: "audit", method: .get, path: "/audit", summary: "The rows of the audit, newest first.", role: .viewer,
+            parameters: [limit, before], content: paged("rows", "AuditRow")
+        ) { call async throws(Problem) in
+            let count = Int(call.number("limit") ?? 100)
+            let newest = try await call.ask(.audit(AuditQuery(isLast: true))).rows.last?["number"]?.asInt ?? 0
+            let last = min(newest, call.number("before").map { $0 - 1 } ?? newest)
+            let rows =
+                last < 1
+                ? []
+                : try await call.ask(
+                    .audit(AuditQuery(after: max(0, last - Int64(count)), limit: Int(min(last, Int64(count)))))
+                ).rows
+            return page("rows", rows, limit: count) { $0["number"]?.asInt }
+        },
+    ]
+
+    private static let filters: [Operation.Parameter] = [
+        .init("type", "Only events of this type.", repeated: true),
+        .init("source", "Only events of this source.", repeated: true),
+        .init("task", "Only events about this task: its number or sys_id."),
+        .init("where", "Only events for which this condition holds: an expression as in a rule's `when`."),
+    ]
+
+    /// The only row of an answer about an id that may be cut short.
+    private static func one(_ what: String, _ call: Call, _ inquiry: Inquiry) async throws(Problem) -> JSON {
+        let id = call.path[what] ?? ""
+        let rows = try await call.ask(inquiry).rows
+        guard let row = rows.first(where: { $0["id"]?.asString == id }) ?? rows.first else {
+            throw Problem(404, "There is no \(what) `\(id)`.")
+        }
+        guard rows.count == 1 || row["id"]?.asString == id else {
+            throw Problem(409, "Several have an id that begins with `\(id)`. Give more of it.")
+        }
+        return row
+    }
+
+    /// The delivery that a path names.
+    static func delivery(_ call: Call) async throws(Problem) -> JSON {
+        try await one("delivery", call, .deliveries(DeliveryQuery(id: call.path["delivery"], limit: 2)))
+    }
+
+    static func tasks(_ call: Call) async throws(Problem) -> ConsoleAnswer {
+        let count = Int(call.number("limit") ?? 100)
+        let (source, after) = (call.text("source"), call.text("after") ?? "")
+        let rows = try await call.ask(.tasks(nil)).rows
+        let keyed = rows.compactMap { row -> (key: String, row: JSON)? in
+            let task = row["task"] ?? .null
+            guard source == nil || task["source"]?.asString == source else { return nil }
+            return ("\(task["source"]?.asString ?? "")/\(task["sys_id"]?.asString ?? task["number"]?.asString ?? "")", row)
+        }
+        let later = keyed.filter { $0.key > after }.sorted { $0.key < $1.key }
+        let shown = later.prefix(count)
+        return .json([
+            "tasks": .array(shown.map(\.row)), "next": later.count > count ? shown.last.map { .string($0.key) } ?? .null : .null,
+        ])
+    }
+
+    static func receivers(_ call: Call) async throws(Problem) -> [JSON] {
+        let status = try await call.ask(.status).end
+        let stopped = status["stopped"]?.asArray ?? []
+        let undecided = status["undecided"]?.asArray ?? []
+        return call.view.connections.map { name, kind in
+            let mine = undecided.filter { $0["receiver"]?.asString == name }
+            return [
+                "receiver": .string(name), "kind": .string(kind),
+                "stopped": stopped.first { $0["receiver"]?.asString == name } ?? .null,
+                "undecided": .int(mine.reduce(0) { $0 + ($1["count"]?.asInt ?? 0) }),
+            ]
+        }
+    }
+}

@@ -1,0 +1,45 @@
+import BellhopAgent
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+
+/// All operations of the API.
+enum Operations {
+    static let all: [Operation] = looking + acting
+
+    /// The most rows of one answer.
+    static let mostRows = 1000
+
+    static let limit = Operation.Parameter("limit", "How many at most; 100 without it.", .count(most: mostRows))
+    static let before = Operation.Parameter("before", "Only those before this place: `next` of the page before.", .place)
+    static let since = Operation.Parameter("since", "Only those of this span of time before now, such as `7d`.", .span)
+
+    /// The operation for a request.
+    static func find(_ method: String, _ path: some Collection<String>) throws(Problem) -> (Operation, [String: String]) {
+        var methods: [String] = []
+        // A path without parameters comes before one with.
+        for operation in all.sorted(by: { !$0.path.contains("{") && $1.path.contains("{") }) {
+            guard let values = operation.values(in: path) else { continue }
+            if operation.method.rawValue == method || (method == "HEAD" && operation.method == .get) {
+                return (operation, values)
+            }
+            methods.append(operation.method.rawValue)
+        }
+        if methods.isEmpty { throw Problem(404, "The API has no such address: /api/v1/openapi.json lists all.") }
+        let allow = methods.joined(separator: ", ")
+        throw Problem(405, "This address is for \(allow), not for \(method).", allow: allow)
+    }
+
+    /// A page of rows, newest first, with the address of the next page.
+    static func page(_ name: String, _ rows: [JSON], limit: Int, place: (JSON) -> Int64?) -> ConsoleAnswer {
+        let next = rows.count == limit ? rows.first.flatMap(place) : nil
+        return .json([name: .array(rows.reversed()), "next": next.map(JSON.int) ?? .null])
+    }
+
+    static func paged(_ name: String, _ item: String) -> Operation.Content {
+        .json(
+            .object([
+                (name, .list(.named(item))), ("next", .nullable(.integer("The next page's `before`; null after the last one."))),
+            ]))
+    }
+}

@@ -1,0 +1,59 @@
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+/// The rules in force, with what the store counts of them.
+struct RuleList: Sendable {
+    struct Rule: Sendable {
+        var summary: RuleSummary
+        var status: JSON
+        var isPaused: Bool
+
+        var mode: String {
+            switch summary.mode {
+            case .live: "live"
+            case .shadow: "shadow"
+            case .off: "off"
+            case .canary: "canary"
+            }
+        }
+
+        var json: JSON {
+            [
+                "rule": .string(summary.name), "file": .string(summary.file), "line": .int(Int64(summary.line)),
+                "description": summary.description.map(JSON.string) ?? .null,
+                "types": .array(summary.types.map { .string($0.name) }), "sources": .array(summary.sources.map(JSON.string)),
+                "mode": .string(mode), "schedule": summary.schedule.map(JSON.string) ?? .null,
+                "actions": .array(summary.actions.map(JSON.string)), "runs": status["runs"] ?? 0, "errors": status["errors"] ?? 0,
+                "error": status["error"] ?? .null, "last_run": status["last_run"] ?? .null, "next": status["next"] ?? .null,
+                "paused": .bool(isPaused),
+            ]
+        }
+    }
+
+    let rules: [Rule]
+    private let view: AgentView
+
+    init(_ call: Call) async throws(Problem) {
+        view = call.view
+        let status = try await call.ask(.status).end
+        let counts = status["rules"]?.asArray ?? []
+        let paused = Set((status["paused"]?.asArray ?? []).compactMap { $0["rule"]?.asString })
+        rules = (call.view.book()?.rules ?? []).map { summary in
+            Rule(
+                summary: summary, status: counts.first { $0["rule"]?.asString == summary.name } ?? .null,
+                isPaused: paused.contains(summary.name))
+        }
+    }
+
+    func rule(_ name: String) throws(Problem) -> Rule {
+        if let rule = rules.first(where: { $0.summary.name == name }) { return rule }
+        let help = Suggestion.didYouMean(name, among: rules.map(\.summary.name)).map { ": \($0)" } ?? "."
+        throw Problem(404, "There is no rule `\(name)`\(help)")
+    }
+
+    /// The text of a rule's file, as it is now.
+    func text(of rule: Rule) -> String? {
+        view.file(rule.summary.file).map { String(decoding: $0, as: UTF8.self) }
+    }
+}

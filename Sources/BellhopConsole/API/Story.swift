@@ -1,0 +1,40 @@
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+/// What happened for a task or an event, and why.
+struct Story: Sendable {
+    let explanation: Explanation
+
+    /// - Throws: 404 if no event is kept.
+    init(_ call: Call) async throws(Problem) {
+        guard (call.text("task") == nil) != (call.text("event") == nil) else {
+            throw Problem(400, "Give either `task` or `event`.")
+        }
+        try await self.init(
+            call, task: call.text("task"), event: call.text("event"), rule: call.text("rule"),
+            limit: Int(call.number("limit") ?? 20))
+    }
+
+    init(_ call: Call, task: String?, event: String?, rule: String? = nil, limit: Int = 20) async throws(Problem) {
+        let answer = try await call.ask(.history(HistoryQuery(task: task, event: event, limit: event == nil ? limit : 1)))
+        let facts = ExplanationFacts(rows: answer.rows, end: answer.end)
+        if facts.events.isEmpty {
+            throw Problem(404, "No event is kept about \(task.map { "a task `\($0)`" } ?? "an event `\(event ?? "")`").")
+        }
+        var tasks: [Scope.ID: [Snapshot]] = [:]
+        for row in try await call.ask(.tasks(nil)).rows {
+            guard let scope = row["scope"]?.asString, let snapshot = row["task"].flatMap({ Snapshot(json: $0) }) else { continue }
+            tasks[Scope.ID(text: scope), default: []].append(snapshot)
+        }
+        explanation = Explanation(facts, by: Self.book(call.view), rule: rule, tasks: tasks)
+    }
+
+    /// The rules in force, able to explain their conditions; nil if their files do not fit any more.
+    private static func book(_ view: AgentView) -> RuleBook? {
+        guard let book = view.book() else { return nil }
+        var paths: [String] = []
+        for rule in book.rules where !paths.contains(rule.file) { paths.append(rule.file) }
+        return try? book.explainable(paths.compactMap { path in view.file(path).map { RuleFile(path: path, bytes: $0) } })
+    }
+}

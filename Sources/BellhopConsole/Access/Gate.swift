@@ -1,0 +1,143 @@
+import BellhopAgent
+import BellhopCore
+import Crypto
+import Synchronization
+
+/// Decides who makes a request: by a token, or by the cookie of a session that began with one.
+///
+/// A class with a mutex, because requests come on several threads.
+final class Gate: Sendable {
+    /// The name of the cookie.
+    static let cookie = "bellhop_session"
+    /// A session ends after this time without a request.
+    static let idle = Duration.seconds(12 * 3600)
+    /// The most sessions; beyond that, the one that was idle for the longest time ends.
+    static let mostSessions = 1000
+    /// How many wrong tokens an address may send within ``span``, before it has to wait.
+    static let mostFailures = 10
+    static let span = Duration.seconds(60)
+    private static let mostAddresses = 1000
+
+    private struct Entry {
+        var session: Visitor.Session
+        /// The token that began it, so that it ends with the token.
+        var tokenHash: String
+        var used: Timestamp
+    }
+
+    private struct State {
+        var sessions: [String: Entry] = [:]
+        /// The times of wrong tokens, by address.
+        var failures: [String: [Timestamp]] = [:]
+    }
+
+    private let view: AgentView
+    private let users: [ConsoleToken]
+    private let state = Mutex(State())
+
+    init(_ view: AgentView) {
+        self.view = view
+        users = view.configuration.users.map {
+            ConsoleToken(name: $0.name, role: $0.role, hash: ConsoleToken.hash(of: $0.token), created: view.clock.now)
+        }
+    }
+
+    /// Who makes a request; nil for somebody who is not logged in.
+    func visitor(of request: ConsoleRequest) async throws(Problem) -> Visitor? {
+        if let text = request.header("authorization") {
+            let parts = text.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+                throw Problem(401, "Send a token of the console as `Authorization: Bearer TOKEN`.")
+            }
+            let owner = try await owner(of: String(parts[1]), from: request)
+            return Visitor(name: owner.name, role: owner.role)
+        }
+        guard let id = request.cookie(Self.cookie) else { return nil }
+        let now = view.clock.now
+        let entry = state.withLock { state -> Entry? in
+            let key = ConsoleToken.hash(of: id)
+            guard var entry = state.sessions[key] else { return nil }
+            guard now - entry.used < Self.idle else {
+                state.sessions[key] = nil
+                return nil
+            }
+            entry.used = now
+            state.sessions[key] = entry
+            return entry
+        }
+        guard let entry, let owner = try await tokens().first(where: { $0.hash == entry.tokenHash }) else { return nil }
+        return Visitor(name: owner.name, role: owner.role, session: entry.session)
+    }
+
+    /// Begins a session for the owner of a token.
+    func logIn(_ token: String, from request: ConsoleRequest) async throws(Problem) -> Visitor {
+        let owner = try await owner(of: token, from: request)
+        let session = Visitor.Session(id: ConsoleToken.random(), formToken: ConsoleToken.random())
+        state.withLock { state in
+            if state.sessions.count >= Self.mostSessions, let oldest = state.sessions.min(by: { $0.value.used < $1.value.used }) {
+                state.sessions[oldest.key] = nil
+            }
+            state.sessions[ConsoleToken.hash(of: session.id)] = Entry(
+                session: session, tokenHash: owner.hash, used: view.clock.now)
+        }
+        return Visitor(name: owner.name, role: owner.role, session: session)
+    }
+
+    func logOut(_ visitor: Visitor) {
+        guard let id = visitor.session?.id else { return }
+        state.withLock { $0.sessions[ConsoleToken.hash(of: id)] = nil }
+    }
+
+    /// The header field that gives a browser its session; without a visitor, the one that ends it.
+    func cookie(for visitor: Visitor?) -> (name: String, value: String) {
+        let isSecure = view.configuration.tls != nil || view.configuration.publicURL?.hasPrefix("https://") == true
+        let value = visitor?.session?.id ?? ""
+        let age = value.isEmpty ? 0 : Int(Self.idle.components.seconds)
+        return (
+            "Set-Cookie",
+            "\(Self.cookie)=\(value); Path=/; HttpOnly; SameSite=Lax; Max-Age=\(age)" + (isSecure ? "; Secure" : "")
+        )
+    }
+
+    private func tokens() async throws(Problem) -> [ConsoleToken] {
+        do throws(StoreError) {
+            return users + (try await view.inquirer.tokens())
+        } catch {
+            throw Problem(InquiryError(error))
+        }
+    }
+
+    private func owner(of token: String, from request: ConsoleRequest) async throws(Problem) -> ConsoleToken {
+        let address = address(of: request)
+        let now = view.clock.now
+        let wait = state.withLock { state -> Duration? in
+            let recent = (state.failures[address] ?? []).filter { now - $0 < Self.span }
+            state.failures[address] = recent.isEmpty ? nil : recent
+            return recent.count < Self.mostFailures ? nil : Self.span - (now - recent[0])
+        }
+        if let wait {
+            throw Problem(
+                429, "Too many wrong tokens came from this address. Wait, then try again.",
+                retryAfter: max(1, Int(wait.components.seconds)))
+        }
+        // Equal hashes mean equal tokens; the time that comparing hashes takes says nothing about a token.
+        let hash = ConsoleToken.hash(of: token)
+        if let owner = try await tokens().first(where: { $0.hash == hash }) { return owner }
+        state.withLock { state in
+            if state.failures.count >= Self.mostAddresses {
+                state.failures = state.failures.filter { now - $0.value.last! < Self.span }
+            }
+            if state.failures.count >= Self.mostAddresses { state.failures.removeAll() }
+            state.failures[address, default: []].append(now)
+        }
+        throw Problem(401, "This token is not known. `bellhop console token` makes one.")
+    }
+
+    /// The address that a request comes from; behind a proxy, the one that the proxy names.
+    private func address(of request: ConsoleRequest) -> String {
+        guard view.configuration.publicURL != nil, let hops = request.header("x-forwarded-for"),
+            let last = hops.split(separator: ",").last
+        else { return request.peer }
+        return String(last.drop { $0 == " " })
+    }
+}

@@ -1,0 +1,29 @@
+import BellhopAgent
+
+extension ConsoleRole {
+    /// Whether this role may do what another one may.
+    func includes(_ other: ConsoleRole) -> Bool { rank >= other.rank }
+
+    private var rank: Int {
+        switch self {
+        case .viewer: 0
+        case .operator: 1
+        case .admin: 2
+        }
+    }
+}
+
+/// Who made a request.
+struct Visitor: Sendable, Hashable {
+    var name: String
+    var role: ConsoleRole
+    /// The session of a browser; nil for a program with a token.
+    var session: Session?
+
+    struct Session: Sendable, Hashable {
+        /// The secret of the cookie.
+        var id: String
+        /// Must stand in each request that changes something, so that no other site's page can make one.
+        var formToken: String
+    }
+}

@@ -1,0 +1,209 @@
+import BellhopAgent
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import Synchronization
+
+/// Shows events to many viewers as they come: one reader follows the bus for all of them. A viewer that was away, or is slow,
+/// reads what it missed by itself, so none misses any, and none holds up another.
+///
+/// A class with a mutex, because viewers come and go on several threads.
+final class LiveFeed: Sendable {
+    /// An event as it is sent: encoded once for all viewers.
+    struct Item: Sendable {
+        var sequence: Int64
+        var event: StoredEvent
+        var text: String
+
+        init(_ event: StoredEvent) {
+            self.event = event
+            sequence = event.sequence
+            // WHATWG HTML, 9.2: an event ends with an empty line, and JSON has no line ends.
+            text = "id: \(event.sequence)\nevent: \(event.event.type.name)\ndata: \(event.json.text)\n\n"
+        }
+    }
+
+    private struct State {
+        var items: [Item] = []
+        /// All events after this place, up to `through`, are among the items.
+        var from: Int64 = 0
+        /// How far the bus was read; nil until a viewer has reached its end.
+        var through: Int64?
+        var viewers = 0
+        var isStopping = false
+    }
+
+    /// How many of the newest events are kept for all.
+    private static let most = 2000
+    private static let page = 500
+    /// A viewer hears something at least this often, so that proxies keep the connection.
+    fileprivate static let pulse = Duration.seconds(15)
+    /// The most viewers.
+    static let mostViewers = 5000
+
+    fileprivate let view: AgentView
+    private let state = Mutex(State())
+    fileprivate let bell = Bell()
+
+    init(_ view: AgentView) { self.view = view }
+
+    var viewers: Int { state.withLock(\.viewers) }
+
+    /// Ends all viewers.
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        bell.ring()
+        view.news.ring()
+    }
+
+    /// Follows the bus until the task is cancelled or the feed stops.
+    func follow() async {
+        while !Task.isCancelled, !state.withLock(\.isStopping) {
+            let rings = view.news.rings
+            await readOn()
+            await view.news.wait(after: rings, until: view.clock.now + .seconds(5), on: view.clock)
+        }
+    }
+
+    private func readOn() async {
+        while !state.withLock(\.isStopping) {
+            guard let after = state.withLock(\.through), let page = await page(after: after), let end = page.end, end > after
+            else { return }
+            let items = page.events.map(Item.init)
+            state.withLock { state in
+                guard state.through == after else { return }
+                state.items += items
+                state.through = end
+                if state.items.count > Self.most {
+                    let surplus = state.items.count - Self.most
+                    state.from = state.items[surplus - 1].sequence
+                    state.items.removeFirst(surplus)
+                }
+            }
+            bell.ring()
+        }
+    }
+
+    private func page(after: Int64) async -> (events: [StoredEvent], end: Int64?)? {
+        let query = EventQuery(after: after, limit: Self.page)
+        guard let answer = try? await view.ask(.events(query)) else { return nil }
+        let events = answer.rows.compactMap { row in
+            Event(cloudEvent: row).map { StoredEvent(sequence: row["sequence"]?.asInt ?? 0, event: $0) }
+        }
+        return (events, answer.end["end"]?.asInt)
+    }
+
+    /// A new viewer; nil if there are too many.
+    ///
+    /// - Parameters:
+    ///   - after: the place behind which it begins; nil to begin with what comes now.
+    ///   - accepts: whether the viewer wants an event.
+    func viewer(after: Int64?, accepts: @escaping @Sendable (StoredEvent) -> Bool) -> Viewer? {
+        let isAdmitted = state.withLock { state in
+            guard state.viewers < Self.mostViewers else { return false }
+            state.viewers += 1
+            return true
+        }
+        return isAdmitted ? Viewer(ticket: Ticket(self), place: after, accepts: accepts) : nil
+    }
+
+    /// Ends a viewer's time when nothing holds it any more.
+    final class Ticket: Sendable {
+        let feed: LiveFeed
+
+        init(_ feed: LiveFeed) { self.feed = feed }
+        deinit { feed.leave() }
+    }
+
+    /// One viewer: the events after its place, as they come, until the feed stops.
+    struct Viewer: ConsoleStream {
+        fileprivate let ticket: Ticket
+        fileprivate(set) var place: Int64?
+        fileprivate let accepts: @Sendable (StoredEvent) -> Bool
+        private var hasBegun = false
+
+        fileprivate init(ticket: Ticket, place: Int64?, accepts: @escaping @Sendable (StoredEvent) -> Bool) {
+            self.ticket = ticket
+            self.place = place
+            self.accepts = accepts
+        }
+
+        mutating func next() async throws -> String? {
+            let feed = ticket.feed
+            if !hasBegun {
+                hasBegun = true
+                if place == nil { place = await feed.end() }
+                return "retry: 2000\n: watching\n\n"
+            }
+            while true {
+                try Task.checkCancellation()
+                let rings = feed.bell.rings
+                guard let (items, end) = try await feed.items(after: place ?? 0) else { return nil }
+                place = end
+                let text = items.filter { accepts($0.event) }.map(\.text).joined()
+                if !text.isEmpty { return text }
+                if !items.isEmpty { continue }
+                let deadline = feed.view.clock.now + LiveFeed.pulse
+                await feed.bell.wait(after: rings, until: deadline, on: feed.view.clock)
+                if feed.view.clock.now >= deadline { return ": still here\n\n" }
+            }
+        }
+    }
+
+    /// The next items after a place, and the place that they reach; nil when the feed stops.
+    fileprivate func items(after place: Int64) async throws -> (items: [Item], end: Int64)? {
+        let (items, isStopping) = state.withLock { state -> ([Item]?, Bool) in
+            guard state.through != nil, place >= state.from else { return (nil, state.isStopping) }
+            let first = state.items.partitioningIndex { $0.sequence > place }
+            return (Array(state.items[first...].prefix(Self.page)), state.isStopping)
+        }
+        if isStopping { return nil }
+        if let items { return (items, items.last?.sequence ?? place) }
+        return try await missed(after: place)
+    }
+
+    /// What a viewer missed that the feed no longer has.
+    private func missed(after place: Int64) async throws -> (items: [Item], end: Int64) {
+        guard let page = await page(after: place) else {
+            // The store does not answer now.
+            try await view.clock.sleep(for: .seconds(1))
+            return ([], place)
+        }
+        let reached = max(page.end ?? place, place)
+        if page.events.isEmpty {
+            // The viewer has reached the end of the bus, where the reader goes on for all.
+            state.withLock { state in
+                if state.through ?? -1 < reached { (state.items, state.from, state.through) = ([], reached, reached) }
+            }
+            // An event may have come since the look.
+            await readOn()
+        }
+        return (page.events.map(Item.init), reached)
+    }
+
+    /// Without viewers, nothing is read.
+    fileprivate func leave() {
+        state.withLock { state in
+            state.viewers -= 1
+            if state.viewers == 0 { (state.items, state.from, state.through) = ([], 0, nil) }
+        }
+    }
+
+    /// The last place on the bus.
+    fileprivate func end() async -> Int64 {
+        let newest = try? await view.ask(.events(EventQuery(limit: 1)))
+        return newest?.rows.last?["sequence"]?.asInt ?? 0
+    }
+}
+
+extension Array {
+    /// The first place whose element fits, if those that fit come last.
+    fileprivate func partitioningIndex(_ fits: (Element) -> Bool) -> Int {
+        var (low, high) = (0, count)
+        while low < high {
+            let middle = (low + high) / 2
+            if fits(self[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

@@ -1,0 +1,112 @@
+import BellhopAgent
+import BellhopCore
+
+extension Pages {
+    static func deliveries(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
+        let (t, request) = (context.t, context.request)
+        let states = request.query.filter { $0.name == "state" }.compactMap { DeliveryState(rawValue: $0.value) }
+        let (rule, receiver) = (request.value("rule"), request.value("receiver"))
+        let limit = 50
+        let rows = try await context.call().ask(
+            .deliveries(
+                DeliveryQuery(
+                    through: request.value("before").flatMap { Int64($0) }.map { $0 - 1 }, states: states,
+                    rule: rule.flatMap { $0.isEmpty ? nil : $0 }, receiver: receiver.flatMap { $0.isEmpty ? nil : $0 },
+                    limit: limit))
+        ).rows
+        let filters = [("state", states.first?.rawValue ?? ""), ("rule", rule ?? ""), ("receiver", receiver ?? "")].filter {
+            !$0.1.isEmpty
+        }
+        let address = filters.map { "\($0.0)=\(PercentText.encoded($0.1))" }.joined(separator: "&")
+        let options = DeliveryState.allCases.map { state -> HTML in
+            "<option value=\"\(state.rawValue)\"\(states.contains(state) ? " selected" : "" as HTML)>\(t(state.rawValue))</option>"
+        }
+        let form: HTML = """
+            <form class="filters" method="get" action="/deliveries" role="search">
+            <div><label for="f-state">\(t("State"))</label><select id="f-state" name="state"><option value="">\(t("all"))</option>\(options)</select></div>
+            \(field("rule", t("Rule"), rule))\(field("receiver", t("Receiver"), receiver))<button>\(t("Search"))</button></form>
+            """
+        let table = table(context, rows.reversed())
+        let list: HTML =
+            context.may(.operator) && !rows.isEmpty
+            ? """
+            <form method="post" action="/deliveries">\(context.formToken)<input type="hidden" name="query" value="\(address)">
+            \(table)<p><button name="command" value="retry">\(t("Retry"))</button>
+            <button class="danger" name="command" value="drop">\(t("Drop"))</button></p></form>
+            """
+            : table
+        let next = rows.count == limit ? rows.first?["place"]?.asInt : nil
+        let older = next.map { next -> HTML in
+            "<p><a rel=\"next\" href=\"/deliveries?\(address)&before=\(Int(next))\">\(t("Older"))</a></p>"
+        }
+        return page(context, t("Deliveries"), form + list + (older ?? ""))
+    }
+
+    private static func table(_ context: PageContext, _ rows: [JSON]) -> HTML {
+        let t = context.t
+        return context.table(
+            t("Deliveries"),
+            [t("Choose"), t("Created"), t("State"), t("Action"), t("Receiver"), t("Rule"), t("Task"), t("Error")],
+            rows.map { row in
+                let (id, number) = (row["id"].text, row["task"]?["number"].text ?? "")
+                let canChoose = ["dead", "held", "quiet", "available"].contains(row["state"].text) && context.may(.operator)
+                return [
+                    canChoose
+                        ? "<input type=\"checkbox\" name=\"delivery\" value=\"\(id)\" aria-label=\"\(t("Choose")) \(String(id.prefix(12)))\">"
+                        : "",
+                    context.time(row["created"]), context.state(row["state"].text),
+                    context.link("deliveries", id, text: row["action"].text), "\(row["receiver"].text)",
+                    context.link("rules", row["rule"].text, text: row["rule"].text),
+                    number.isEmpty ? "" : context.link("tasks", number, text: number), "\(row["error"]?["message"].text ?? "")",
+                ]
+            })
+    }
+
+    static func delivery(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {
+        let t = context.t
+        let row = try await Operations.delivery(context.call(path: ["delivery": id]))
+        let (whole, state) = (row["id"].text, DeliveryState(rawValue: row["state"].text))
+        let task = row["task"]
+        let facts = context.facts([
+            (t("State"), context.state(row["state"].text)), (t("Action"), "\(row["action"].text)"),
+            (t("Receiver"), "\(row["receiver"].text)"),
+            (t("Rule"), context.link("rules", row["rule"].text, text: row["rule"].text)),
+            (t("Task"), (task?["number"].text).map { context.link("tasks", $0, text: $0) + " \(task?["title"].text ?? "")" }),
+            (t("Created"), context.time(row["created"])), (t("Attempts"), "\(row["attempts"].shown)"),
+            (t("Next attempt"), state == .available ? context.time(row["next"]) : nil),
+            (t("Finished"), row["finished"]?.asString == nil ? nil : context.time(row["finished"])),
+            (t("Error"), (row["error"]?["message"]?.asString).map { "\($0)" }),
+            (t("Receipt"), (row["receipt"]?.asString).map { "\($0)" }),
+            (t("Silences"), (row["silence"]?.asString).map { "\($0)" }),
+        ])
+        let address = "/deliveries/" + whole
+        var acts: HTML = ""
+        if context.may(.operator), state == .dead || state == .held || state == .quiet || state == .available {
+            acts =
+                context.button(address + "/retry", t("Retry")) + context.button(address + "/drop", t("Drop"), isDangerous: true)
+            if state == .dead || state == .held { acts += "<a class=\"button\" href=\"\(address)/edit\">\(t("Edit"))</a>" }
+        }
+        let sent = row["request"]?["body"] ?? row["message"]?["text"] ?? row["arguments"] ?? .null
+        let text = sent.asString ?? sent.text(.pretty)
+        return page(
+            context, "\(t("Deliveries")) \(whole.prefix(12))",
+            "\(facts)<div class=\"acts\">\(acts)</div><h2>\(t("What is sent"))</h2><pre tabindex=\"0\">\(text)</pre>")
+    }
+
+    static func deliveryForm(
+        _ context: PageContext, _ id: String, entered: String? = nil, problems: [String] = []
+    ) async throws(Problem) -> ConsoleAnswer {
+        let t = context.t
+        let whole = try await Operations.delivery(context.call(path: ["delivery": id]))["id"].text
+        let form = try await context.call().ask(.form(whole)).end
+        let text = form["text"].text
+        let complaints = problems.map { problem -> HTML in "<pre class=\"bad\" role=\"alert\">\(problem)</pre>" }
+        return page(
+            context, "\(t("Edit")) \(whole.prefix(12))", status: problems.isEmpty ? 200 : 422,
+            """
+            \(complaints)<form method="post" action="/deliveries/\(whole)/edit">\(context.formToken)
+            <input type="hidden" name="before" value="\(text)"><label for="after">\(t("What is sent"))</label>
+            <textarea id="after" name="after" rows="20" spellcheck="false">\n\(entered ?? text)</textarea><button>\(t("Save"))</button></form>
+            """)
+    }
+}

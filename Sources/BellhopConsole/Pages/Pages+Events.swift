@@ -1,0 +1,187 @@
+import BellhopAgent
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+
+extension Pages {
+    /// The rows of a page of a list.
+    private static let pageSize = 50
+
+    static func events(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
+        let (t, request) = (context.t, context.request)
+        let filters = ["type", "source", "task", "where", "since"]
+        let query = request.query.filter { filters.contains($0.name) && !$0.value.isEmpty }
+        if let since = request.value("since"), !since.isEmpty, (try? DurationText.parse(since)) == nil {
+            throw Problem(400, "`since` is a span of time such as 7d.")
+        }
+        var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
+        do throws(Problem) {
+            (rows, next) = try await EventSearch(context.call(query)).rows(
+                limit: pageSize, before: request.value("before").flatMap { Int64($0) })
+        } catch {
+            guard error.status == 422 else { throw error }
+            complaint = "<p class=\"bad\" role=\"alert\">\(error.detail)</p>"
+        }
+        let address = query.map { "\($0.name)=\(PercentText.encoded($0.value))" }.joined(separator: "&")
+        let older = next.map { next -> HTML in
+            "<p><a rel=\"next\" href=\"/events?\(address)&before=\(Int(next))\">\(t("Older"))</a></p>"
+        }
+        let form: HTML = """
+            <form class="filters" method="get" action="/events" role="search">
+            \(field("where", t("Condition"), request.value("where"), hint: "task.priority == 1"))
+            \(field("type", t("Type"), request.value("type"), hint: "task_created"))
+            \(field("source", t("Source"), request.value("source")))\(field("task", t("Task"), request.value("task"), hint: "INC0010001"))
+            \(field("since", t("Since"), request.value("since"), hint: "7d"))
+            <button>\(t("Search"))</button></form>
+            """
+        let live: HTML = """
+            <p><button type="button" id="live" hidden data-stream="/api/v1/events/stream?\(query.filter { $0.name != "since" }.map { "\($0.name)=\(PercentText.encoded($0.value))" }.joined(separator: "&"))"
+            data-types="\(EventCatalogue.builtIn.types.map(\.name).joined(separator: " "))" data-on="\(t("Watch live"))" data-off="\(t("Stop watching"))" aria-pressed="false">\(t("Watch live"))</button></p>
+            <div id="live-log" role="log" aria-live="polite" aria-label="\(t("Watch live"))"></div>
+            """
+        return page(context, t("Events"), form + complaint + live + eventTable(context, rows) + (older ?? ""))
+    }
+
+    static func field(_ name: String, _ label: String, _ value: String?, hint: String = "") -> HTML {
+        "<div><label for=\"f-\(name)\">\(label)</label><input id=\"f-\(name)\" name=\"\(name)\" value=\"\(value ?? "")\" placeholder=\"\(hint)\"></div>"
+    }
+
+    private static func eventTable(_ context: PageContext, _ rows: [JSON]) -> HTML {
+        let t = context.t
+        return context.table(
+            t("Events"), [t("Time"), t("Type"), t("Source"), t("Task"), t("Summary")],
+            rows.map { row in
+                let event = Event(cloudEvent: row)
+                let number = event?.task?.number ?? ""
+                return [
+                    context.time(row["time"]), context.link("events", row["id"].text, text: row["type"].text),
+                    "\(row["source"].text)", number.isEmpty ? "" : context.link("tasks", number, text: number),
+                    "\(event.map(summary) ?? "")",
+                ]
+            })
+    }
+
+    /// An event in a few words.
+    static func summary(_ event: Event) -> String {
+        if let comment = event.data[.comment] {
+            return "\(comment["author"].text): \(comment["text"].text)"
+        }
+        if let words = event.changesInWords { return words }
+        if let task = event.task { return task.title }
+        return event.data[.error]?["message"]?.asString ?? event.data[.reason]?.asString ?? event.subject
+    }
+
+    static func event(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {
+        let story = try await Story(context.call(), task: nil, event: id)
+        guard let account = story.explanation.events.first else { throw Problem(404, "There is no event `\(id)`.") }
+        return page(context, account.event.event.type.name, StoryPage(context).html(account, isWhole: true))
+    }
+
+    static func tasks(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
+        let (t, request) = (context.t, context.request)
+        var answer = try await Operations.tasks(
+            context.call([("source", request.value("source") ?? ""), ("after", request.value("after") ?? "")]))
+        guard case .bytes(let bytes) = answer.body, let json = try? JSON.parse(bytes) else { throw Problem(500, "No tasks.") }
+        let rows = (json["tasks"]?.asArray ?? []).map { row -> [HTML] in
+            let task = row["task"] ?? .null
+            let number = task["number"].text
+            return [
+                context.link(
+                    "tasks", number.isEmpty ? task["sys_id"].text : number, text: number.isEmpty ? task["sys_id"].text : number),
+                "\(task["title"].text)", "\(task["source"].text)", "\(task["state"].shown)",
+            ]
+        }
+        let next = json["next"].text
+        let source = PercentText.encoded(request.value("source") ?? "")
+        let older: HTML =
+            next.isEmpty
+            ? "" : "<p><a rel=\"next\" href=\"/tasks?source=\(source)&after=\(PercentText.encoded(next))\">\(t("Next"))</a></p>"
+        answer = page(
+            context, t("Tasks"),
+            context.table(t("Tasks"), [t("Task"), t("Title"), t("Source"), t("State")], rows) + older)
+        return answer
+    }
+
+    /// A task's timeline.
+    static func task(_ context: PageContext, _ name: String) async throws(Problem) -> ConsoleAnswer {
+        let t = context.t
+        let shown = try await context.call().ask(.tasks(name)).rows
+        let head = shown.map { row -> HTML in
+            let task = row["task"] ?? .null
+            let address = task["url"].text
+            return context.facts([
+                (t("Title"), "\(task["title"].text)"), (t("Source"), "\(task["source"].text)"),
+                (t("Details"), address.isEmpty ? nil : "<a rel=\"noreferrer\" href=\"\(link: address)\">\(address)</a>"),
+            ])
+        }
+        var accounts: [HTML] = []
+        do throws(Problem) {
+            let story = try await Story(context.call(), task: name, event: nil, limit: 50)
+            accounts = story.explanation.events.reversed().map { account in
+                "<article><h2>\(account.event.event.type.name)</h2>\(StoryPage(context).html(account, isWhole: false))</article>"
+            }
+        } catch {
+            guard error.status == 404 else { throw error }
+            if shown.isEmpty { throw error }
+            accounts = ["<p>\(t("No event is kept about it."))</p>"]
+        }
+        return page(context, name, "\(head)\(accounts)")
+    }
+}
+
+/// What happened for one event.
+struct StoryPage {
+    let context: PageContext
+
+    init(_ context: PageContext) { self.context = context }
+
+    /// - Parameter isWhole: with the rules for which the event does not come into question.
+    func html(_ account: Explanation.EventAccount, isWhole: Bool) -> HTML {
+        let t = context.t
+        let event = account.event.event
+        let number = event.task?.number ?? ""
+        let facts = context.facts([
+            (t("Time"), context.time(event.time)), (t("Source"), "\(event.source)"),
+            (t("Task"), number.isEmpty ? nil : context.link("tasks", number, text: number)),
+            (t("Summary"), "\(Pages.summary(event))"),
+            (t("Caused by"), event.cause.map { context.link("events", $0.text, text: String($0.text.prefix(12))) }),
+        ])
+        let rules = account.rules.filter { isWhole || $0.isInQuestion }.map { rule in html(rule) }
+        let caused = account.caused.map { caused -> HTML in
+            "<li>\(context.link("events", caused.event.id.text, text: caused.event.type.name)) \(Pages.summary(caused.event))</li>"
+        }
+        let led: HTML = caused.isEmpty ? "" : "<h3>\(t("Led to"))</h3><ul>\(caused)</ul>"
+        return facts + changes(event) + "<h3>\(t("Rules"))</h3><div class=\"rules\">\(rules)</div>" + led
+    }
+
+    /// The changed fields, before and after.
+    private func changes(_ event: BellhopCore.Event) -> HTML {
+        let t = context.t
+        guard let changes = event.data[.changes]?.asObject, !changes.isEmpty else { return "" }
+        let rows = changes.map { field, change -> [HTML] in
+            [
+                "\(field)", "<del>\(change["old"].shown)\(change["before"].shown)</del>",
+                "<ins>\(change["new"].shown)\(change["after"].shown)</ins>",
+            ]
+        }
+        return "<h3>\(t("Changes"))</h3>" + context.table(t("Changes"), [t("Field"), t("Before"), t("After")], rows)
+    }
+
+    private func html(_ rule: Explanation.Account) -> HTML {
+        let parts = rule.parts.map { part -> HTML in
+            "<li class=\"depth-\(min(part.depth, 6))\"><code>\(part.text)</code> = <code>\(part.brief)</code></li>"
+        }
+        let notes = rule.notes.map { note -> HTML in "<p>\(note)</p>" }
+        let deliveries = rule.deliveries.map { delivery -> HTML in
+            let attempts = delivery.attempts.map { attempt -> HTML in
+                "<li>\(context.time(attempt.at)) \(attempt.outcome) \(attempt.detail)</li>"
+            }
+            return
+                "<li>\(context.state(delivery.state.rawValue)) \(context.link("deliveries", delivery.id, text: "\(delivery.action) → \(delivery.receiver)")) <span class=\"long\">\(delivery.content)</span><ul>\(attempts)</ul></li>"
+        }
+        return """
+            <details\(rule.deliveries.isEmpty ? "" : " open" as HTML)><summary>\(context.link("rules", rule.rule, text: rule.rule)) · <strong>\(rule.verdict.rawValue)</strong> \(rule.reason)</summary>
+            <ul class="parts">\(parts)</ul>\(notes)<ul>\(deliveries)</ul></details>
+            """
+    }
+}

@@ -1,0 +1,129 @@
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+extension Pages {
+    static func rules(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
+        let t = context.t
+        let rows = try await RuleList(context.call()).rules.map { rule -> [HTML] in
+            [
+                context.link("rules", rule.summary.name, text: rule.summary.name),
+                context.state(rule.mode) + (rule.isPaused ? " <strong>\(t("paused"))</strong>" : ""),
+                "\(rule.summary.types.map(\.name).joined(separator: ", "))", "\(rule.status["runs"].shown)",
+                "\(rule.status["errors"].shown)", context.time(rule.status["last_run"]), context.time(rule.status["next"]),
+            ]
+        }
+        return page(
+            context, t("Rules"),
+            context.table(
+                t("Rules"), [t("Rule"), t("Mode"), t("Type"), t("Runs"), t("Errors"), t("Last run"), t("Next")], rows))
+    }
+
+    static func rule(_ context: PageContext, _ name: String) async throws(Problem) -> ConsoleAnswer {
+        let t = context.t
+        let list = try await RuleList(context.call())
+        let rule = try list.rule(name)
+        let deliveries = try await context.call().ask(.deliveries(DeliveryQuery(rule: name, limit: 20))).rows
+        let address = "/rules/" + PercentText.encoded(name)
+        var acts: HTML = ""
+        if context.may(.operator) {
+            acts =
+                rule.isPaused ? context.button(address + "/resume", t("Resume")) : context.button(address + "/pause", t("Pause"))
+        }
+        let facts = context.facts([
+            (t("Description"), rule.summary.description.map { "\($0)" }),
+            (t("Mode"), context.state(rule.mode) + (rule.isPaused ? " <strong>\(t("paused"))</strong>" : "")),
+            (t("File"), "\(rule.summary.file):\(rule.summary.line)"), (t("Schedule"), rule.summary.schedule.map { "\($0)" }),
+            (t("Runs"), "\(rule.status["runs"].shown)"), (t("Errors"), "\(rule.status["errors"].shown)"),
+            (t("Error"), (rule.status["error"]?.asString).map { "\($0)" }),
+            (t("Last run"), context.time(rule.status["last_run"])),
+        ])
+        let rows = deliveries.reversed().map { row -> [HTML] in
+            let number = row["task"]?["number"].text ?? ""
+            return [
+                context.time(row["created"]), context.state(row["state"].text),
+                context.link("deliveries", row["id"].text, text: row["action"].text), "\(row["receiver"].text)",
+                number.isEmpty ? "" : context.link("tasks", number, text: number),
+            ]
+        }
+        let text = list.text(of: rule) ?? ""
+        return page(
+            context, name,
+            """
+            \(facts)<div class="acts">\(acts)</div><h2>\(t("Deliveries"))</h2>
+            \(context.table(t("Deliveries"), [t("Created"), t("State"), t("Action"), t("Receiver"), t("Task")], rows))
+            <h2>\(t("Text"))</h2><pre tabindex="0">\(text)</pre>
+            """)
+    }
+
+    static func receivers(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
+        let t = context.t
+        let status = try await context.call().ask(.status).end
+        let isPaused = (status["paused"]?.asArray ?? []).contains { $0["writes"] == true }
+        let rows = try await Operations.receivers(context.call()).map { receiver -> [HTML] in
+            let name = receiver["receiver"].text
+            let stop = receiver["stopped"]
+            let isStopped = stop?.asObject != nil
+            let address = "/receivers/" + PercentText.encoded(name)
+            let act: HTML =
+                !context.may(.operator)
+                ? ""
+                : isStopped ? context.button(address + "/resume", t("Resume")) : context.button(address + "/pause", t("Pause"))
+            let undecided = Int(receiver["undecided"]?.asInt ?? 0)
+            return [
+                "<a href=\"/deliveries?receiver=\(PercentText.encoded(name))\">\(name)</a>", "\(receiver["kind"].text)",
+                isStopped ? "<strong class=\"bad\">\(t("paused"))</strong> \(stop?["why"].text ?? "")" : "\(t("Works"))",
+                "\(undecided)", act,
+            ]
+        }
+        var writes: HTML = isPaused ? "<p class=\"bad\">\(t("Writes to tasks are paused."))</p>" : ""
+        if context.may(.operator) {
+            writes +=
+                isPaused
+                ? context.button("/writes/resume", t("Resume writes"))
+                : context.button("/writes/pause", t("Pause all writes"), isDangerous: true)
+        }
+        return page(
+            context, t("Receivers"),
+            context.table(t("Receivers"), [t("Receiver"), t("Kind"), t("State"), t("Waits for a person"), t("Act")], rows)
+                + writes)
+    }
+
+    static func silences(
+        _ context: PageContext, problem: Problem? = nil, entered: JSON = [:]
+    ) async throws(Problem) -> ConsoleAnswer {
+        let t = context.t
+        let found = try await context.call().ask(.silences(ended: true)).end["silences"]?.asArray ?? []
+        let rows = found.map { silence -> [HTML] in
+            let isOpen = silence["ended"]?.asString == nil
+            let act: HTML =
+                isOpen && context.may(.operator) ? context.button("/silences/\(silence["id"].text)/end", t("End")) : ""
+            let rules = (silence["rules"]?.asArray ?? []).compactMap(\.asString).joined(separator: ", ")
+            let receivers = (silence["receivers"]?.asArray ?? []).compactMap(\.asString).joined(separator: ", ")
+            return [
+                "\(silence["id"].text)" + (silence["active"] == true ? " <strong>\(t("active"))</strong>" : ""),
+                context.time(silence["starts"]), context.time(silence["ends"]),
+                "<code>\(silence["when"].text)</code> \(rules) \(receivers)",
+                "\(silence["reason"].text)", "\(silence["by"].text)", "\(silence["kept"].shown)", act,
+            ]
+        }
+        let complaint = problem.map { problem -> HTML in "<p class=\"bad\" role=\"alert\">\(problem.detail)</p>" }
+        func value(_ name: String) -> String? { entered[name]?.asString ?? context.request.value(name) }
+        let form: HTML =
+            !context.may(.operator)
+            ? ""
+            : """
+            <h2 id="new">\(t("Begin a silence"))</h2>\(complaint)<form class="filters" method="post" action="/silences">\(context.formToken)
+            \(field("for", t("For how long"), value("for") ?? "4h", hint: "4h"))
+            \(field("when", t("Only messages for which this holds"), value("when"), hint: "task.number == 'INC0010001'"))
+            \(field("rule", t("Only this rule"), entered["rules"]?[0]?.asString ?? context.request.value("rule")))
+            \(field("receiver", t("Only this receiver"), entered["receivers"]?[0]?.asString ?? context.request.value("receiver")))
+            \(field("reason", t("Reason"), value("reason")))<button>\(t("Begin a silence"))</button></form>
+            """
+        return page(
+            context, t("Silences"), status: problem == nil ? 200 : problem?.status ?? 200,
+            context.table(
+                t("Silences"),
+                [t("Number"), t("Starts"), t("Ends"), t("About"), t("Reason"), t("By"), t("Kept back"), t("Act")], rows) + form)
+    }
+}

@@ -1,0 +1,183 @@
+import BellhopAgent
+import BellhopCore
+
+/// All pages of the console.
+enum Pages {
+    /// One page: its place in the navigation, and what it shows or does.
+    struct Page: Sendable {
+        enum Method: String, Sendable { case get = "GET", post = "POST" }
+
+        var method: Method
+        /// With names of parameters in braces.
+        var path: String
+        var role: ConsoleRole
+        var run: @Sendable (PageContext, [String: String]) async throws(Problem) -> ConsoleAnswer
+
+        init(
+            _ path: String, role: ConsoleRole = .viewer,
+            _ run: @escaping @Sendable (PageContext, [String: String]) async throws(Problem) -> ConsoleAnswer
+        ) {
+            self.init(.get, path, role: role, run)
+        }
+
+        init(
+            _ method: Method, _ path: String, role: ConsoleRole = .viewer,
+            _ run: @escaping @Sendable (PageContext, [String: String]) async throws(Problem) -> ConsoleAnswer
+        ) {
+            self.method = method
+            self.path = path
+            self.role = role
+            self.run = run
+        }
+
+        func values(in parts: [String]) -> [String: String]? {
+            let pattern = path.split(separator: "/")
+            guard pattern.count == parts.count else { return nil }
+            var values: [String: String] = [:]
+            for (part, text) in zip(pattern, parts) {
+                if part.hasPrefix("{") { values[String(part.dropFirst().dropLast())] = text } else if part != text { return nil }
+            }
+            return values
+        }
+    }
+
+    static let all: [Page] = [
+        Page("/") { context, _ throws(Problem) in try await overview(context) },
+        Page("/events") { context, _ throws(Problem) in try await events(context) },
+        Page("/events/{event}") { context, path throws(Problem) in try await event(context, path["event"] ?? "") },
+        Page("/tasks") { context, _ throws(Problem) in try await tasks(context) },
+        Page("/tasks/{task}") { context, path throws(Problem) in try await task(context, path["task"] ?? "") },
+        Page("/rules") { context, _ throws(Problem) in try await rules(context) },
+        Page("/rules/{rule}") { context, path throws(Problem) in try await rule(context, path["rule"] ?? "") },
+        Page("/deliveries") { context, _ throws(Problem) in try await deliveries(context) },
+        Page("/deliveries/{delivery}") { context, path throws(Problem) in try await delivery(context, path["delivery"] ?? "") },
+        Page("/deliveries/{delivery}/edit", role: .operator) { context, path throws(Problem) in
+            try await deliveryForm(context, path["delivery"] ?? "")
+        },
+        Page("/timers") { context, _ throws(Problem) in try await timers(context) },
+        Page("/silences") { context, _ throws(Problem) in try await silences(context) },
+        Page("/receivers") { context, _ throws(Problem) in try await receivers(context) },
+        Page("/audit") { context, _ throws(Problem) in try await audit(context) },
+    ]
+
+    static func answer(
+        _ request: ConsoleRequest, _ visitor: Visitor?, _ desk: ConsoleDesk
+    ) async throws(Problem) -> ConsoleAnswer {
+        if request.path == ["login"] { return try await logIn(request, visitor, desk) }
+        guard let visitor else { return loginPage(request, desk.view, status: 401) }
+        let context = PageContext(request, visitor, desk.view, desk.feed)
+        var methods: [String] = []
+        for page in all + acts {
+            guard let values = page.values(in: request.path) else { continue }
+            guard page.method.rawValue == request.method || (page.method == .get && request.method == "HEAD") else {
+                methods.append(page.method.rawValue)
+                continue
+            }
+            try desk.allow(page.role, visitor)
+            if page.method == .post {
+                try desk.checkOrigin(request, visitor, formToken: request.form.first { $0.name == "form_token" }?.value)
+            }
+            if request.path == ["logout"] {
+                desk.gate.logOut(visitor)
+                var answer = ConsoleAnswer.seeOther("/login")
+                answer.fields.append(desk.gate.cookie(for: nil))
+                return answer
+            }
+            var answer = try await page.run(context, values)
+            answer.fields.append(("Cache-Control", "no-store"))
+            return answer
+        }
+        let allow = methods.joined(separator: ", ")
+        if !methods.isEmpty { throw Problem(405, "This address is for \(allow), not for \(request.method).", allow: allow) }
+        throw Problem(404, "There is no such page.")
+    }
+
+    // Logging in.
+
+    private static func logIn(
+        _ request: ConsoleRequest, _ visitor: Visitor?, _ desk: ConsoleDesk
+    ) async throws(Problem) -> ConsoleAnswer {
+        guard request.method == "POST" else {
+            return visitor?.session == nil ? loginPage(request, desk.view, status: 200) : .seeOther("/")
+        }
+        let token = request.form.first { $0.name == "token" }?.value ?? ""
+        do throws(Problem) {
+            let visitor = try await desk.gate.logIn(token.filter { !$0.isWhitespace }, from: request)
+            let wanted = request.form.first { $0.name == "next" }?.value ?? "/"
+            var answer = ConsoleAnswer.seeOther(HTML.isLink(wanted) && wanted.hasPrefix("/") ? wanted : "/")
+            answer.fields.append(desk.gate.cookie(for: visitor))
+            return answer
+        } catch {
+            guard error.status == 401 || error.status == 429 else { throw error }
+            return loginPage(request, desk.view, status: error.status, problem: error)
+        }
+    }
+
+    private static func loginPage(
+        _ request: ConsoleRequest, _ view: AgentView, status: Int, problem: Problem? = nil
+    ) -> ConsoleAnswer {
+        let t = Words(language: Language(request))
+        let target = request.path == ["login"] ? "/" : "/" + request.path.map(PercentText.encoded).joined(separator: "/")
+        let query = request.query.map { "\(PercentText.encoded($0.name))=\(PercentText.encoded($0.value))" }.joined(
+            separator: "&")
+        let next = request.form.first { $0.name == "next" }?.value ?? (query.isEmpty ? target : "\(target)?\(query)")
+        let complaint = problem.map { problem -> HTML in "<p class=\"bad\" role=\"alert\" id=\"problem\">\(problem.detail)</p>" }
+        let body: HTML = """
+            <main id="content" class="login"><h1>Bellhop</h1>
+            <p>\(t("Log in with a token. `bellhop console token` makes one."))</p>\(complaint)
+            <form method="post" action="/login"><input type="hidden" name="next" value="\(next)">
+            <label for="token">\(t("Token"))</label>
+            <input id="token" name="token" type="password" autocomplete="current-password" required>
+            <button>\(t("Log in"))</button></form></main>
+            """
+        var answer = ConsoleAnswer.page(document(t("Log in"), t, body), status: status)
+        if let problem { answer.fields += ConsoleAnswer.fields(problem).filter { $0.name != "WWW-Authenticate" } }
+        answer.fields.append(("Cache-Control", "no-store"))
+        return answer
+    }
+
+    // The frame of all pages.
+
+    private static let navigation = [
+        ("/", "Overview"), ("/events", "Events"), ("/tasks", "Tasks"), ("/rules", "Rules"), ("/deliveries", "Deliveries"),
+        ("/timers", "Waiting"), ("/silences", "Silences"), ("/receivers", "Receivers"), ("/audit", "Audit"),
+    ]
+
+    /// - Parameter title: already in the page's language.
+    static func page(_ context: PageContext, _ title: String, status: Int = 200, _ content: HTML) -> ConsoleAnswer {
+        let t = context.t
+        let here = "/" + (context.request.path.first ?? "")
+        let links = navigation.map { path, name -> HTML in
+            "<li><a href=\"\(path)\"\(path == here ? " aria-current=\"page\"" : "" as HTML)>\(t(name))</a></li>"
+        }
+        let body: HTML = """
+            <a class="skip" href="#content">\(t("Skip to the content"))</a>
+            <header><span class="brand">Bellhop</span><nav aria-label="\(t("Pages"))"><ul>\(links)</ul></nav>
+            <div class="who"><span>\(context.visitor.name)</span>\(context.button("/logout", t("Log out")))</div></header>
+            <main id="content"><h1>\(title)</h1>\(content)</main>
+            """
+        return .page(document(title, t, body), status: status)
+    }
+
+    private static func document(_ title: String, _ t: Words, _ body: HTML) -> HTML {
+        """
+        <!doctype html>
+        <html lang="\(t.language.rawValue)"><head><meta charset="utf-8">
+        <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+        <title>\(title) · Bellhop</title><link rel="stylesheet" href="\(Assets.path("console.css"))">
+        <script src="\(Assets.path("console.js"))" defer></script></head>
+        <body>\(body)</body></html>
+        """
+    }
+
+    static func problem(_ problem: Problem, _ request: ConsoleRequest, _ view: AgentView) -> ConsoleAnswer {
+        let t = Words(language: Language(request))
+        let body: HTML = """
+            <main id="content"><h1>\(t("Problem"))</h1><p class="bad" role="alert">\(problem.detail)</p>
+            <p><a href="/">\(t("Overview"))</a></p></main>
+            """
+        var answer = ConsoleAnswer.page(document(t("Problem"), t, body), status: problem.status)
+        answer.fields += ConsoleAnswer.fields(problem).filter { $0.name != "WWW-Authenticate" }
+        return answer
+    }
+}

@@ -1,0 +1,75 @@
+import BellhopAgent
+import BellhopCore
+
+/// Answers requests: decides who asks, whether they may, and who answers.
+struct ConsoleDesk: Sendable {
+    let view: AgentView
+    let feed: LiveFeed
+    let gate: Gate
+
+    init(_ view: AgentView, _ feed: LiveFeed) {
+        self.view = view
+        self.feed = feed
+        gate = Gate(view)
+    }
+
+    /// What browsers are told of every answer: only our own files are loaded, no other site may show or send our pages.
+    static let safety: [(name: String, value: String)] = [
+        (
+            "Content-Security-Policy",
+            "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+        ), ("X-Content-Type-Options", "nosniff"), ("X-Frame-Options", "DENY"), ("Referrer-Policy", "no-referrer"),
+        ("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Resource-Policy", "same-origin"),
+    ]
+
+    func answer(_ request: ConsoleRequest) async -> ConsoleAnswer {
+        var answer: ConsoleAnswer
+        do throws(Problem) {
+            answer = try await routed(request)
+        } catch {
+            answer = request.wantsPage ? Pages.problem(error, request, view) : ConsoleAnswer(error)
+        }
+        answer.fields += Self.safety
+        return answer
+    }
+
+    private func routed(_ request: ConsoleRequest) async throws(Problem) -> ConsoleAnswer {
+        if let asset = Assets.answer(request) { return asset }
+        let visitor = try await gate.visitor(of: request)
+        if request.path.first == "api" {
+            guard request.path.dropFirst().first == "v1" else {
+                throw Problem(404, "The API begins with /api/v1; /api/v1/openapi.json describes it.")
+            }
+            let (operation, values) = try Operations.find(request.method, request.path.dropFirst(2))
+            guard let visitor else {
+                throw Problem(401, "Send a token of the console as `Authorization: Bearer TOKEN`, or log in at /login.")
+            }
+            try allow(operation.role, visitor)
+            if operation.method != .get { try checkOrigin(request, visitor, formToken: request.header("x-form-token")) }
+            let call = try Call(operation, view, feed, request, visitor, path: values)
+            return try await operation.run(call).tagged(for: request)
+        }
+        return try await Pages.answer(request, visitor, self)
+    }
+
+    /// - Throws: 403 if the visitor's role does not suffice.
+    func allow(_ role: ConsoleRole, _ visitor: Visitor) throws(Problem) {
+        guard visitor.role.includes(role) else {
+            throw Problem(403, "This needs the role `\(role.rawValue)`; yours is `\(visitor.role.rawValue)`.")
+        }
+    }
+
+    /// - Throws: 403 if a browser may have been led here by the page of another site.
+    func checkOrigin(_ request: ConsoleRequest, _ visitor: Visitor, formToken: String?) throws(Problem) {
+        guard let session = visitor.session else { return }
+        guard let formToken, ConsoleToken.hash(of: formToken) == ConsoleToken.hash(of: session.formToken) else {
+            throw Problem(403, "The form is out of date, or came from another site. Open the page again.")
+        }
+        if let origin = request.header("origin"), let host = request.header("host"), origin != "null" {
+            let own = view.configuration.publicURL.map { [$0] } ?? ["http://\(host)", "https://\(host)"]
+            guard own.contains(where: { $0 == origin || $0.hasPrefix(origin + "/") }) else {
+                throw Problem(403, "The request came from another site, \(origin).")
+            }
+        }
+    }
+}

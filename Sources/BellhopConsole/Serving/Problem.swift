@@ -1,0 +1,44 @@
+import BellhopAgent
+import BellhopCore
+
+/// Why a request failed, in the form of RFC 9457.
+struct Problem: Error, Sendable, Hashable {
+    var status: Int
+    /// In a few words, the same for every problem of its kind.
+    var title: String
+    /// What happened and what to do.
+    var detail: String
+    /// After how many seconds to try again.
+    var retryAfter: Int?
+    /// The methods that the address has.
+    var allow: String?
+
+    init(_ status: Int, _ detail: String, retryAfter: Int? = nil, allow: String? = nil) {
+        self.status = status
+        self.detail = detail
+        self.retryAfter = retryAfter
+        self.allow = allow
+        title = Self.titles[status] ?? "Problem"
+    }
+
+    /// From an inquiry's error.
+    init(_ error: InquiryError) {
+        switch error.storeKind {
+        case .busy, .full: self.init(503, error.message, retryAfter: 5)
+        case .other: self.init(409, error.message)
+        case nil: self.init(400, error.message)
+        default: self.init(500, error.message)
+        }
+    }
+
+    var json: JSON {
+        ["type": "about:blank", "title": .string(title), "status": .int(Int64(status)), "detail": .string(detail)]
+    }
+
+    static let titles = [
+        400: "Bad request", 401: "Not logged in", 403: "Not permitted", 404: "Not found", 405: "Wrong method",
+        406: "Not acceptable", 409: "Conflict", 412: "Changed meanwhile", 413: "Too large", 415: "Wrong content type",
+        422: "Cannot be used",
+        429: "Too many requests", 500: "Error", 503: "Not ready",
+    ]
+}

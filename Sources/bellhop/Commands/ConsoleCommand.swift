@@ -1,0 +1,88 @@
+import ArgumentParser
+import BellhopAgent
+import BellhopCore
+
+struct ConsoleCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "console", abstract: "Who may use the console: its tokens.",
+        discussion: """
+            The console listens where `console` in bellhop.yaml says. Users log in with a token: one that bellhop.yaml names, or one \
+            that this command makes.
+            """,
+        subcommands: [TokenCommand.self])
+}
+
+struct TokenCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token", abstract: "Add, list and remove tokens of the console.",
+        subcommands: [TokenAdd.self, TokenList.self, TokenRemove.self], defaultSubcommand: TokenList.self)
+}
+
+struct TokenAdd: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "add", abstract: "Make a token, and print it.",
+        discussion: """
+            The token is printed once: the store keeps only its hash. It works at once, also in a running agent. A token of the same \
+            name is replaced.
+            """)
+
+    @OptionGroup var config: ConfigOptions
+
+    @Option(help: "What its owner may do: look (viewer), act (operator), or also change rules (admin).")
+    var role = Role.viewer
+
+    enum Role: String, ExpressibleByArgument, CaseIterable { case viewer, `operator`, admin }
+
+    @Argument(help: "Whose it is, for the audit.")
+    var name: String
+
+    func validate() throws {
+        if name.isEmpty || name.utf8.count > 100 { throw ValidationError("NAME has 1 to 100 bytes.") }
+    }
+
+    func run() async throws {
+        let token = ConsoleToken.random()
+        _ = try await config.storeLink().answer(
+            .addToken(
+                ConsoleToken(
+                    name: name, role: ConsoleRole(rawValue: role.rawValue) ?? .viewer, hash: ConsoleToken.hash(of: token),
+                    created: SystemClock().now)))
+        Console.data(token)
+    }
+}
+
+struct TokenList: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the tokens, without their values.")
+
+    @OptionGroup var config: ConfigOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let link = try config.storeLink()
+        let tokens = try await link.answer(.tokens)["tokens"]?.asArray ?? []
+        if output.json { return Console.json(["tokens": .array(tokens)]) }
+        if tokens.isEmpty { return Console.note("There are no tokens: `bellhop console token add NAME` makes one.") }
+        var table = Table([.init("NAME"), .init("ROLE"), .init("CREATED", rank: 1)])
+        for token in tokens {
+            table.add([token["name"]?.asString ?? "", token["role"]?.asString ?? "", token["created"].words(in: link.zone)])
+        }
+        table.print()
+    }
+}
+
+struct TokenRemove: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove", abstract: "Remove a token: whoever uses it is logged out.")
+
+    @OptionGroup var config: ConfigOptions
+
+    @Argument(help: "The token's name.")
+    var name: String
+
+    func run() async throws {
+        let answer = try await config.storeLink().answer(.removeToken(of: name))
+        guard answer["changed"] == true else {
+            throw CommandError(.problem, "There is no token `\(name.visible)`: `bellhop console token list` shows them.")
+        }
+    }
+}

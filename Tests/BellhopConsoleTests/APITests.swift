@@ -1,0 +1,125 @@
+import BellhopAgent
+import BellhopCore
+import Testing
+
+@testable import BellhopConsole
+
+@Suite struct `The API` {
+    /// Values for the parameters of paths.
+    private func target(_ operation: Operation, _ events: [Event], _ deliveries: [JSON]) -> String {
+        var path = operation.path
+        let values = [
+            "{event}": events[0].id.text, "{delivery}": deliveries.first?["id"]?.asString ?? "", "{rule}": "acknowledge",
+            "{receiver}": "ops", "{silence}": "0123456789ab", "{task}": "INC1000",
+        ]
+        for (name, value) in values { path = path.replacing(name, with: value) }
+        return operation.id == "explain" ? path + "?event=" + events[0].id.text : path
+    }
+
+    private static let bodies: [String: JSON] = [
+        "edit": ["before": "a", "after": "b"], "decide": ["command": "retry", "deliveries": ["00"]],
+        "addSilence": ["for": "1h"], "inquire": ["inquiry": "status"],
+    ]
+
+    @Test func `every operation answers with a status and a body that the document announces`() async throws {
+        let fixture = try await ConsoleFixture()
+        let events = try await fixture.happen("A printer burns", "Another")
+        let deliveries = await fixture.api("GET", "/deliveries").json["deliveries"]?.asArray ?? []
+        #expect(deliveries.count == 2)
+        for operation in Operations.all {
+            if case .events = operation.content { continue }
+            let body = Self.bodies[operation.id] ?? (operation.id == "replay" ? ["events": [.string(events[0].id.text)]] : [:])
+            let (status, json, answer) = await fixture.api(
+                operation.method.rawValue, target(operation, events, deliveries), as: .admin,
+                body: operation.body == nil ? nil : body)
+            #expect(status == 200 || OpenAPI.problems(of: operation).contains(status), "\(operation.id): \(status) \(json)")
+            if status == 200, case .json(let schema) = operation.content {
+                #expect(schema.complaint(about: json, named: OpenAPI.schemas) == nil, "\(operation.id)")
+            } else if status != 200 {
+                #expect(Schema.named("Problem").complaint(about: json, named: OpenAPI.schemas) == nil, "\(operation.id)")
+                #expect(answer.field("Content-Type") == "application/problem+json")
+            }
+        }
+    }
+
+    @Test func `the document has each operation once, and only schemas that it defines`() async throws {
+        let fixture = try await ConsoleFixture()
+        let document = try #require(await fixture.api("GET", "/openapi.json").json.asObject)
+        let text = JSON.object(document).text
+        #expect(Set(Operations.all.map(\.id)).count == Operations.all.count)
+        for operation in Operations.all {
+            let described = document["paths"]?[operation.path]?[operation.method.rawValue.lowercased()]
+            #expect(described?["operationId"]?.asString == operation.id)
+            #expect(described?["responses"]?["200"] != nil && described?["responses"]?["401"] != nil)
+        }
+        for match in text.matches(of: /#\/components\/schemas\/(\w+)/) {
+            #expect(document["components"]?["schemas"]?[String(match.output.1)] != nil)
+        }
+    }
+
+    @Test func `an unknown address, method, parameter or member is refused with what there is`() async throws {
+        let fixture = try await ConsoleFixture()
+        #expect(await fixture.api("GET", "/nothing").status == 404)
+        let wrong = await fixture.api("DELETE", "/status")
+        #expect(wrong.status == 405 && wrong.answer.field("Allow") == "GET")
+        let parameter = await fixture.api("GET", "/events?sorce=x")
+        #expect(parameter.status == 400 && parameter.json["detail"]?.asString?.contains("`source`") == true)
+        #expect(await fixture.api("GET", "/events?limit=0").status == 400)
+        #expect(await fixture.api("GET", "/events?limit=99999999999999999999").status == 400)
+        #expect(await fixture.api("GET", "/events?since=tomorrow").status == 400)
+        let member = await fixture.api("POST", "/silences", as: .operator, body: ["for": "1h", "whn": "x"])
+        #expect(member.status == 422 && member.json["detail"]?.asString?.contains("`when`") == true)
+        #expect(await fixture.api("POST", "/silences", as: .operator, body: ["for": 4]).status == 422)
+        #expect(await fixture.api("GET", "/rules/acknowlege").json["detail"]?.asString?.contains("`acknowledge`") == true)
+    }
+
+    @Test func `pages of events show each event once, also while others come`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen((0..<25).map { "Task \($0)" })
+        for path in ["/events", "/events?where=true"] {
+            var (ids, before): ([String], Int64?) = ([], nil)
+            let join = path.contains("?") ? "&" : "?"
+            repeat {
+                let page = await fixture.api("GET", "\(path)\(join)limit=7" + (before.map { "&before=\($0)" } ?? "")).json
+                ids += (page["events"]?.asArray ?? []).compactMap { $0["data"]?["task"]?["number"]?.asString }
+                before = page["next"]?.asInt
+                _ = try await fixture.happen(["Later"], from: Int.random(in: 100..<1_000_000))
+            } while before != nil
+            #expect(ids.filter { Int($0.dropFirst(3))! < 1100 } == (0..<25).reversed().map { "INC\(1000 + $0)" })
+        }
+    }
+
+    @Test func `a search is a condition of the rules, and a wrong one is explained`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Printer", "Scanner", "Printer"])
+        func numbers(_ when: String) async -> [String] {
+            let page = await fixture.api("GET", "/events?where=" + PercentText.encoded(when)).json
+            return (page["events"]?.asArray ?? []).compactMap { $0["data"]?["task"]?["number"]?.asString }
+        }
+        #expect(await numbers("task.title == 'Printer'") == ["INC1002", "INC1000"])
+        #expect(await numbers("event.type == 'task_created' && task.number.endsWith('1')") == ["INC1001"])
+        let wrong = await fixture.api("GET", "/events?where=" + PercentText.encoded("tsk.title == 'x'"))
+        #expect(wrong.status == 422 && wrong.json["detail"]?.asString?.contains("`task`") == true)
+    }
+
+    @Test func `an answer that has not changed is not sent again`() async throws {
+        let fixture = try await ConsoleFixture()
+        let first = await fixture.api("GET", "/rules").answer
+        let tag = try #require(first.field("ETag"))
+        let second = await fixture.api("GET", "/rules", headers: [("If-None-Match", tag)]).answer
+        #expect(second.status == 304 && second.bytes.isEmpty)
+        _ = try await fixture.view.ask(.pauseSubject(.rule("acknowledge"), why: ""))
+        #expect(await fixture.api("GET", "/rules", headers: [("If-None-Match", tag)]).status == 200)
+    }
+
+    @Test func `the command line's questions get the answers of the control socket`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Printer", "Scanner"])
+        let answer = await fixture.api("POST", "/inquiries", body: Inquiry.events(EventQuery()).json).answer
+        guard case .stream(var stream) = answer.body else { throw Problem(500, "not a stream") }
+        var text = ""
+        while let piece = try await stream.next() { text += piece }
+        let lines = text.split(separator: "\n").compactMap { try? JSON.parse(String($0)) }
+        #expect(lines.count == 3 && lines[0]["row"]?["type"] == "task_created" && lines[2]["end"]?["end"] == 2)
+    }
+}

@@ -1,0 +1,160 @@
+import BellhopAgent
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@testable import BellhopConsole
+
+@Suite struct `Access to the console` {
+    @Test func `whoever is not logged in gets the page to log in, and nothing from the API`() async throws {
+        let fixture = try await ConsoleFixture()
+        try await fixture.happen("A printer burns")
+        for page in Pages.all where page.method == .get {
+            let answer = await fixture.desk.answer(ConsoleRequest("GET", page.path))
+            #expect(answer.status == 401 && answer.text.contains("type=\"password\"") && !answer.text.contains("printer"))
+        }
+        for operation in Operations.all {
+            let (status, json, _) = await fixture.api(operation.method.rawValue, operation.path, as: nil)
+            #expect(status == 401 && json["detail"]?.asString?.contains("Bearer") == true, "\(operation.id)")
+        }
+    }
+
+    @Test func `a role may do only what it is for`() async throws {
+        let fixture = try await ConsoleFixture()
+        let viewer = try await fixture.logIn(as: .viewer)
+        for operation in Operations.all where operation.role != .viewer {
+            let answer = await fixture.api(operation.method.rawValue, operation.path, as: .viewer, body: [:])
+            #expect(answer.status == 403, "\(operation.id)")
+        }
+        for act in Pages.acts where act.role != .viewer {
+            #expect(await viewer.post(act.path).status == 403, "\(act.path)")
+        }
+        let pausing: JSON = ["inquiry": "pause", "receiver": "ops", "why": ""]
+        #expect(await fixture.api("POST", "/inquiries", as: .viewer, body: pausing).status == 403)
+        #expect(await fixture.api("POST", "/inquiries", as: .operator, body: ["inquiry": "tokens"]).status == 403)
+        #expect(try await fixture.store.stops().isEmpty)
+    }
+
+    @Test func `wrong tokens are counted by address, and after ten the address waits a minute`() async throws {
+        let fixture = try await ConsoleFixture()
+        func attempt(_ token: String, from peer: String = "192.0.2.7") async -> Int {
+            await fixture.desk.answer(
+                ConsoleRequest("GET", "/api/v1/status", headers: [("Authorization", "Bearer \(token)")], peer: peer)
+            ).status
+        }
+        for _ in 0..<Gate.mostFailures { #expect(await attempt("wrong") == 401) }
+        #expect(await attempt("wrong") == 429)
+        #expect(await attempt(ConsoleFixture.tokens[.viewer] ?? "") == 429)
+        #expect(await attempt(ConsoleFixture.tokens[.viewer] ?? "", from: "192.0.2.8") == 200)
+        await fixture.clock.advance(by: Gate.span)
+        #expect(await attempt(ConsoleFixture.tokens[.viewer] ?? "") == 200)
+    }
+
+    @Test func `behind a proxy the address is the one that the proxy names last`() async throws {
+        let fixture = try await ConsoleFixture(publicURL: "https://bellhop.example")
+        func attempt(_ hops: String) async -> Int {
+            await fixture.desk.answer(
+                ConsoleRequest(
+                    "GET", "/api/v1/status", headers: [("Authorization", "Bearer wrong"), ("X-Forwarded-For", hops)],
+                    peer: "127.0.0.1")
+            ).status
+        }
+        for number in 0..<Gate.mostFailures { #expect(await attempt("203.0.113.\(number), 192.0.2.1") == 401) }
+        #expect(await attempt("203.0.113.99, 192.0.2.1") == 429)
+        #expect(await attempt("192.0.2.2") == 401)
+    }
+
+    @Test func `a token that a command made works until it is removed, and the store has only its hash`() async throws {
+        let fixture = try await ConsoleFixture()
+        let token = ConsoleToken.random()
+        _ = try await fixture.view.ask(
+            .addToken(ConsoleToken(name: "eve", role: .operator, hash: ConsoleToken.hash(of: token), created: fixture.clock.now)))
+        func status() async -> Int {
+            await fixture.desk.answer(
+                ConsoleRequest("GET", "/api/v1/status", headers: [("Authorization", "Bearer \(token)")])
+            ).status
+        }
+        #expect(await status() == 200)
+        #expect(try await fixture.store.note("console/tokens")?.text.contains(token) == false)
+        let listed = try await fixture.view.ask(.tokens).end
+        #expect(listed.at("tokens")?[0]?["name"] == "eve" && !listed.text.contains(ConsoleToken.hash(of: token)))
+        _ = try await fixture.view.ask(.removeToken(of: "eve"))
+        #expect(await status() == 401)
+        let acts = await fixture.api("GET", "/audit").json["rows"]?.asArray?.compactMap { $0["entry"]?.asString } ?? []
+        #expect(acts.contains { $0.contains("console token add") } && acts.contains { $0.contains("console token remove") })
+        #expect(!acts.contains { $0.contains(token) || $0.contains(ConsoleToken.hash(of: token)) })
+    }
+
+    @Test func `a session ends when its user logs out, and after twelve hours without a request`() async throws {
+        let fixture = try await ConsoleFixture()
+        let browser = try await fixture.logIn(as: .viewer)
+        await fixture.clock.advance(by: Gate.idle - .seconds(1))
+        #expect(await browser.get("/").status == 200)
+        await fixture.clock.advance(by: Gate.idle - .seconds(1))
+        #expect(await browser.get("/").status == 200)
+        await fixture.clock.advance(by: Gate.idle)
+        #expect(await browser.get("/").status == 401)
+        let other = try await fixture.logIn(as: .viewer)
+        #expect(await other.post("/logout").status == 303)
+        #expect(await other.get("/").status == 401)
+    }
+
+    @Test func `another site's page cannot act in the name of a user`() async throws {
+        let fixture = try await ConsoleFixture()
+        let browser = try await fixture.logIn(as: .operator)
+        #expect(await browser.post("/receivers/ops/pause", withToken: false).status == 403)
+        #expect(
+            await browser.post("/receivers/ops/pause", headers: [("Origin", "https://evil.example"), ("Host", "127.0.0.1:8090")])
+                .status
+                == 403)
+        let call = ConsoleRequest(
+            "POST", "/api/v1/receivers/ops/pause", headers: [("Cookie", browser.cookie), ("Content-Type", "application/json")],
+            body: Array("{}".utf8))
+        #expect(await fixture.desk.answer(call).status == 403)
+        #expect(try await fixture.store.stops().isEmpty)
+        #expect(
+            await browser.post(
+                "/receivers/ops/pause", headers: [("Origin", "http://127.0.0.1:8090"), ("Host", "127.0.0.1:8090")]
+            ).status
+                == 303)
+        #expect(try await fixture.store.stops().map(\.receiver) == ["ops"])
+    }
+
+    @Test func `the cookie is out of reach of scripts and other sites, and secure behind HTTPS`() async throws {
+        let plain = try await ConsoleFixture()
+        let secure = try await ConsoleFixture(publicURL: "https://bellhop.example")
+        for (fixture, isSecure) in [(plain, false), (secure, true)] {
+            let answer = await fixture.desk.answer(
+                ConsoleRequest(
+                    "POST", "/login", headers: [("Content-Type", "application/x-www-form-urlencoded")],
+                    body: Array("token=\(ConsoleFixture.tokens[.viewer] ?? "")".utf8)))
+            let cookie = try #require(answer.field("Set-Cookie"))
+            #expect(
+                cookie.contains("; HttpOnly") && cookie.contains("; SameSite=Lax") && cookie.hasSuffix("; Secure") == isSecure)
+        }
+    }
+
+    @Test func `after logging in, a browser stays on the console`() async throws {
+        let fixture = try await ConsoleFixture()
+        for next in ["https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)"] {
+            let answer = await fixture.desk.answer(
+                ConsoleRequest(
+                    "POST", "/login", headers: [("Content-Type", "application/x-www-form-urlencoded")],
+                    body: Array("token=\(ConsoleFixture.tokens[.viewer] ?? "")&next=\(PercentText.encoded(next))".utf8)))
+            #expect(answer.field("Location") == "/")
+        }
+    }
+
+    @Test func `every act of a person is in the audit with the name`() async throws {
+        let fixture = try await ConsoleFixture()
+        let browser = try await fixture.logIn(as: .operator)
+        #expect(await browser.post("/rules/acknowledge/pause", [("why", "too loud")]).status == 303)
+        #expect(await browser.post("/writes/pause").status == 303)
+        #expect(await browser.post("/silences", [("for", "2h"), ("reason", "switch update")]).status == 303)
+        _ = try await fixture.view.ask(.removeToken(of: "nobody"))
+        let rows = await fixture.api("GET", "/audit").json["rows"]?.asArray ?? []
+        let entries = rows.reversed().compactMap { try? JSON.parse($0["entry"]?.asString ?? "") }
+        let acts = entries.filter { $0["by"]?["user"] == "the operator" && $0["by"]?["command"] == "console" }
+        #expect(acts.compactMap { $0["act"]?.asString } == ["pause", "pause", "silence add"], "\(entries)")
+    }
+}

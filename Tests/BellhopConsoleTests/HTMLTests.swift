@@ -1,0 +1,26 @@
+import Testing
+
+@testable import BellhopConsole
+
+@Suite("HTML")
+struct HTMLTests {
+    @Test("text inserted into markup is escaped, in content and in attributes")
+    func escaping() {
+        let hostile = "<script>alert('x')</script> & \"quoted\""
+        let page: HTML = "<p title=\"\(hostile)\">\(hostile)</p>"
+        #expect(
+            page.text
+                == "<p title=\"&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; &quot;quoted&quot;\">&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt; &amp; &quot;quoted&quot;</p>"
+        )
+    }
+
+    @Test(
+        "a link to a script or to another host's path is not followed",
+        arguments: [
+            "javascript:alert(1)", "data:text/html,x", "//evil.example", "/\\evil.example", "vbscript:x", " javascript:x",
+        ])
+    func links(_ address: String) {
+        let page: HTML = "<a href=\"\(link: address)\">x</a>"
+        #expect(page.text == "<a href=\"#\">x</a>")
+    }
+}

@@ -1,0 +1,102 @@
+import BellhopAgent
+import BellhopCore
+import BellhopTesting
+import Synchronization
+import Testing
+
+@testable import BellhopConsole
+
+@Suite struct `The live stream` {
+    /// The sequences in a piece of the stream.
+    private static func sequences(_ text: String) -> [Int64] {
+        text.split(separator: "\n").compactMap { $0.hasPrefix("id: ") ? Int64($0.dropFirst(4)) : nil }
+    }
+
+    /// Reads until a viewer has seen an event.
+    private static func read(_ viewer: inout LiveFeed.Viewer, until last: Int64) async throws -> [Int64] {
+        var seen: [Int64] = []
+        while seen.last ?? 0 < last, let text = try await viewer.next() { seen += sequences(text) }
+        return seen
+    }
+
+    @Test func `each viewer sees each event once, also one that comes late, is slow, or was away`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen((0..<5).map { "Before \($0)" })
+        let feed = fixture.feed
+        let following = Task { await feed.follow() }
+        defer { following.cancel() }
+        var early = try #require(feed.viewer(after: 0) { _ in true })
+        var new = try #require(feed.viewer(after: nil) { _ in true })
+        _ = try await new.next()
+        #expect(try await Self.read(&early, until: 5) == [1, 2, 3, 4, 5])
+        _ = try await fixture.happen((0..<3000).map { "Burst \($0)" }, from: 10)
+        #expect(try await Self.read(&early, until: 3005) == Array(6...3005))
+        #expect(try await Self.read(&new, until: 3005) == Array(6...3005))
+        // The connection breaks, and the browser begins again behind the last event that it has.
+        var again = try #require(feed.viewer(after: 17) { _ in true })
+        #expect(try await Self.read(&again, until: 3005) == Array(18...3005))
+        _ = try await fixture.happen(["Last"], from: 5000)
+        for var viewer in [early, new, again] { #expect(try await Self.read(&viewer, until: 3006) == [3006]) }
+    }
+
+    @Test func `many viewers that come and go while events come miss none`() async throws {
+        let fixture = try await ConsoleFixture()
+        let feed = fixture.feed
+        let following = Task { await feed.follow() }
+        defer { following.cancel() }
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for number in 0..<50 {
+                group.addTask {
+                    var (place, seen): (Int64, [Int64]) = (0, [])
+                    while place < 600 {
+                        // Breaks after a few pieces, each viewer elsewhere.
+                        var viewer = feed.viewer(after: place) { _ in true }!
+                        for _ in 0..<(2 + number % 5) where place < 600 {
+                            guard let text = try await viewer.next() else { return false }
+                            seen += Self.sequences(text)
+                            place = seen.last ?? place
+                        }
+                    }
+                    return seen == Array(1...600)
+                }
+            }
+            for batch in 0..<60 {
+                _ = try await fixture.happen((0..<10).map { "\($0)" }, from: batch * 10)
+                await Task.yield()
+            }
+            for try await isWhole in group { #expect(isWhole) }
+        }
+        #expect(feed.viewers == 0)
+    }
+
+    @Test func `a viewer with filters sees what fits, and hears that the stream is alive`() async throws {
+        let fixture = try await ConsoleFixture()
+        let feed = fixture.feed
+        let following = Task { await feed.follow() }
+        defer { following.cancel() }
+        _ = try await fixture.happen(["Printer", "Scanner", "Printer"])
+        let answer = await fixture.api("GET", "/events/stream?after=0&where=" + PercentText.encoded("task.title == 'Printer'"))
+            .answer
+        guard case .stream(var stream) = answer.body else { throw Problem(500, "not a stream") }
+        #expect(answer.field("Content-Type") == "text/event-stream")
+        #expect(try await stream.next()?.hasPrefix("retry: ") == true)
+        #expect(Self.sequences(try await stream.next() ?? "") == [1, 3])
+        let clock = fixture.clock
+        let ticking = Task { while !Task.isCancelled { await clock.advance(by: .seconds(1)); await Task.yield() } }
+        defer { ticking.cancel() }
+        #expect(try await stream.next() == ": still here\n\n")
+    }
+
+    @Test func `a feed that stops ends its viewers`() async throws {
+        let fixture = try await ConsoleFixture()
+        var viewer = try #require(fixture.feed.viewer(after: nil) { _ in true })
+        _ = try await viewer.next()
+        fixture.feed.stop()
+        #expect(try await viewer.next() == nil)
+    }
+
+    @Test func `a Last-Event-ID that is none of ours is refused`() async throws {
+        let fixture = try await ConsoleFixture()
+        #expect(await fixture.api("GET", "/events/stream", headers: [("Last-Event-ID", "x")]).status == 400)
+    }
+}

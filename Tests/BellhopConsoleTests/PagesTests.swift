@@ -1,0 +1,105 @@
+import BellhopAgent
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@testable import BellhopConsole
+
+@Suite struct `The pages` {
+    /// The addresses of all pages, with an event, a task, a rule and a delivery.
+    private func addresses(_ fixture: ConsoleFixture, _ event: Event) async -> [String] {
+        let delivery = await fixture.api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""
+        return Pages.all.map { page in
+            page.path.replacing("{event}", with: event.id.text).replacing("{task}", with: event.task?.number ?? "")
+                .replacing("{rule}", with: "acknowledge").replacing("{delivery}", with: delivery)
+        }.filter { !$0.hasSuffix("/edit") }
+    }
+
+    @Test func `every page opens, in both languages, with one heading and our own script alone`() async throws {
+        let fixture = try await ConsoleFixture()
+        let event = try await fixture.happen("A printer burns")[0]
+        let browser = try await fixture.logIn(as: .operator)
+        for address in await addresses(fixture, event) {
+            for language in ["en", "de"] {
+                let answer = await browser.get(address, language: language)
+                #expect(answer.status == 200, "\(address)")
+                let text = answer.text
+                #expect(text.contains("<html lang=\"\(language)\">") && text.matches(of: /<h1>/).count == 1, "\(address)")
+                #expect(text.matches(of: /<script/).count == 1 && !text.contains(" style=") && !text.contains(" onclick"))
+                #expect(answer.field("Content-Security-Policy")?.contains("default-src 'none'") == true)
+                for token in ConsoleFixture.tokens.values { #expect(!text.contains(token)) }
+            }
+        }
+    }
+
+    @Test func `no text of a ticket becomes markup on any page`() async throws {
+        // The markup is the same as with a harmless text of the same kind: as many signs of markup, none of the text's.
+        func signs(_ title: String) async throws -> [String: [Int]] {
+            let fixture = try await ConsoleFixture()
+            let event = try await fixture.happen(title)[0]
+            let browser = try await fixture.logIn(as: .operator)
+            var signs: [String: [Int]] = [:]
+            for address in await addresses(fixture, event) {
+                let text = await browser.get(address).text
+                signs[Pages.all.first { $0.values(in: address.split(separator: "/").map(String.init)) != nil }?.path ?? address] =
+                    ["<", ">", "\"", "'"].map { sign in text.count { String($0) == sign } }
+            }
+            return signs
+        }
+        let harmless = try await signs("A printer burns")
+        for title in HostileTexts.titles + [
+            "<script>alert(1)</script>", "\" onmouseover=\"alert(1)", "'><img src=x onerror=alert(1)>",
+        ] {
+            let found = try await signs(title)
+            for (page, counts) in harmless { #expect(found[page] == counts, "\(page): \(title)") }
+        }
+    }
+
+    @Test func `every word of the pages has a German one`() throws {
+        for name in ["Pages", "Pages+Overview", "Pages+Events", "Pages+Deliveries", "Pages+Rules", "Acts", "Context"] {
+            let source = try Repository.text("Sources/BellhopConsole/Pages/\(name).swift")
+            for match in source.matches(of: /[^a-z]t\("([^"]+)"\)/) {
+                #expect(Words.german[String(match.output.1)] != nil, "\(match.output.1)")
+            }
+        }
+        for state in DeliveryState.allCases.map(\.rawValue) + SourceState.allCases.map(\.rawValue) {
+            #expect(Words.german[state] != nil, "\(state)")
+        }
+    }
+
+    @Test func `a person retries, drops and silences from the pages`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen("A printer burns")
+        let browser = try await fixture.logIn(as: .operator)
+        #expect(
+            await browser.post("/silences", [("for", "2h"), ("when", "task.number == 'INC1000'"), ("reason", "<b>")]).status
+                == 303)
+        let silences = await browser.get("/silences").text
+        #expect(silences.contains("INC1000") && silences.contains("&lt;b&gt;"))
+        let wrong = await browser.post("/silences", [("for", "2h"), ("when", "tsk.number == 'x'")])
+        #expect(wrong.status == 422 && wrong.text.contains("`task`") && wrong.text.contains("tsk.number"))
+        let id = await fixture.api("GET", "/silences").json["silences"]?[0]?["id"]?.asString ?? ""
+        #expect(await browser.post("/silences/\(id)/end").status == 303)
+        #expect(await fixture.api("GET", "/silences").json["silences"] == [])
+    }
+
+    @Test func `the language follows the browser's order of preference, and a choice comes first`() {
+        func language(_ accept: String, cookie: String = "") -> Language {
+            Language(ConsoleRequest("GET", "/", headers: [("Accept-Language", accept), ("Cookie", cookie)]))
+        }
+        #expect(language("de-DE,de;q=0.9,en;q=0.8") == .german)
+        #expect(language("fr,en;q=0.8,de;q=0.7") == .english)
+        #expect(language("fr") == .english)
+        #expect(language("de;q=0") == .english)
+        #expect(language("en", cookie: "bellhop_language=de") == .german)
+    }
+
+    @Test func `times are in the browser's zone`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen("x")
+        let browser = try await fixture.logIn(as: .viewer)
+        let answer = await fixture.desk.answer(
+            ConsoleRequest("GET", "/events", headers: [("Cookie", browser.cookie + "; bellhop_zone=Asia%2FTokyo")]))
+        #expect(answer.text.contains(">2026-01-05 18:00:00</time>"))
+    }
+}

@@ -1,0 +1,145 @@
+import BellhopAgent
+import BellhopCore
+import BellhopEngine
+import BellhopInbound
+import BellhopRules
+import BellhopStore
+import BellhopTesting
+import Testing
+
+@testable import BellhopConsole
+
+/// A console over a store in memory, with a user of each role.
+struct ConsoleFixture {
+    static let tokens: [ConsoleRole: String] = [
+        .viewer: "token-of-the-viewer-1", .operator: "token-of-the-operator", .admin: "token-of-the-admin-01",
+    ]
+    static let rule = """
+        rule: acknowledge
+        on: task_created
+        when: task.title != "nothing"
+        do:
+          - log:
+              text: "New: ${{ task.number }}"
+        """
+
+    let store: any Store
+    let clock = TestClock()
+    let news = Bell()
+    let feed: LiveFeed
+    let desk: ConsoleDesk
+    let view: AgentView
+
+    init(publicURL: String? = nil) async throws {
+        store = try Stores.inMemory()
+        let file = RuleFile(path: "rules/a.yaml", bytes: Array(Self.rule.utf8))
+        let book = try RuleBook.load([file], surroundings: RuleLoading.openSurroundings())
+        _ = try await store.register(book.registrations(at: clock.now), at: clock.now)
+        var configuration = ConsoleConfiguration()
+        configuration.place = InboundServer.Place(host: "127.0.0.1", port: 0)
+        configuration.publicURL = publicURL
+        configuration.users = Self.tokens.map { .init(name: "the \($0.key.rawValue)", role: $0.key, token: $0.value) }
+        let agent = Inquirer.Agent(
+            facts: { ["version": "test"] }, wake: {}, book: { book }, events: news, takeOver: { _, _ in [] })
+        let inquirer = Inquirer(store: store, clock: clock, agent: agent)
+        view = AgentView(
+            inquirer: inquirer, clock: clock, configuration: configuration,
+            connections: [("ops", "webhook"), ("tracker", "servicenow")],
+            book: { book }, file: { $0 == file.path ? file.bytes : nil }, news: news)
+        feed = LiveFeed(view)
+        desk = ConsoleDesk(view, feed)
+    }
+
+    /// Stores events about new tasks with these titles, and a dead delivery for each.
+    @discardableResult
+    func happen(_ titles: String...) async throws -> [Event] { try await happen(titles) }
+
+    func happen(_ titles: [String], from first: Int = 0) async throws -> [Event] {
+        var events: [Event] = []
+        for (place, title) in titles.enumerated() {
+            let number = "INC\(1000 + first + place)"
+            let task = Snapshot(
+                key: TaskKey("key\(first + place)"), number: number, title: title, url: "https://acme.example/\(number)",
+                fields: ["description": .string(title)])
+            events.append(
+                Event(
+                    .taskCreated(task, in: "incidents"), facts: number, source: "incidents",
+                    subject: "incidents/key\(first + place)", at: clock.now))
+        }
+        _ = try await store.append(events)
+        let deliveries = zip(events, titles).map { event, title in
+            Delivery(
+                id: Delivery.ID(occasion: Occasion.event(event.id).id, rule: "acknowledge", step: StepPath("0"), receiver: "ops"),
+                revision: "1", action: "notify", arguments: .message(Message(title: [.value(title)], text: [])), task: nil,
+                lane: "ops",
+                createdAt: clock.now, initial: .shadow)
+        }
+        try await store.route(Routing(deliveries: deliveries))
+        news.ring()
+        return events
+    }
+
+    /// Asks the API with a role's token.
+    func api(
+        _ method: String = "GET", _ target: String, as role: ConsoleRole? = .viewer, body: JSON? = nil,
+        headers: [(String, String)] = []
+    ) async -> (status: Int, json: JSON, answer: ConsoleAnswer) {
+        var fields = headers.map { (name: $0.0, value: $0.1) }
+        if let role { fields.append(("Authorization", "Bearer \(Self.tokens[role] ?? "")")) }
+        if body != nil { fields.append(("Content-Type", "application/json")) }
+        let request = ConsoleRequest(method, "/api/v1" + target, headers: fields, body: body?.encoded() ?? [], peer: "192.0.2.1")
+        let answer = await desk.answer(request)
+        return (answer.status, (try? JSON.parse(answer.bytes)) ?? .null, answer)
+    }
+
+    func logIn(as role: ConsoleRole) async throws -> Browser { try await Browser(self, role) }
+}
+
+/// A browser that keeps its cookie.
+struct Browser {
+    let fixture: ConsoleFixture
+    let cookie: String
+    let formToken: String
+
+    init(_ fixture: ConsoleFixture, _ role: ConsoleRole) async throws {
+        self.fixture = fixture
+        let answer = await fixture.desk.answer(
+            ConsoleRequest(
+                "POST", "/login", headers: [("Content-Type", "application/x-www-form-urlencoded")],
+                body: Array("token=\(ConsoleFixture.tokens[role] ?? "")&next=%2Frules".utf8)))
+        #expect(answer.status == 303 && answer.field("Location") == "/rules")
+        cookie = String(try #require(answer.field("Set-Cookie")).prefix { $0 != ";" })
+        let page = await fixture.desk.answer(ConsoleRequest("GET", "/", headers: [("Cookie", cookie)])).text
+        let mark = "name=\"form_token\" value=\""
+        let start = try #require(page.range(of: mark)).upperBound
+        formToken = String(page[start...].prefix { $0 != "\"" })
+    }
+
+    func get(_ target: String, language: String = "en") async -> ConsoleAnswer {
+        await fixture.desk.answer(ConsoleRequest("GET", target, headers: [("Cookie", cookie), ("Accept-Language", language)]))
+    }
+
+    func post(
+        _ target: String, _ fields: [(String, String)] = [], withToken: Bool = true, headers: [(String, String)] = []
+    ) async -> ConsoleAnswer {
+        var fields = fields
+        if withToken { fields.append(("form_token", formToken)) }
+        let body = fields.map { "\(PercentText.encoded($0.0))=\(PercentText.encoded($0.1))" }.joined(separator: "&")
+        return await fixture.desk.answer(
+            ConsoleRequest(
+                "POST", target,
+                headers: [("Cookie", cookie), ("Content-Type", "application/x-www-form-urlencoded")]
+                    + headers.map { ($0.0, $0.1) },
+                body: Array(body.utf8)))
+    }
+}
+
+extension ConsoleAnswer {
+    var bytes: [UInt8] { if case .bytes(let bytes) = body { bytes } else { [] } }
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+    func field(_ name: String) -> String? { fields.first { $0.name == name }?.value }
+}
+
+extension String {
+    fileprivate func range(of other: String) -> Range<String.Index>? { self.firstRange(of: other) }
+}
