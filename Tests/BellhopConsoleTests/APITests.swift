@@ -1,12 +1,14 @@
 import BellhopAgent
 import BellhopCore
+import BellhopTesting
+import Foundation
 import Testing
 
 @testable import BellhopConsole
 
 @Suite struct `The API` {
     /// Values for the parameters of paths.
-    private func target(_ operation: Operation, _ events: [Event], _ deliveries: [JSON]) -> String {
+    private func target(_ operation: BellhopConsole.Operation, _ events: [Event], _ deliveries: [JSON]) -> String {
         var path = operation.path
         let values = [
             "{event}": events[0].id.text, "{delivery}": deliveries.first?["id"]?.asString ?? "", "{rule}": "acknowledge",
@@ -121,5 +123,28 @@ import Testing
         while let piece = try await stream.next() { text += piece }
         let lines = text.split(separator: "\n").compactMap { try? JSON.parse(String($0)) }
         #expect(lines.count == 3 && lines[0]["row"]?["type"] == "task_created" && lines[2]["end"]?["end"] == 2)
+    }
+}
+
+@Suite struct `The guide to the console` {
+    @Test func `it lists every operation with its role`() throws {
+        let table =
+            "| operation | role | |\n|---|---|---|\n"
+            + Operations.all.map { "| `\($0.method.rawValue) /api/v1\($0.path)` | \($0.role.rawValue) | \($0.summary) |\n" }
+            .joined()
+        let path = "Sources/BellhopAgent/BellhopAgent.docc/Console.md"
+        let page = try Repository.text(path)
+        let (begin, end) = ("<!-- operations -->\n\n", "\n<!-- end -->\n")
+        if ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil {
+            let head = page.components(separatedBy: begin)[0]
+            try (head + begin + table + end).write(to: Repository.root.appending(path: path), atomically: true, encoding: .utf8)
+        } else {
+            #expect(page.contains(begin + table + end), "Write it with BELLHOP_RECORD=1.")
+        }
+    }
+
+    @Test func `it lists every page`() throws {
+        let page = try Repository.text("Sources/BellhopAgent/BellhopAgent.docc/Console.md")
+        for path in Set(Pages.all.compactMap { $0.path.split(separator: "/").first }) { #expect(page.contains("`/\(path)")) }
     }
 }

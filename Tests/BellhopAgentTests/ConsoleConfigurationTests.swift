@@ -1,0 +1,56 @@
+import BellhopAgent
+import BellhopCore
+import BellhopInbound
+import Testing
+
+@Suite struct `The console in bellhop.yaml` {
+    private static func file(_ console: String) -> String {
+        """
+        version: 1
+        console: \(console)
+        connections: {snow: {kind: servicenow, instance: acme, auth: {basic: {username: a, password: b}}}}
+        sources: {my-work: {kind: tracker, connection: snow}}
+        """
+    }
+
+    private func problems(_ console: String) async throws -> [String] {
+        try await ConfigurationTests().problems(Self.file(console))
+    }
+
+    @Test func `place, users, certificate and proxy are read`() async throws {
+        let configuration = try await ConfigurationTests().load(
+            Self.file(
+                #"{listen: "0.0.0.0:8443", tls: {cert: tls/a.pem, key: tls/a.key}, public_url: "https://bellhop.example/", edit: true, users: [{name: ada, token: 0123456789abcdef, role: operator}, {name: bob, token: fedcba9876543210}]}"#
+            )
+        ).console
+        #expect(configuration.place == .init(host: "0.0.0.0", port: 8443))
+        #expect(
+            configuration.tls?.certificate.hasSuffix("/tls/a.pem") == true && configuration.publicURL == "https://bellhop.example"
+        )
+        #expect(configuration.users.map(\.name) == ["ada", "bob"] && configuration.users.map(\.role) == [.operator, .viewer])
+        #expect(configuration.mayEdit)
+        #expect(try await ConfigurationTests().load(Self.file("{listen: \"127.0.0.1:1\"}")).console.users.isEmpty)
+    }
+
+    @Test func `a console that others could reach without encryption is refused`() async throws {
+        for place in ["0.0.0.0:8090", "[::]:8090", "192.0.2.1:8090"] {
+            #expect(try await problems("{listen: \"\(place)\"}").count == 1)
+            #expect(try await problems("{listen: \"\(place)\", public_url: http://bellhop.example}").count == 1)
+            #expect(try await problems("{listen: \"\(place)\", public_url: https://bellhop.example}") == [])
+        }
+        for place in ["127.0.0.1:8090", "[::1]:8090", "localhost:8090"] {
+            #expect(try await problems("{listen: \"\(place)\"}") == [])
+        }
+    }
+
+    @Test func `a short token, a token of two users, a name of two users and a wrong role are refused`() async throws {
+        func users(_ users: String) async throws -> Int {
+            try await problems("{listen: \"127.0.0.1:1\", users: [\(users)]}").count
+        }
+        #expect(try await users("{name: ada, token: short}") == 1)
+        #expect(try await users("{name: ada, token: 0123456789abcdef}, {name: bob, token: 0123456789abcdef}") == 1)
+        #expect(try await users("{name: ada, token: 0123456789abcdef}, {name: ada, token: fedcba9876543210}") == 1)
+        #expect(try await users("{name: ada, token: 0123456789abcdef, role: boss}") == 1)
+        #expect(try await users("{name: ada, tokn: 0123456789abcdef}") >= 1)
+    }
+}
