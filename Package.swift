@@ -108,7 +108,7 @@ let package = Package(
                 "BellhopAgent", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules", crypto, httpTypes,
                 hummingbirdCore, hummingbirdTLS, logging, nioCore, nioPosix, nioSSL, serviceLifecycle,
             ],
-            resources: [.embedInCode("Assets/console.css"), .embedInCode("Assets/console.js")],
+            resources: ["css", "js", "svg"].map { .embedInCode("Assets/console.\($0)") },
             swiftSettings: house),
         .target(
             name: "Simulator",

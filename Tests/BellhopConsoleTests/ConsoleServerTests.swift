@@ -49,8 +49,8 @@ import Testing
         let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in
             let client = HTTPClient.shared
-            let login = try await client.execute(HTTPClientRequest(url: address + "/"), timeout: .seconds(20))
-            #expect(login.status == .unauthorized)
+            let login = try await client.execute(HTTPClientRequest(url: address + "/login"), timeout: .seconds(20))
+            #expect(login.status == .ok)
             #expect(login.headers.first(name: "Content-Security-Policy")?.contains("script-src 'self'") == true)
             let style = try await client.execute(HTTPClientRequest(url: address + "/assets/console.css"), timeout: .seconds(20))
             #expect(style.status == .ok && style.headers.first(name: "Content-Type") == "text/css; charset=utf-8")

@@ -74,7 +74,7 @@ extension Pages {
     static func event(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {
         let story = try await Story(context.call(), task: nil, event: id)
         guard let account = story.explanation.events.first else { throw Problem(404, "There is no event `\(id)`.") }
-        return page(context, account.event.event.type.name, StoryPage(context).html(account, isWhole: true))
+        return page(context, account.event.event.type.name, StoryPage(context, level: 2).html(account, isWhole: true))
     }
 
     static func tasks(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
@@ -118,7 +118,7 @@ extension Pages {
         do throws(Problem) {
             let story = try await Story(context.call(), task: name, event: nil, limit: 50)
             accounts = story.explanation.events.reversed().map { account in
-                "<article><h2>\(account.event.event.type.name)</h2>\(StoryPage(context).html(account, isWhole: false))</article>"
+                "<article><h2>\(account.event.event.type.name)</h2>\(StoryPage(context, level: 3).html(account, isWhole: false))</article>"
             }
         } catch {
             guard error.status == 404 else { throw error }
@@ -132,8 +132,12 @@ extension Pages {
 /// What happened for one event.
 struct StoryPage {
     let context: PageContext
+    /// The level of its headings, from 2 on.
+    let level: Int
 
-    init(_ context: PageContext) { self.context = context }
+    init(_ context: PageContext, level: Int) { (self.context, self.level) = (context, level) }
+
+    private func heading(_ text: String) -> HTML { level == 2 ? "<h2>\(text)</h2>" : "<h3>\(text)</h3>" }
 
     /// - Parameter isWhole: with the rules for which the event does not come into question.
     func html(_ account: Explanation.EventAccount, isWhole: Bool) -> HTML {
@@ -150,8 +154,8 @@ struct StoryPage {
         let caused = account.caused.map { caused -> HTML in
             "<li>\(context.link("events", caused.event.id.text, text: caused.event.type.name)) \(Pages.summary(caused.event))</li>"
         }
-        let led: HTML = caused.isEmpty ? "" : "<h3>\(t("Led to"))</h3><ul>\(caused)</ul>"
-        return facts + changes(event) + "<h3>\(t("Rules"))</h3><div class=\"rules\">\(rules)</div>" + led
+        let led: HTML = caused.isEmpty ? "" : heading(t("Led to")) + "<ul>\(caused)</ul>"
+        return facts + changes(event) + heading(t("Rules")) + "<div class=\"rules\">\(rules)</div>" + led
     }
 
     /// The changed fields, before and after.
@@ -164,7 +168,7 @@ struct StoryPage {
                 "<ins>\(change["new"].shown)\(change["after"].shown)</ins>",
             ]
         }
-        return "<h3>\(t("Changes"))</h3>" + context.table(t("Changes"), [t("Field"), t("Before"), t("After")], rows)
+        return heading(t("Changes")) + context.table(t("Changes"), [t("Field"), t("Before"), t("After")], rows)
     }
 
     private func html(_ rule: Explanation.Account) -> HTML {

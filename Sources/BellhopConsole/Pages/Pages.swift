@@ -64,7 +64,10 @@ enum Pages {
         _ request: ConsoleRequest, _ visitor: Visitor?, _ desk: ConsoleDesk
     ) async throws(Problem) -> ConsoleAnswer {
         if request.path == ["login"] { return try await logIn(request, visitor, desk) }
-        guard let visitor else { return loginPage(request, desk.view, status: 401) }
+        guard let visitor else {
+            guard request.method == "GET" else { return loginPage(request, desk.view, status: 401) }
+            return .seeOther("/login?next=" + PercentText.encoded(address(of: request)))
+        }
         let context = PageContext(request, visitor, desk.view, desk.feed)
         var methods: [String] = []
         for page in all + acts {
@@ -113,14 +116,18 @@ enum Pages {
         }
     }
 
+    /// The page that a request is for, with its query.
+    private static func address(of request: ConsoleRequest) -> String {
+        let path = "/" + request.path.map(PercentText.encoded).joined(separator: "/")
+        let query = request.query.map { "\(PercentText.encoded($0.name))=\(PercentText.encoded($0.value))" }
+        return query.isEmpty ? path : path + "?" + query.joined(separator: "&")
+    }
+
     private static func loginPage(
         _ request: ConsoleRequest, _ view: AgentView, status: Int, problem: Problem? = nil
     ) -> ConsoleAnswer {
         let t = Words(language: Language(request))
-        let target = request.path == ["login"] ? "/" : "/" + request.path.map(PercentText.encoded).joined(separator: "/")
-        let query = request.query.map { "\(PercentText.encoded($0.name))=\(PercentText.encoded($0.value))" }.joined(
-            separator: "&")
-        let next = request.form.first { $0.name == "next" }?.value ?? (query.isEmpty ? target : "\(target)?\(query)")
+        let next = request.form.first { $0.name == "next" }?.value ?? request.value("next") ?? "/"
         let complaint = problem.map { problem -> HTML in "<p class=\"bad\" role=\"alert\" id=\"problem\">\(problem.detail)</p>" }
         let body: HTML = """
             <main id="content" class="login"><h1>Bellhop</h1>
@@ -164,7 +171,7 @@ enum Pages {
         <!doctype html>
         <html lang="\(t.language.rawValue)"><head><meta charset="utf-8">
         <meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
-        <title>\(title) · Bellhop</title><link rel="stylesheet" href="\(Assets.path("console.css"))">
+        <title>\(title) · Bellhop</title><link rel="icon" href="\(Assets.path("console.svg"))"><link rel="stylesheet" href="\(Assets.path("console.css"))">
         <script src="\(Assets.path("console.js"))" defer></script></head>
         <body>\(body)</body></html>
         """

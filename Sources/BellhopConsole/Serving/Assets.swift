@@ -1,9 +1,10 @@
 import BellhopCore
 
-/// The console's own style sheet and script.
+/// The console's own style sheet, script and sign.
 enum Assets {
     private static let files: [String: (type: String, bytes: [UInt8])] = [
         "console.css": ("text/css; charset=utf-8", PackageResources.console_css),
+        "console.svg": ("image/svg+xml", PackageResources.console_svg),
         "console.js": ("text/javascript; charset=utf-8", PackageResources.console_js),
     ]
 

@@ -34,7 +34,9 @@ public struct ConsoleServer: Service {
     /// - Parameter isListening: called with the port.
     public init(_ view: AgentView, logger: Logger, isListening: @escaping @Sendable (Int) -> Void = { _ in }) {
         self.view = view
-        self.logger = logger
+        var quiet = logger
+        quiet.logLevel = .error  // the server's life cycle does not help the user
+        self.logger = quiet
         self.isListening = isListening
         feed = LiveFeed(view)
         desk = ConsoleDesk(view, feed)
