@@ -37,7 +37,7 @@ extension Inquiry {
         case .history(let query):
             [
                 "inquiry": "history", "task": query.task.map(JSON.string) ?? .null,
-                "event": query.event.map(JSON.string) ?? .null,
+                "event": query.event.map(JSON.string) ?? .null, "through": query.through.map(JSON.int) ?? .null,
                 "limit": .int(Int64(query.limit)),
             ]
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
@@ -116,7 +116,8 @@ extension Inquiry {
                     isLast: json["last"] == true, limit: limit))
         case "history":
             self = .history(
-                HistoryQuery(task: json["task"]?.asString, event: json["event"]?.asString, limit: limit))
+                HistoryQuery(
+                    task: json["task"]?.asString, event: json["event"]?.asString, through: json["through"]?.asInt, limit: limit))
         case "refusal":
             guard let key = json["key"]?.asString, RefusedLogins.isKey(key) else { return nil }
             self = .keepRefusal(key, json["value"].flatMap { $0.isNull ? nil : $0 })
