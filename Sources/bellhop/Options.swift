@@ -12,11 +12,17 @@ struct ConfigOptions: ParsableArguments {
     @Option(name: [.long, .customShort("c")], help: "The configuration file.")
     var config = "bellhop.yaml"
 
+    @Option(help: "The address of a console: asks the agent there, with the token in BELLHOP_TOKEN.")
+    var console: String?
+
     var environment: [String: String] { ProcessInfo.processInfo.environment }
     var keychain: Keychain { Keychain(path: Keychain.standardPath(environment: environment)) }
 
     /// The configuration, checked.
     func load(focus: ConfigurationLoader.Focus = .everything) async throws(CommandError) -> Configuration {
+        if console != nil {
+            throw CommandError(.usage, "This needs the files beside the agent, so it does not work with --console.")
+        }
         do throws(ConfigurationError) {
             return try await ConfigurationLoader(environment: environment, keychain: keychain).load(config, focus: focus)
         } catch {
@@ -25,7 +31,13 @@ struct ConfigOptions: ParsableArguments {
     }
 
     /// The place of the store: reading it needs no secrets, and the rest of the file may have mistakes.
-    func storeLink() throws(CommandError) -> StoreLink { try storeLink(of: config) }
+    func storeLink() throws(CommandError) -> StoreLink {
+        guard let console else { return try storeLink(of: config) }
+        let zone = environment["TZ"].flatMap { ZoneFiles.zone($0) } ?? .utc
+        return StoreLink(
+            store: "", socket: ControlSocket.place(store: "", environment: environment), zone: zone, connections: [:], events: [],
+            project: nil, console: try ConsoleClient(console, environment: environment))
+    }
 
     /// The same for another bellhop.yaml.
     func storeLink(of file: String) throws(CommandError) -> StoreLink {
@@ -62,14 +74,17 @@ struct StoreLink {
     let events: [String]
     /// Whose section of the keychain bellhop.yaml names.
     let project: Keychain.Project?
+    /// The console that is asked instead; nil for the agent of this machine.
+    var console: ConsoleClient?
     /// The rules of the files, for an inquiry that needs them if no agent runs.
     var book: RuleBook?
 
     /// False if no agent has ever run: an agent's first act is to create the store.
-    var hasRun: Bool { Files.exist(store) }
+    var hasRun: Bool { console != nil || Files.exist(store) }
 
     /// Passes on the answer's rows as they are read, and returns its end.
     func answer(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) async throws(CommandError) -> JSON {
+        if let console { return try await console.ask(inquiry, row: row) }
         do throws(InquiryError) {
             do throws(InquiryError) {
                 if let end = try ControlClient(socket).ask(inquiry, row: row) { return end }

@@ -1,12 +1,12 @@
-import BellhopCore
+package import BellhopCore
 
 /// One line of an answer on the socket: first a line per row, then the end or an error. An answer without either is truncated.
-enum ControlFrame {
+package enum ControlFrame {
     case row(JSON)
     case end(JSON)
     case failure(InquiryError)
 
-    init?(line: [UInt8]) {
+    package init?(line: [UInt8]) {
         guard let json = try? JSON.parse(line) else { return nil }
         if let row = json["row"] {
             self = .row(row)
@@ -22,7 +22,7 @@ enum ControlFrame {
     }
 
     /// The line, with its end.
-    var line: [UInt8] { json.encoded() + [UInt8(ascii: "\n")] }
+    package var line: [UInt8] { json.encoded() + [UInt8(ascii: "\n")] }
 
     private var json: JSON {
         switch self {

@@ -37,7 +37,7 @@ extension Inquiry {
         case .history(let query):
             [
                 "inquiry": "history", "task": query.task.map(JSON.string) ?? .null,
-                "event": query.event.map(JSON.string) ?? .null,
+                "event": query.event.map(JSON.string) ?? .null, "through": query.through.map(JSON.int) ?? .null,
                 "limit": .int(Int64(query.limit)),
             ]
         case .activity: ["inquiry": "activity"]
@@ -51,6 +51,7 @@ extension Inquiry {
         case .events(let query, let waits):
             [
                 "inquiry": "events", "after": query.after.map(JSON.int) ?? .null,
+                "through": query.through.map(JSON.int) ?? .null,
                 "types": .array(query.types.map { .string($0.name) }),
                 "sources": .array(query.sources.map(JSON.string)), "task": query.task.map(JSON.string) ?? .null,
                 "id": query.id.map(JSON.string) ?? .null, "since": query.since.map { .int($0.microseconds) } ?? .null,
@@ -58,7 +59,7 @@ extension Inquiry {
             ]
         case .deliveries(let query):
             [
-                "inquiry": "deliveries", "states": .array(query.states.map { .string($0.rawValue) }),
+                "inquiry": "deliveries", "through": query.through.map(JSON.int) ?? .null, "states": .array(query.states.map { .string($0.rawValue) }),
                 "rule": query.rule.map(JSON.string) ?? .null, "receiver": query.receiver.map(JSON.string) ?? .null,
                 "since": query.since.map { .int($0.microseconds) } ?? .null,
                 "reason": query.reason.map { .string($0.rawValue) } ?? .null, "id": query.id.map(JSON.string) ?? .null,
@@ -121,7 +122,8 @@ extension Inquiry {
                     isLast: json["last"] == true, limit: limit))
         case "history":
             self = .history(
-                HistoryQuery(task: json["task"]?.asString, event: json["event"]?.asString, limit: limit))
+                HistoryQuery(
+                    task: json["task"]?.asString, event: json["event"]?.asString, through: json["through"]?.asInt, limit: limit))
         case "activity": self = .activity
         case "tokens": self = .tokens
         case "add_token":
@@ -140,14 +142,15 @@ extension Inquiry {
         case "events":
             self = .events(
                 EventQuery(
-                    after: json["after"]?.asInt, types: texts("types").map(EventType.init), sources: texts("sources"),
+                    after: json["after"]?.asInt, through: json["through"]?.asInt,
+                    types: texts("types").map(EventType.init), sources: texts("sources"),
                     task: json["task"]?.asString, id: json["id"]?.asString,
                     since: json["since"]?.asInt.map(Timestamp.init(microseconds:)), limit: limit),
                 waits: json["waits"] == true)
         case "deliveries":
             self = .deliveries(
                 DeliveryQuery(
-                    states: texts("states").compactMap(DeliveryState.init(rawValue:)), rule: json["rule"]?.asString,
+                    through: json["through"]?.asInt, states: texts("states").compactMap(DeliveryState.init(rawValue:)), rule: json["rule"]?.asString,
                     receiver: json["receiver"]?.asString, since: json["since"]?.asInt.map(Timestamp.init(microseconds:)),
                     reason: json["reason"]?.asString.flatMap(Failure.Reason.init), id: json["id"]?.asString,
                     event: json["event"]?.asString.map(Event.ID.init), limit: limit))

@@ -58,7 +58,9 @@ public final class HTTPConnection: HTTPExchange {
         if configuration.refusesPrivate {
             // A name may resolve differently when connecting than it did in the lookup.
             settings.http1_1ConnectionDebugInitializer = { channel in
-                channel.eventLoop.makeCompletedFuture { try PrivateAddress.check(channel.remoteAddress) }
+                let checked = channel.eventLoop.makeCompletedFuture { try PrivateAddress.check(channel.remoteAddress) }
+                checked.whenFailure { _ in channel.close(promise: nil) }  // the client only forgets the connection
+                return checked
             }
         }
         settings.timeout.connect = .nanoseconds(min(configuration.timeout, .seconds(10)).nanoseconds)

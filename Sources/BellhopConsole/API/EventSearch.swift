@@ -7,10 +7,6 @@ struct EventSearch: Sendable {
     private let call: Call
     private let filter: EventFilter?
 
-    /// The most events at which one search looks; the next page goes on behind them.
-    private static let mostSeen = 20_000
-    private static let step = 500
-
     init(_ call: Call) throws(Problem) {
         self.call = call
         filter = try call.text("where").map { text throws(Problem) in try Self.filter(text, call.view) }
@@ -43,21 +39,9 @@ struct EventSearch: Sendable {
             let rows = try await call.ask(.events(query(through: before.map { $0 - 1 }, limit: limit))).rows
             return (rows.reversed(), rows.count == limit ? rows.first?["sequence"]?.asInt : nil)
         }
-        var (rows, place, seen): ([JSON], Int64?, Int) = ([], before, 0)
-        while seen < Self.mostSeen {
-            let found = try await call.ask(.events(query(through: place.map { $0 - 1 }, limit: Self.step))).rows
-            let events = found.reversed().compactMap { row in
-                Event(cloudEvent: row).map { StoredEvent(sequence: row["sequence"]?.asInt ?? 0, event: $0) }
-            }
-            for event in filter.matches(among: events, at: call.view.clock.now) {
-                rows.append(event.json)
-                if rows.count == limit { return (rows, event.sequence) }
-            }
-            seen += found.count
-            guard found.count == Self.step, let first = found.first?["sequence"]?.asInt else { return (rows, nil) }
-            place = first
-        }
-        return (rows, place)
+        return try await FilteredEvents(filter, query(through: nil, limit: limit)).rows(
+            limit: limit, before: before, at: call.view.clock.now
+        ) { query async throws(Problem) in try await call.ask(.events(query)).rows }
     }
 
     /// The events as they come.

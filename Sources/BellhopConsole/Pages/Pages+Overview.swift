@@ -14,10 +14,10 @@ extension Pages {
         let content: HTML = """
             <section aria-labelledby="needs"><h2 id="needs">\(t("Needs a person"))</h2>\(needsList(needs, t))</section>
             <section aria-labelledby="counts"><h2 id="counts">\(t("Deliveries"))</h2><ul class="numbers">\(numbers)</ul></section>
-            <section aria-labelledby="hours"><h2 id="hours">\(t("Events per hour"))</h2>
+            <div class="charts"><section aria-labelledby="hours"><h2 id="hours">\(t("Events per hour"))</h2>
             \(BarChart(t("Events per hour") + ", " + t("in the last 24 hours"), activity["events"], context).html)</section>
             <section aria-labelledby="results"><h2 id="results">\(t("Deliveries per hour"))</h2>
-            \(BarChart(t("Deliveries per hour") + ", " + t("in the last 24 hours"), activity["deliveries"], context).html)</section>
+            \(BarChart(t("Deliveries per hour") + ", " + t("in the last 24 hours"), activity["deliveries"], context).html)</section></div>
             <section aria-labelledby="sources"><h2 id="sources">\(t("Sources"))</h2>\(sources(context, status))</section>
             """
         return page(context, t("Overview"), content)

@@ -4,12 +4,15 @@ public struct HistoryQuery: Sendable, Hashable {
     public var task: String?
     /// The id of an event, or its beginning.
     public var event: String?
+    /// The last place on the bus: the events of the places before it, as many as `limit`.
+    public var through: Int64?
     /// The most events: the newest ones.
     public var limit: Int
 
-    public init(task: String? = nil, event: String? = nil, limit: Int = 50) {
+    public init(task: String? = nil, event: String? = nil, through: Int64? = nil, limit: Int = 50) {
         self.task = task
         self.event = event
+        self.through = through
         self.limit = limit
     }
 

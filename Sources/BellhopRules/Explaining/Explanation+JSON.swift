@@ -36,10 +36,12 @@ extension ExplainedDelivery {
     /// The delivery with its attempts.
     public var json: JSON {
         var json: JSON.Object = [
-            "id": .string(id), "rule": .string(rule), "occasion": .string(occasion.text), "revision": .string(revision),
+            "id": .string(id), "rule": .string(rule), "occasion": .string(occasion.text), "step": .string(step.text),
+            "revision": .string(revision),
             "state": .string(state.rawValue), "action": .string(action), "receiver": .string(receiver),
             "content": .string(content), "created": .string(created.rfc3339),
         ]
+        if let argument { json["argument"] = .string(argument) }
         if let next { json["next"] = .string(next.rfc3339) }
         if let answer { json["answer"] = .string(answer) }
         if let silence { json["silence"] = .string(silence) }
@@ -61,8 +63,10 @@ extension ExplainedDelivery {
         }
         guard let created = moment(json, "created"), let state = DeliveryState(rawValue: text("state")) else { return nil }
         self.init(
-            id: text("id"), rule: text("rule"), occasion: Occasion.ID(text("occasion")), revision: text("revision"),
+            id: text("id"), rule: text("rule"), occasion: Occasion.ID(text("occasion")), step: StepPath(text("step")),
+            revision: text("revision"),
             state: state, action: text("action"), receiver: text("receiver"), content: text("content"), created: created)
+        argument = json["argument"]?.asString
         next = moment(json, "next")
         answer = json["answer"]?.asString
         silence = json["silence"]?.asString

@@ -206,10 +206,16 @@ extension ExplainedDelivery {
 }
 
 extension Occasion.ID {
+    /// The run that began the escalation, if it is of one; otherwise itself.
+    var run: Occasion.ID {
+        let parts = text.split(separator: "/", maxSplits: 3)
+        return parts.count == 4 && parts[0] == "escalation" ? Occasion.ID(String(parts[3])) : self
+    }
+
     /// Whether it is of the event, or of a timer that the event began.
-    fileprivate func isFor(_ event: StoredEvent) -> Bool {
+    func isFor(_ event: StoredEvent) -> Bool {
         if self.event == event.event.id { return true }
-        let parts = text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
+        let parts = run.text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
         return parts.count == 5 && parts[0] == "timer" && parts[3].hasSuffix("-\(event.sequence)")
     }
 }

@@ -67,11 +67,14 @@ public struct ExplainedDelivery: Sendable, Hashable {
     public var id: String
     public var rule: String
     public var occasion: Occasion.ID
+    public var step: StepPath
     public var revision: String
     public var state: DeliveryState
     public var action: String
     public var receiver: String
-    /// The title of its message, or its arguments.
+    /// The argument that `content` is; nil if it is all of them.
+    public var argument: String?
+    /// The title of its message, its text, or its arguments.
     public var content: String
     public var created: BellhopCore.Timestamp
     /// When it is tried next, if it is not over.
@@ -95,12 +98,14 @@ public struct ExplainedDelivery: Sendable, Hashable {
     }
 
     public init(
-        id: String, rule: String, occasion: Occasion.ID, revision: String, state: DeliveryState, action: String, receiver: String,
+        id: String, rule: String, occasion: Occasion.ID, step: StepPath, revision: String, state: DeliveryState, action: String,
+        receiver: String,
         content: String, created: BellhopCore.Timestamp
     ) {
         self.id = id
         self.rule = rule
         self.occasion = occasion
+        self.step = step
         self.revision = revision
         self.state = state
         self.action = action
@@ -112,15 +117,20 @@ public struct ExplainedDelivery: Sendable, Hashable {
     public init(_ record: DeliveryRecord) {
         let delivery = record.delivery
         let content: String
+        var argument: String?
         switch delivery.arguments {
-        case .message(let message): content = message.title.plainText
-        case .values(let values): content = values["text"]?.asString ?? JSON.object(values).text
+        case .message(let message): (argument, content) = ("title", message.title.plainText)
+        case .values(let values):
+            let text = values["text"]?.asString
+            (argument, content) = (text.map { _ in "text" }, text ?? JSON.object(values).text)
         }
         self.init(
-            id: delivery.id.text, rule: delivery.id.rule, occasion: delivery.id.occasion, revision: delivery.revision,
+            id: delivery.id.text, rule: delivery.id.rule, occasion: delivery.id.occasion, step: delivery.id.step,
+            revision: delivery.revision,
             state: record.state, action: delivery.action, receiver: delivery.id.receiver, content: content,
             created: delivery.createdAt)
         if [.available, .waiting, .quiet].contains(record.state) { next = record.runAt }
+        self.argument = argument
         answer = record.receipt?.summary ?? record.failure?.message
         if case .silenced(let silence) = delivery.initial { self.silence = silence }
     }

@@ -3,7 +3,11 @@ import BellhopCore
 extension Session {
     func history(_ query: HistoryQuery) throws -> StoredHistory {
         let (more, overflows) = query.limit.addingReportingOverflow(1)
-        var page = try events(EventQuery(task: query.task, id: query.event, limit: overflows ? query.limit : more)).events
+        let after = query.through.map { max(0, $0 - Int64(query.limit)) }
+        var page = try events(
+            EventQuery(
+                after: after, through: query.through, task: query.task, id: query.event, limit: overflows ? query.limit : more)
+        ).events
         let isCut = page.count > query.limit
         if isCut { page.removeFirst() }
         var history = StoredHistory(events: page)

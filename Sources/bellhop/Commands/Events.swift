@@ -22,6 +22,9 @@ struct Events: AsyncParsableCommand {
     @Option(help: "Only events about this task: its number or sys_id.")
     var task: String?
 
+    @Option(name: .customLong("where"), help: "Only events for which this condition holds: an expression as in a rule's `when`.")
+    var condition: String?
+
     @Option(help: "Only events newer than this: 90s, 15m, 7d.")
     var since: String?
 
@@ -44,6 +47,21 @@ struct Events: AsyncParsableCommand {
             since: since.flatMap { try? DurationText.parse($0) }.map { SystemClock().now - $0 }, limit: limit)
         let link = try config.storeLink()
         try checkTypes(link)
+        let filter = try await filter()
+        if let filter, !follow {
+            let now = SystemClock().now
+            let (rows, next) = try await FilteredEvents(filter, query).rows(limit: limit, before: nil, at: now) {
+                query async throws(CommandError) in
+                var rows: [JSON] = []
+                _ = try await link.answer(.events(query)) { rows.append($0) }
+                return rows
+            }
+            for row in rows.reversed() { show(row, in: link.zone) }
+            if rows.count < limit, next != nil {
+                Console.note("The search looked at the newest \(FilteredEvents.mostSeen) events only: narrow it with --type, --source or --task.")
+            }
+            return
+        }
         var isFirst = true
         while true {
             var count = 0
@@ -52,6 +70,7 @@ struct Events: AsyncParsableCommand {
             let page = try await link.answer(.events(query, waits: !isFirst)) { event in
                 count += 1
                 last = event["sequence"]?.asInt ?? last
+                if let filter, !filter.accepts(event) { return }
                 // Show a requested event whole, like a delivery.
                 if id != nil, !follow, !output.json {
                     Console.data(event.withLocalTimes(in: link.zone).text(.pretty).visibleLines)
@@ -75,10 +94,21 @@ struct Events: AsyncParsableCommand {
         }
     }
 
+    /// The condition of `--where`, checked.
+    private func filter() async throws(CommandError) -> EventFilter? {
+        guard let condition else { return nil }
+        let workplace = try await Workplace.open(config, mayLackConfiguration: true, focus: .shape)
+        do throws(Diagnostics) {
+            return try EventFilter(condition, surroundings: workplace.surroundings)
+        } catch {
+            throw CommandError(error)
+        }
+    }
+
     /// Throws if a type is neither Bellhop's nor declared in bellhop.yaml.
     private func checkTypes(_ link: StoreLink) throws(CommandError) {
         let types = EventCatalogue.builtIn.types.map(\.name) + link.events
-        for name in type where !types.contains(name) {
+        for name in type where link.console == nil && !types.contains(name) {
             let meant = MeantEvent.type(for: name).map { "did you mean `\($0.name)`?" }
             let help = meant ?? Suggestion.didYouMean(name, among: types) ?? "there is \(types.joined(separator: ", "))"
             throw CommandError(.usage, "There is no event `\(name.visible)`: \(help)")
@@ -166,5 +196,13 @@ struct Events: AsyncParsableCommand {
             words = "\(number) \(event.changesInWords ?? task.title + note(text(.reason)))"
         }
         return words.singleLine
+    }
+}
+
+extension EventFilter {
+    /// Whether the condition holds for an event in its printed form.
+    fileprivate func accepts(_ event: JSON) -> Bool {
+        guard let read = Event(cloudEvent: event) else { return false }
+        return !matches(among: [StoredEvent(sequence: 0, event: read)], at: SystemClock().now).isEmpty
     }
 }

@@ -24,6 +24,12 @@ struct Explain: AsyncParsableCommand {
     @Flag(help: "What caused what, as a tree: events, deliveries, and the events that these runs emitted.")
     var tree = false
 
+    @Flag(help: "Print a case for a file of tests: given the events, the rules do what they did.")
+    var asTest = false
+
+    @Option(help: "With --as-test: `nothing`, for a run that should not have been.")
+    var expect: String?
+
     @Option(help: "How many of the task's newest events.")
     var limit = 50
 
@@ -33,6 +39,8 @@ struct Explain: AsyncParsableCommand {
     func validate() throws {
         if limit < 1 { throw ValidationError("--limit is at least 1.") }
         if tree, output.json || rule != nil { throw ValidationError("--tree goes with neither --json nor --rule.") }
+        if asTest, tree || output.json { throw ValidationError("--as-test goes with neither --json nor --tree.") }
+        if let expect, expect != "nothing" || !asTest { throw ValidationError("--expect nothing goes with --as-test.") }
         if subject.isEmpty { throw ValidationError("Name a task or an event.") }
     }
 
@@ -57,6 +65,7 @@ struct Explain: AsyncParsableCommand {
             for line in try await CauseTree(link: link).lines(facts.events) { Console.data(line) }
             return
         }
+        if asTest { return try await printTest(facts, book, workplace, link) }
         let subjects = StoredSubjects(config: config, surroundings: workplace.surroundings)
         let explanation = Explanation(facts, by: book, rule: rule, tasks: try await subjects.tasks())
         if output.json { return Console.json(explanation.json(isWhole: rule != nil)) }
@@ -75,6 +84,35 @@ struct Explain: AsyncParsableCommand {
         }
         return facts
     }
+
+    /// Prints a case for a file of tests: of all that is kept about the task, or of one event.
+    private func printTest(
+        _ facts: ExplanationFacts, _ book: RuleBook?, _ workplace: Workplace, _ link: StoreLink
+    ) async throws(CommandError) {
+        guard let book else { throw CommandError(.problem, "Without rules there is nothing to test: see `bellhop check`.") }
+        guard let last = facts.events.last else { return }
+        let event = last.event.id.text.hasPrefix(subject) ? last : nil
+        var known = [facts]
+        if event != nil { known.append(try await link.history(HistoryQuery(task: last.event.subject, limit: limit))) }
+        let place = known.flatMap(\.events).map(\.sequence).max() ?? last.sequence
+        known.append(try await link.history(HistoryQuery(through: place, limit: Self.mostNeighbours)))
+        let found = RuleFinder.find(workplace.rulePaths, isImplicit: workplace.hasDefaultRules)
+        let test: ExplainedTest
+        do throws(Diagnostics) {
+            test = try ExplainedTest(
+                of: event, in: known, rule: rule, expectsNothing: expect != nil, by: book, files: found.rules,
+                surroundings: workplace.surroundings)
+        } catch {
+            throw CommandError(error)
+        }
+        for line in test.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() { Console.data(String(line)) }
+        if test.problems.isEmpty || expect != nil { return }
+        Console.note("This case does not pass as it is, because something that mattered is not in it:")
+        for problem in test.problems { Console.note(problem.rendered()) }
+    }
+
+    /// How many events of the bus may be given besides the task's own, for rules that count or group over tasks.
+    private static let mostNeighbours = 500
 
     /// Says which sources would have had to show the task, and when they last looked.
     private func explainAbsence(_ link: StoreLink, _ book: RuleBook?) async throws(CommandError) {

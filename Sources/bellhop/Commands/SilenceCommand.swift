@@ -80,7 +80,7 @@ struct SilenceAdd: AsyncParsableCommand {
         guard Timestamp(rfc3339: ends.rfc3339) != nil else {
             throw CommandError(.problem, "The silence ends after the year 9999: give an earlier --from or a shorter --for.")
         }
-        for name in receiver where link.connections[name] == nil {
+        for name in receiver where link.console == nil && link.connections[name] == nil {
             let known = link.connections.keys.sorted()
             throw CommandError(
                 .problem,

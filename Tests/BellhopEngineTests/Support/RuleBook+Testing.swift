@@ -2,8 +2,7 @@ import BellhopCore
 import BellhopRules
 
 extension RuleBook {
-    /// These rules for these sources, with the actions `log`, `notify` (to `chat` and `pager`), `emit` (of the type
-    /// `ping`) and `comment` (which writes to tasks).
+    /// These rules for these sources.
     /// - Parameters:
     ///   - hours: those of the calendar `office`.
     ///   - mostKeys: how many keys each rule may remember.
@@ -12,10 +11,26 @@ extension RuleBook {
         _ rules: String, sources: [ScriptedSource] = [], hours: String = "08:00-17:00",
         mostKeys: Int = RuleRegistration.mostKeys, quiet: QuietEntry? = nil
     ) throws -> RuleBook {
+        var surroundings = try RuleSurroundings.test(sources: sources, hours: hours, quiet: quiet)
+        surroundings.mostKeys = mostKeys
+        return try load([RuleFile.test(rules)], surroundings: surroundings)
+    }
+}
+
+extension RuleFile {
+    static func test(_ rules: String) -> RuleFile { RuleFile(path: "rules/test.yaml", bytes: Array(rules.utf8)) }
+}
+
+extension RuleSurroundings {
+    /// These sources, with the actions `log`, `notify` (to `chat` and `pager`), `emit` (of the type `ping`) and `comment` (which writes
+    /// to tasks).
+    static func test(
+        sources: [ScriptedSource], hours: String = "08:00-17:00", quiet: QuietEntry? = nil
+    ) throws -> RuleSurroundings {
         var chat = RuleSurroundings.ConnectionFacts(
             name: "chat", kind: "slack", actions: ["notify"], messages: .init(threads: .yes))
         chat.quiet = quiet
-        var surroundings = RuleSurroundings(
+        return RuleSurroundings(
             sources: sources.map {
                 .init(
                     name: $0.name, kind: "scripted", connection: "snow", schema: $0.schema, scope: $0.scope.id,
@@ -54,8 +69,6 @@ extension RuleBook {
                     EventDefinition(EventType("ping"), "something happened", from: .outside, [Setting("task", .text, "")])
                 ]),
             calendars: ["office": WorkCalendar(zone: .utc, hours: [try HoursWindow(hours)])])
-        surroundings.mostKeys = mostKeys
-        return try load([RuleFile(path: "rules/test.yaml", bytes: Array(rules.utf8))], surroundings: surroundings)
     }
 }
 

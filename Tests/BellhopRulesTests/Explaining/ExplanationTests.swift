@@ -30,7 +30,8 @@ import Testing
         -> ExplainedDelivery
     {
         ExplainedDelivery(
-            id: "d", rule: "r", occasion: occasion, revision: "1", state: state, action: "log", receiver: "log", content: "x",
+            id: "d", rule: "r", occasion: occasion, step: StepPath(index: 0), revision: "1", state: state, action: "log",
+            receiver: "log", content: "x",
             created: Fixture.start)
     }
 

@@ -1,0 +1,261 @@
+public import BellhopCore
+
+/// A case for `*.test.yaml` made of what happened: given events, the rules do what they did. Pure.
+///
+/// Of the events before those that are told of, it has no more than are needed for the case to pass.
+public struct ExplainedTest: Sendable {
+    /// The test file, which stands beside the rules.
+    public var text: String
+    /// Why the case does not pass as it is, if it does not.
+    public var problems: [Diagnostic]
+
+    /// - Parameters:
+    ///   - event: the event that the case is about; nil for all events of the first of `facts`.
+    ///   - facts: what is kept about the event or its task; then about more of the bus, which is used only if it is needed.
+    ///   - rule: the only rule whose file is tested; nil for those that came into question.
+    ///   - files: those of the rules.
+    ///   - expectsNothing: whether to expect that nothing is done.
+    /// - Throws: every problem of the files, or that no test can give such an event.
+    public init(
+        of event: StoredEvent?, in facts: [ExplanationFacts], rule: String? = nil, expectsNothing: Bool = false,
+        by book: RuleBook,
+        files: [RuleFile], surroundings: RuleSurroundings
+    ) throws(Diagnostics) {
+        let subjects = event.map { [$0] } ?? facts.first?.events ?? []
+        for event in subjects where !surroundings.canBeGiven(event.event) {
+            let message = "a test cannot give `\(event.event.type.name)`"
+            throw Diagnostics([
+                Diagnostic(code: "no-test", message, help: "write `wait:` or `at:`: schedules fire as time passes")
+            ])
+        }
+        let accounts = facts.first.map { Explanation($0, by: book).events } ?? []
+        let asked = accounts.filter { account in subjects.contains { $0.sequence == account.event.sequence } }
+        let names = rule.map { [$0] } ?? asked.flatMap(\.rules).filter(\.isInQuestion).map(\.rule)
+        let paths = Set(book.rules.filter { names.contains($0.name) }.map(\.file))
+        guard !subjects.isEmpty, !paths.isEmpty else {
+            throw Diagnostics([
+                Diagnostic(
+                    code: "no-test", "no rule came into question, so there is nothing to test", help: "name one: `--rule R`")
+            ])
+        }
+        let tested = files.filter { paths.contains($0.path) }
+        let candidates = facts.flatMap { CaseDraft.candidates(of: subjects, in: $0, testing: paths, by: book, surroundings) }
+        var found: (draft: CaseDraft, problems: [Diagnostic])?
+        search: for showsTexts in [true, false] {
+            for var draft in candidates {
+                draft.showsTexts = showsTexts
+                let file = RuleFile(path: CaseDraft.path(tested), bytes: Array(draft.text(of: tested).utf8))
+                let problems = try RuleTests.run([file], rules: tested, surroundings: surroundings).flatMap(\.problems)
+                if found == nil || problems.isEmpty { found = (draft, problems) }
+                if problems.isEmpty { break search }
+            }
+        }
+        found?.draft.expectsNothing = expectsNothing
+        text = found?.draft.text(of: tested) ?? ""
+        problems = found?.problems ?? []
+    }
+}
+
+/// A case that may pass: some of the events, and what was done for them.
+private struct CaseDraft {
+    var name: String
+    var events: [StoredEvent]
+    var deliveries: [ExplainedDelivery]
+    /// When the case ends, if something was done after the last event.
+    var end: BellhopCore.Timestamp
+    let surroundings: RuleSurroundings
+    var showsTexts = true
+    var expectsNothing = false
+
+    /// How many events before the subject are given, at most.
+    private static let before = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512]
+
+    /// Those for a subject, the shortest first.
+    static func candidates(
+        of subjects: [StoredEvent], in facts: ExplanationFacts, testing paths: Set<String>, by book: RuleBook,
+        _ surroundings: RuleSurroundings
+    ) -> [CaseDraft] {
+        let rules = book.compiled.filter { paths.contains($0.summary.file) }
+        let names = Set(rules.map(\.name))
+        let deliveries = facts.deliveries.filter { names.contains($0.rule) && $0.wasMade }
+        let end = end(of: subjects, deliveries, facts.decisions.filter { names.contains($0.rule) })
+        let tasks = Set(subjects.map(\.event.subject))
+        let emits = rules.contains { rule in rule.allSteps.contains { $0.action.kind == "emit" } }
+        let ids = Set(facts.events.map(\.event.id))
+        let events = facts.events.filter { event in
+            guard surroundings.canBeGiven(event.event), event.event.time <= end || subjects.contains(event) else { return false }
+            // The rules emit it again.
+            if emits, let cause = event.event.cause, ids.contains(cause) { return false }
+            return tasks.contains(event.event.subject)
+                || names.contains { book.judge(event, by: $0, tasks: [:], at: event.event.time)?.verdict == .holds }
+        }
+        guard let first = events.firstIndex(where: { event in subjects.contains { $0.sequence == event.sequence } }),
+            let last = subjects.last
+        else { return [] }
+        let what = last.event.task.map { $0.number.isEmpty ? $0.key.text : $0.number } ?? last.event.source
+        return before.filter { $0 <= first }.map { before in
+            let given = Array(events[(first - before)...])
+            let happened = given + (emits ? emitted(by: given, in: facts) : [])
+            return CaseDraft(
+                name: "\(last.event.type.name) of \(what)", events: given,
+                deliveries: deliveries.filter { delivery in
+                    (delivery.occasion.isDirect || delivery.created <= end) && happened.contains { delivery.occasion.isFor($0) }
+                }, end: end, surroundings: surroundings)
+        }
+    }
+
+    /// The events that runs for these events emitted, and so on.
+    private static func emitted(by events: [StoredEvent], in facts: ExplanationFacts) -> [StoredEvent] {
+        var ids = Set(events.map(\.event.id))
+        // Each comes after its cause.
+        return facts.events.filter { event in
+            guard let cause = event.event.cause, ids.contains(cause) else { return false }
+            ids.insert(event.event.id)
+            return true
+        }
+    }
+
+    /// When the last was done for these events by timers. A wait that was ended early counts until it would have been over.
+    private static func end(
+        of events: [StoredEvent], _ deliveries: [ExplainedDelivery], _ decisions: [DecisionRecord]
+    ) -> BellhopCore.Timestamp {
+        var times = events.map(\.event.time)
+        for event in events {
+            times += deliveries.filter { !$0.occasion.isDirect && $0.occasion.isFor(event) }.map(\.created)
+            let records = decisions.filter { $0.occasion.isFor(event) }
+            for record in records where record.verdict == .notTrueWhenDue { times.append(record.at) }
+            guard records.contains(where: { $0.verdict == .cancelled }) else { continue }
+            times += records.compactMap { $0.detail["until"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) } }
+        }
+        return times.max() ?? .distantPast
+    }
+
+    /// The folder of the first tested file, to which the others are relative.
+    private static func folder(_ tested: [RuleFile]) -> String {
+        let path = tested.first?.path ?? ""
+        return path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+    }
+
+    static func path(_ tested: [RuleFile]) -> String { folder(tested) + "explained.test.yaml" }
+
+    /// The test file.
+    func text(of tested: [RuleFile]) -> String {
+        let folder = Self.folder(tested)
+        let up = String(repeating: "../", count: folder.hasPrefix("/") ? 0 : folder.count { $0 == "/" })
+        let paths = tested.map { $0.path.hasPrefix(folder) ? String($0.path.dropFirst(folder.count)) : up + $0.path }
+        var given: [JSON] = []
+        let start = events.first?.event.time ?? end
+        var now = start
+        for event in events {
+            if event.event.time > now {
+                now = event.event.time
+                given.append(["at": .string(now.rfc3339)])
+            }
+            given.append([event.event.type.name: members(of: event.event), "source": .string(event.event.source)])
+        }
+        if end > now { given.append(["at": .string(end.rfc3339)]) }
+        let result = expectsNothing ? "nothing is done" : "the rules do what they did"
+        return YAMLWriter.text([
+            "rules": .array(paths.map(JSON.string)),
+            "tests": [
+                [
+                    "name": .string("\(name): \(result)"), "at": .string(start.rfc3339), "given": .array(given),
+                    "expect": .array(expectsNothing ? [] : expectations),
+                ]
+            ],
+        ])
+    }
+
+    /// The members of an event as a test gives them: of a task what is not empty, and of its earlier state what was different.
+    private func members(of event: Event) -> JSON {
+        guard let definition = surroundings.events[event.type] else { return [:] }
+        let names = Set(definition.members.map(\.name))
+        var data = JSON.Object(event.data.filter { names.contains($0.key) }.map { ($0.key, $0.value) })
+        guard definition.hasTask, case .object(var task)? = data[.task] else { return .object(data) }
+        if case .object(let before)? = data[.before] {
+            data[.before] = .object(difference(of: before, from: task, in: event.source))
+            data[.changes] = nil
+        }
+        let fields = self.fields(task, in: event.source)
+        let roles = schema(of: event.source).roles
+        var mirrored = ["number": "number"]
+        if let title = roles.title { mirrored[title] = "title" }
+        if let name = roles.className { mirrored[name] = "class" }
+        task["fields"] = .object(
+            JSON.Object(
+                fields.filter { field in
+                    field.value != "" && field.value != .null && mirrored[field.key].flatMap { task[$0] } != field.value
+                }.map { ($0.key, $0.value) }))
+        for name in ["source", "url"] { task[name] = nil }
+        for name in ["labels", "fields"] where task[name] == [:] { task[name] = nil }
+        data[.task] = .object(task)
+        return .object(data)
+    }
+
+    private func difference(of before: JSON.Object, from task: JSON.Object, in source: String) -> JSON.Object {
+        var result = JSON.Object(
+            before.filter { !["source", "fields", "url"].contains($0.key) && task[$0.key] != $0.value }.map { ($0.key, $0.value) }
+        )
+        let present = fields(task, in: source)
+        let changed = fields(before, in: source).filter { present[$0.key] != $0.value }
+        if !changed.isEmpty { result["fields"] = .object(JSON.Object(changed.map { ($0.key, $0.value) })) }
+        return result
+    }
+
+    /// The fields of a task that the source declares.
+    private func fields(_ task: JSON.Object, in source: String) -> JSON.Object {
+        guard case .object(let fields)? = task["fields"] else { return [:] }
+        let schema = schema(of: source)
+        return JSON.Object(
+            fields.filter { surroundings.isOpen || schema[$0.key] != nil || $0.key == Snapshot.created }.map {
+                ($0.key, $0.value)
+            })
+    }
+
+    private func schema(of source: String) -> TaskSchema {
+        (surroundings.sources.first { $0.name == source } ?? surroundings.assumedSource(source)).schema
+    }
+
+    /// What was done: the deliveries of one step are one action.
+    private var expectations: [JSON] {
+        var groups: [[ExplainedDelivery]] = []
+        for delivery in deliveries {
+            if let last = groups.last?.last, last.occasion == delivery.occasion, last.rule == delivery.rule,
+                last.step == delivery.step
+            {
+                groups[groups.count - 1].append(delivery)
+            } else {
+                groups.append([delivery])
+            }
+        }
+        return groups.map { group in
+            var arguments: JSON.Object = [:]
+            let first = group[0]
+            if first.argument == "title" {
+                arguments["to"] = group.count == 1 ? .string(first.receiver) : .array(group.map { .string($0.receiver) })
+            }
+            if let name = first.argument, showsTexts { arguments[name] = .string(first.content) }
+            var action: JSON.Object = [first.action: .object(arguments), "rule": .string(first.rule)]
+            if first.state == .dead, first.attempts.isEmpty { action["dead"] = true }
+            return .object(action)
+        }
+    }
+}
+
+extension RuleSurroundings {
+    /// Whether a test can give the event.
+    fileprivate func canBeGiven(_ event: Event) -> Bool {
+        guard event.type != .scheduleDue, let definition = events[event.type] else { return false }
+        return definition.canBeNamed
+    }
+}
+
+extension ExplainedDelivery {
+    /// Whether a test of its rule makes it, too: no silence or quiet time kept it back, and no person had its event routed again.
+    fileprivate var wasMade: Bool { ![.silenced, .quiet].contains(state) && !occasion.run.isReplay }
+}
+
+extension Occasion.ID {
+    /// Whether it is of an event, and not of a timer or an escalation.
+    fileprivate var isDirect: Bool { run == self && event != nil }
+}

@@ -1,0 +1,124 @@
+import BellhopCore
+import BellhopRules
+import BellhopTesting
+import Testing
+
+/// What `bellhop explain --as-test` makes of what an agent did.
+@Suite struct `Cases made of what happened` {
+    /// Rules with a story in which they run and are stopped.
+    enum Story: String, CaseIterable, CustomTestStringConvertible {
+        case plain, once, throttled, waits, ends, counts, gathers, shadow, emits, escalates
+
+        /// A title that means something in YAML.
+        static let hostile = "a: [b]\n- ${{ task.id }} \"c\" # d"
+
+        var testDescription: String { rawValue }
+
+        var rules: String {
+            let start = "rule: r\non: [task_created, task_changed]\n"
+            let log = "do: [{log: \"${{ task.title }}\"}]"
+            return switch self {
+            case .plain:
+                start + """
+                    when: task.priority == 1
+                    do:
+                      - notify: {to: [chat, pager], title: "New: ${{ task.number }} ${{ task.title }}"}
+                      - log: "${{ task.title }}"
+                      - comment: Seen
+                    ---
+                    rule: other
+                    on: task_removed
+                    do: [{log: gone}]
+                    """
+            case .once: start + "once: task.id\n" + log
+            case .throttled: start + "throttle: {every: 10m, by: task.priority}\n" + log
+            case .waits, .ends: start + "when: task.priority == 1\nfor: 5m\n" + log
+            case .counts: start + "count: {at_least: 3, within: 9m, by: task.priority}\ndo: [{log: \"${{ size(events) }}\"}]"
+            case .gathers: start + "group: {by: task.priority, wait: 4m}\ndo: [{log: \"${{ size(events) }}\"}]"
+            case .shadow: start + "mode: shadow\n" + log
+            case .emits:
+                start + "do: [{emit: {type: ping, data: {task: \"${{ task.id }}\"}}}]\n---\nrule: p\non: ping\ndo: [{log: ping}]"
+            case .escalates: start + "when: task.priority == 1\n\(log)\nescalate: [{after: 2m, do: [{log: again}]}]"
+            }
+        }
+
+        func play(to office: Office) async throws {
+            try await office.put("a", Self.hostile)
+            try await office.wait(1)
+            try await office.put("b")
+            try await office.wait(2)
+            try await office.put("a", "printer: [still] on fire", priority: self == .ends ? 2 : 1)
+            try await office.wait(1)
+            try await office.put("c", priority: self == .plain ? 3 : 1)
+            try await office.wait(7)
+            try await office.remove("a")
+            try await office.wait(3)
+        }
+    }
+
+    @Test(arguments: Story.allCases)
+    func `a case for each event and each task passes with the rules as they are, and expects what was done`(
+        _ story: Story
+    ) async throws {
+        let office = try await Office(story.rules)
+        try await story.play(to: office)
+        let store = office.bench.store
+        let bus = ExplanationFacts(try await store.history(HistoryQuery(through: .max / 2, limit: .max / 2)))
+        let surroundings = try RuleSurroundings.test(sources: [office.source])
+        let files = [RuleFile.test(story.rules)]
+        let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
+        var acted = 0
+        func check(_ event: StoredEvent?, _ facts: [ExplanationFacts]) throws {
+            let test = try ExplainedTest(of: event, in: facts, rule: "r", by: book, files: files, surroundings: surroundings)
+            #expect(test.problems == [], "\(test.text)")
+            let nothing = try ExplainedTest(
+                of: event, in: facts, rule: "r", expectsNothing: true, by: book, files: files, surroundings: surroundings)
+            let file = RuleFile(path: "rules/nothing.test.yaml", bytes: Array(nothing.text.utf8))
+            let results = try RuleTests.run([file], rules: files, surroundings: surroundings)
+            #expect(results.count == 1 && results[0].problems.isEmpty == test.text.contains("expect: []"), "\(nothing.text)")
+            if !test.text.contains("expect: []") { acted += 1 }
+        }
+        let events = bus.events.filter { $0.event.task != nil }
+        #expect(events.count == 5)
+        for event in events {
+            let own = ExplanationFacts(try await store.history(HistoryQuery(event: event.event.id.text)))
+            let task = ExplanationFacts(try await store.history(HistoryQuery(task: event.event.subject)))
+            try check(event, [own, task, bus])
+            try check(nil, [task, bus])
+        }
+        #expect(acted > 0)
+    }
+
+    @Test func `a case has the other tasks' events only if they are needed`() async throws {
+        for (story, others) in [(Story.throttled, true), (.counts, true), (.plain, false), (.waits, false)] {
+            let office = try await Office(story.rules)
+            try await story.play(to: office)
+            let store = office.bench.store
+            let bus = ExplanationFacts(try await store.history(HistoryQuery(through: .max / 2, limit: .max / 2)))
+            let event = try #require(
+                bus.events.last { $0.event.task?.key.text == (story == .counts ? "a" : "b") && $0.event.type != .taskRemoved })
+            let own = ExplanationFacts(try await store.history(HistoryQuery(event: event.event.id.text)))
+            let surroundings = try RuleSurroundings.test(sources: [office.source])
+            let files = [RuleFile.test(story.rules)]
+            let test = try ExplainedTest(
+                of: event, in: [own, bus], rule: "r", by: RuleBook.loadToExplain(files, surroundings: surroundings), files: files,
+                surroundings: surroundings)
+            #expect(test.problems == [] && (test.text.contains("INC-a") && test.text.contains("INC-b")) == others, "\(test.text)")
+        }
+    }
+
+    @Test func `what no test can give is refused with a way out`() async throws {
+        let rules = "rule: r\non: {every: 5m}\ndo: [{log: x}]"
+        let office = try await Office(rules)
+        try await office.wait(6)
+        let facts = ExplanationFacts(try await office.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2)))
+        let event = try #require(facts.events.last { $0.event.type == .scheduleDue })
+        let surroundings = try RuleSurroundings.test(sources: [office.source])
+        let book = try RuleBook.loadToExplain([.test(rules)], surroundings: surroundings)
+        #expect {
+            try ExplainedTest(of: event, in: [facts], by: book, files: [.test(rules)], surroundings: surroundings)
+        } throws: { error in
+            (error as? Diagnostics)?.all.map(\.code) == ["no-test"]
+        }
+    }
+}
