@@ -38,6 +38,7 @@ extension Inquiry {
             [
                 "inquiry": "history", "task": query.task.map(JSON.string) ?? .null,
                 "event": query.event.map(JSON.string) ?? .null, "through": query.through.map(JSON.int) ?? .null,
+                "with_causes": .bool(query.withCauses),
                 "limit": .int(Int64(query.limit)),
             ]
         case .keepRefusal(let key, let value): ["inquiry": "refusal", "key": .string(key), "value": value ?? .null]
@@ -117,7 +118,8 @@ extension Inquiry {
         case "history":
             self = .history(
                 HistoryQuery(
-                    task: json["task"]?.asString, event: json["event"]?.asString, through: json["through"]?.asInt, limit: limit))
+                    task: json["task"]?.asString, event: json["event"]?.asString, through: json["through"]?.asInt,
+                    withCauses: json["with_causes"] == true, limit: limit))
         case "refusal":
             guard let key = json["key"]?.asString, RefusedLogins.isKey(key) else { return nil }
             self = .keepRefusal(key, json["value"].flatMap { $0.isNull ? nil : $0 })
