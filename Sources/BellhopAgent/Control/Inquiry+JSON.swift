@@ -38,6 +38,7 @@ extension Inquiry {
             [
                 "inquiry": "history", "task": query.task.map(JSON.string) ?? .null,
                 "event": query.event.map(JSON.string) ?? .null, "through": query.through.map(JSON.int) ?? .null,
+                "with_causes": .bool(query.withCauses),
                 "limit": .int(Int64(query.limit)),
             ]
         case .activity: ["inquiry": "activity"]
@@ -123,7 +124,8 @@ extension Inquiry {
         case "history":
             self = .history(
                 HistoryQuery(
-                    task: json["task"]?.asString, event: json["event"]?.asString, through: json["through"]?.asInt, limit: limit))
+                    task: json["task"]?.asString, event: json["event"]?.asString, through: json["through"]?.asInt,
+                    withCauses: json["with_causes"] == true, limit: limit))
         case "activity": self = .activity
         case "tokens": self = .tokens
         case "add_token":

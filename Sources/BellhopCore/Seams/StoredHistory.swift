@@ -6,18 +6,26 @@ public struct HistoryQuery: Sendable, Hashable {
     public var event: String?
     /// The last place on the bus: the events of the places before it, as many as `limit`.
     public var through: Int64?
+    /// Whether to add the events that led to these, and all that they led to, up to ``mostCauses``.
+    public var withCauses: Bool
     /// The most events: the newest ones.
     public var limit: Int
 
-    public init(task: String? = nil, event: String? = nil, through: Int64? = nil, limit: Int = 50) {
+    public init(
+        task: String? = nil, event: String? = nil, through: Int64? = nil, withCauses: Bool = false, limit: Int = 50
+    ) {
         self.task = task
         self.event = event
         self.through = through
+        self.withCauses = withCauses
         self.limit = limit
     }
 
     /// The most deliveries, and the most events that they caused.
     public static let most = 2000
+
+    /// The most events of chains of causes, so that a long chain ends.
+    public static let mostCauses = 200
 }
 
 /// What the store has kept about some events: all of it as it was at one moment.

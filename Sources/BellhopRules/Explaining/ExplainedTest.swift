@@ -39,7 +39,10 @@ public struct ExplainedTest: Sendable {
             ])
         }
         let tested = files.filter { paths.contains($0.path) }
-        let candidates = facts.flatMap { CaseDraft.candidates(of: subjects, in: $0, testing: paths, by: book, surroundings) }
+        let end = CaseDraft.end(of: subjects, in: facts, testing: Set(book.rules.filter { paths.contains($0.file) }.map(\.name)))
+        let candidates = facts.flatMap {
+            CaseDraft.candidates(of: subjects, until: end, in: $0, testing: paths, by: book, surroundings)
+        }
         var found: (draft: CaseDraft, problems: [Diagnostic])?
         search: for showsTexts in [true, false] {
             for var draft in candidates {
@@ -72,13 +75,13 @@ private struct CaseDraft {
 
     /// Those for a subject, the shortest first.
     static func candidates(
-        of subjects: [StoredEvent], in facts: ExplanationFacts, testing paths: Set<String>, by book: RuleBook,
+        of subjects: [StoredEvent], until end: BellhopCore.Timestamp, in facts: ExplanationFacts, testing paths: Set<String>,
+        by book: RuleBook,
         _ surroundings: RuleSurroundings
     ) -> [CaseDraft] {
         let rules = book.compiled.filter { paths.contains($0.summary.file) }
         let names = Set(rules.map(\.name))
         let deliveries = facts.deliveries.filter { names.contains($0.rule) && $0.wasMade }
-        let end = end(of: subjects, deliveries, facts.decisions.filter { names.contains($0.rule) })
         let tasks = Set(subjects.map(\.event.subject))
         let emits = rules.contains { rule in rule.allSteps.contains { $0.action.kind == "emit" } }
         let ids = Set(facts.events.map(\.event.id))
@@ -116,16 +119,26 @@ private struct CaseDraft {
     }
 
     /// When the last was done for these events by timers. A wait that was ended early counts until it would have been over.
-    private static func end(
-        of events: [StoredEvent], _ deliveries: [ExplainedDelivery], _ decisions: [DecisionRecord]
+    static func end(
+        of events: [StoredEvent], in facts: [ExplanationFacts], testing names: Set<String>
     ) -> BellhopCore.Timestamp {
+        let decisions = facts.flatMap(\.decisions).filter { names.contains($0.rule) }
+        let ends = decisions.filter { $0.verdict == .cancelled }
         var times = events.map(\.event.time)
         for event in events {
-            times += deliveries.filter { !$0.occasion.isDirect && $0.occasion.isFor(event) }.map(\.created)
-            let records = decisions.filter { $0.occasion.isFor(event) }
-            for record in records where record.verdict == .notTrueWhenDue { times.append(record.at) }
-            guard records.contains(where: { $0.verdict == .cancelled }) else { continue }
-            times += records.compactMap { $0.detail["until"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) } }
+            times += facts.flatMap(\.deliveries).filter {
+                names.contains($0.rule) && $0.wasMade && !$0.occasion.isDirect && $0.occasion.isFor(event)
+            }.map(\.created)
+            for record in decisions where record.occasion.isFor(event) {
+                if record.verdict == .notTrueWhenDue { times.append(record.at) }
+                guard record.verdict == .waiting,
+                    let until = record.detail["until"]?.asString.flatMap({ BellhopCore.Timestamp(rfc3339: $0) }),
+                    ends.contains(where: {
+                        $0.rule == record.rule && $0.detail["key"] == record.detail["key"] && record.at <= $0.at && $0.at <= until
+                    })
+                else { continue }
+                times.append(until)
+            }
         }
         return times.max() ?? .distantPast
     }

@@ -62,12 +62,13 @@ public struct Explanation: Sendable {
         _ facts: ExplanationFacts, by book: RuleBook?, rule: String? = nil, tasks: [Scope.ID: [Snapshot]] = [:]
     ) {
         isCut = facts.isCut
-        let teller = Teller(facts: facts, book: book, tasks: tasks)
+        var teller = Teller(facts, book: book, tasks: tasks)
+        let caused = Dictionary(grouping: facts.caused, by: \.event.cause)
         events = facts.events.map { event in
             let names = rule.map { [$0] } ?? teller.rules(at: event)
             return EventAccount(
                 event: event, rules: names.map { teller.account(of: $0, at: event) },
-                caused: facts.caused.filter { $0.event.cause == event.event.id })
+                caused: caused[event.event.id] ?? [])
         }
         let told = Set(events.flatMap(\.rules).flatMap(\.deliveries).map(\.id))
         others = facts.deliveries.filter { !told.contains($0.id) && (rule == nil || $0.rule == rule) }
@@ -79,19 +80,29 @@ private struct Teller {
     let facts: ExplanationFacts
     let book: RuleBook?
     let tasks: [Scope.ID: [Snapshot]]
+    private let deliveries: [Event.ID: [ExplainedDelivery]]
+    private let decisions: [Event.ID: [DecisionRecord]]
+    /// The waits of `for` that have begun and not ended, or have run, before the event that is told of; by rule and task.
+    private var waits: Set<[String]> = []
+
+    init(_ facts: ExplanationFacts, book: RuleBook?, tasks: [Scope.ID: [Snapshot]]) {
+        (self.facts, self.book, self.tasks) = (facts, book, tasks)
+        deliveries = facts.deliveriesByEvent
+        decisions = facts.byEvent(facts.decisions, \.occasion)
+    }
 
     /// The rules in force, and those that did something for the event though they are gone.
     func rules(at event: StoredEvent) -> [String] {
         let known = book?.rules.map(\.name) ?? []
         let gone =
-            (facts.deliveries.filter { $0.isFor(event) }.map(\.rule)
-                + facts.decisions.filter { $0.occasion.isFor(event) }.map(\.rule))
+            (deliveries[event.event.id] ?? []).map(\.rule) + (decisions[event.event.id] ?? []).map(\.rule)
         return known + Set(gone).subtracting(known).sorted()
     }
 
-    func account(of name: String, at event: StoredEvent) -> Explanation.Account {
-        let deliveries = facts.deliveries.filter { $0.rule == name && $0.isFor(event) }
-        let records = facts.decisions.filter { $0.rule == name && $0.occasion.isFor(event) }
+    mutating func account(of name: String, at event: StoredEvent) -> Explanation.Account {
+        let deliveries = (deliveries[event.event.id] ?? []).filter { $0.rule == name }
+        let records = (decisions[event.event.id] ?? []).filter { $0.rule == name }
+        defer { noteWaits(records, name, event) }
         let judgement = book?.judge(event, by: name, tasks: tasks, at: event.event.time)
         var account = Explanation.Account(
             rule: name, verdict: .ran, reason: "", notes: [], parts: [], deliveries: deliveries,
@@ -119,6 +130,18 @@ private struct Teller {
         return account
     }
 
+    /// Follows the waits for tasks, as the records tell of them.
+    private mutating func noteWaits(_ records: [DecisionRecord], _ name: String, _ event: StoredEvent) {
+        guard let rule = book?.rule(named: name), let hold = rule.time.hold, hold.by == nil, rule.time.pattern == nil else {
+            return
+        }
+        switch records.last(where: { [.waiting, .cancelled, .notTrueWhenDue].contains($0.verdict) })?.verdict {
+        case .waiting?: waits.insert([name, event.event.subject])
+        case nil where event.event.type != .taskRemoved: break
+        default: waits.remove([name, event.event.subject])
+        }
+    }
+
     /// Tells it from the rule's text, because nothing is recorded.
     private func judge(_ account: inout Explanation.Account, _ judgement: Judgement?, at event: StoredEvent) {
         guard let judgement else {
@@ -144,6 +167,8 @@ private struct Teller {
             )
         } else if !facts.rules.contains(where: { $0.name == account.rule }) {
             (account.verdict, account.reason) = (.unseen, "the rule is in the files, but not in force yet")
+        } else if waits.contains([account.rule, event.event.subject]) {
+            (account.verdict, account.reason) = (.waiting, "`for` began with an earlier event, and goes on")
         } else if let change = facts.change(of: account.rule, since: event.event.time) {
             (account.verdict, account.reason) = (
                 .unknown, "it would run now, but it was changed at \(time(change, account.rule)), after the event"
@@ -201,10 +226,6 @@ private struct Teller {
     }
 }
 
-extension ExplainedDelivery {
-    fileprivate func isFor(_ event: StoredEvent) -> Bool { occasion.isFor(event) }
-}
-
 extension Occasion.ID {
     /// The run that began the escalation, if it is of one; otherwise itself.
     var run: Occasion.ID {
@@ -213,9 +234,12 @@ extension Occasion.ID {
     }
 
     /// Whether it is of the event, or of a timer that the event began.
-    func isFor(_ event: StoredEvent) -> Bool {
-        if self.event == event.event.id { return true }
+    func isFor(_ event: StoredEvent) -> Bool { self.event == event.event.id || begun == event.sequence }
+
+    /// The place of the event that began the timer, if it is of one.
+    var begun: Int64? {
         let parts = run.text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
-        return parts.count == 5 && parts[0] == "timer" && parts[3].hasSuffix("-\(event.sequence)")
+        guard parts.count == 5, parts[0] == "timer", let dash = parts[3].lastIndex(of: "-") else { return nil }
+        return Int64(parts[3][parts[3].index(after: dash)...])
     }
 }

@@ -43,6 +43,21 @@ public struct ExplanationFacts: Sendable {
         }
     }
 
+    /// The deliveries for each event, also by timers that it began.
+    public var deliveriesByEvent: [Event.ID: [ExplainedDelivery]] { byEvent(deliveries, \.occasion) }
+
+    /// Values by the event that their occasions are of.
+    func byEvent<Value>(_ values: [Value], _ occasion: (Value) -> Occasion.ID) -> [Event.ID: [Value]] {
+        let places = Dictionary(events.map { ($0.sequence, $0.event.id) }) { first, _ in first }
+        var result: [Event.ID: [Value]] = [:]
+        for value in values {
+            let occasion = occasion(value)
+            guard let event = occasion.event ?? occasion.begun.flatMap({ places[$0] }) else { continue }
+            result[event, default: []].append(value)
+        }
+        return result
+    }
+
     /// A rule that a reload changed.
     public struct Change: Sendable, Hashable {
         public var rule: String

@@ -4,41 +4,55 @@ extension SQL {
     enum History {
         static let unrouted = "SELECT sequence FROM unrouted WHERE sequence IN (SELECT value FROM json_each(:places))"
 
-        /// The deliveries for these events, and those for these subjects that timers made. The id of a timer's occasion ends with the
-        /// place of the event that began it.
+        /// The deliveries for these events, and those for these subjects that timers made. (PostgreSQL: `split_part`.)
         static let deliveries = """
             \(Looking.deliveryRows)
-            WHERE \(occasionEvent) IN (SELECT value FROM json_each(:ids))
-                OR (occasion LIKE 'timer/%' AND (subject IN (SELECT value FROM json_each(:subjects))
-                    OR EXISTS (SELECT 1 FROM json_each(:places) WHERE instr(occasion, '-' || value || '/'))))
-                OR (occasion LIKE 'escalation/%'
-                    AND EXISTS (SELECT 1 FROM json_each(:ids) WHERE instr(occasion, '/' || value)))
+            WHERE \(isForEvents) OR (occasion LIKE 'timer/%' AND subject IN (SELECT value FROM json_each(:subjects)))
             ORDER BY id DESC
             LIMIT :limit
             """
 
-        /// The event in the occasion of a run for an event, an element or a replay.
-        private static let occasionEvent = """
+        /// Whether an occasion is a run for these events, for an element or a replay of one, for a timer that one began, or for an
+        /// escalation of such a run. It reads the occasion from its left, so that the number of events costs nothing.
+        private static let isForEvents = """
             CASE substr(occasion, 1, instr(occasion, '/') - 1)
-                WHEN 'event' THEN substr(occasion, 7)
-                WHEN 'element' THEN substr(occasion, 9, instr(substr(occasion, 9), '/') - 1)
-                WHEN 'replay' THEN substr(occasion, 8, instr(substr(occasion, 8), '/') - 1)
+                WHEN 'timer' THEN \(isTimer("occasion"))
+                WHEN 'escalation' THEN CASE substr(\(run), 1, instr(\(run), '/') - 1)
+                    WHEN 'timer' THEN \(isTimer(run))
+                    ELSE \(isEvent(run)) END
+                ELSE \(isEvent("occasion"))
             END
             """
+
+        /// The run that began an escalation, which stands behind its step and its repetition.
+        private static let run = rest(rest(rest("occasion")))
+
+        /// The event stands behind the kind of the occasion.
+        private static func isEvent(_ occasion: String) -> String {
+            let rest = rest(occasion)
+            return "substr(\(rest), 1, instr(\(rest) || '/', '/') - 1) IN (SELECT value FROM json_each(:ids))"
+        }
+
+        /// The place of the event that began the timer stands behind its due time, which stands behind its kind and its rule.
+        private static func isTimer(_ occasion: String) -> String {
+            let due = rest(rest(rest(occasion)))
+            let begun = "substr(\(due), instr(\(due), '-') + 1)"
+            return "CAST(\(begun) AS INTEGER) IN (SELECT value FROM json_each(:places))"
+        }
+
+        /// What stands behind the first slash.
+        private static func rest(_ text: String) -> String { "substr(\(text), instr(\(text), '/') + 1)" }
 
         /// What stopped rules at an event, by the index of occasions.
         static let decisionsOfEvent = """
             SELECT rule, verdict, number, occasion, at, detail FROM decision WHERE occasion = :occasion ORDER BY at, rule, number
             """
 
-        /// The same at the elements, replays and timers of these events.
+        /// The same at the elements, replays, timers and escalations of these events, without the many that are of an event itself.
         static let decisions = """
             SELECT rule, verdict, number, occasion, at, detail FROM decision
-            WHERE occasion >= 'element/' AND occasion < 'timer0' AND (
-                \(occasionEvent) IN (SELECT value FROM json_each(:ids))
-                OR (occasion LIKE 'escalation/%' AND EXISTS (SELECT 1 FROM json_each(:ids) WHERE instr(occasion, '/' || value)))
-                OR EXISTS (SELECT 1 FROM json_each(:places) WHERE instr(occasion, '-' || value || '/')))
-                AND occasion NOT LIKE 'event/%'
+            WHERE (occasion >= 'element/' AND occasion < 'event/' OR occasion >= 'event0' AND occasion < 'timer0')
+                AND \(isForEvents)
             ORDER BY at, rule, number
             """
 
@@ -52,13 +66,10 @@ extension SQL {
             LIMIT :limit
             """
 
-        static let caused = """
-            \(Looking.eventRows)
-            WHERE sequence > :first AND cause IS NOT NULL
-                AND iif(typeof(cause) = 'blob', lower(hex(cause)), cause) IN (SELECT value FROM json_each(:ids))
-            ORDER BY sequence
-            LIMIT :limit
-            """
+        /// What an event led to, by the index of causes.
+        static let caused = "\(Looking.eventRows) WHERE cause = :cause ORDER BY sequence LIMIT :limit"
+
+        static let event = "\(Looking.eventRows) WHERE id = :id"
 
         static let rules = "SELECT name, revision, since FROM rule ORDER BY name"
     }

@@ -70,6 +70,9 @@ enum Schema {
             cause ANY                                 -- the event whose run of a rule emitted it
         ) STRICT;
 
+        -- To find what an event led to. Few events have a cause, and the others are not in this index.
+        CREATE INDEX event_cause ON event (cause) WHERE cause IS NOT NULL;
+
         -- The events that are not routed yet. A separate table, so that routing an event does not rewrite its row.
         CREATE TABLE unrouted (sequence INTEGER PRIMARY KEY) STRICT;
 

@@ -10,6 +10,7 @@ extension Session {
         ).events
         let isCut = page.count > query.limit
         if isCut { page.removeFirst() }
+        if query.withCauses { page = try withCauses(page) }
         var history = StoredHistory(events: page)
         history.isCut = isCut
         var rules = try prepare(SQL.History.rules)
@@ -41,14 +42,57 @@ extension Session {
             history.audit.append(
                 AuditRow(number: audit.int(0), at: audit.time(1), entry: audit.text(2), hash: audit.text(3)))
         }
-        var caused = try prepare(SQL.History.caused)
-        try caused.bind(":first", first.sequence)
-        try caused.bind(":ids", text: ids)
-        try caused.bind(":limit", HistoryQuery.most)
-        while try caused.next() {
-            do { history.caused.append(try StoredEvent(caused)) } catch is DamagedValue { continue }
+        for event in page where history.caused.count < HistoryQuery.most {
+            history.caused += try caused(by: event, limit: HistoryQuery.most - history.caused.count)
         }
         return history
+    }
+
+    /// The events with those that led to them and all that they led to, in the order of the bus.
+    private func withCauses(_ events: [StoredEvent]) throws -> [StoredEvent] {
+        var known = Set(events.map(\.event.id))
+        var all = events
+        // Each round adds the causes of those that the round before added.
+        var last = events[...]
+        while !last.isEmpty {
+            let count = all.count
+            for event in last where all.count < HistoryQuery.mostCauses {
+                guard let cause = event.event.cause, known.insert(cause).inserted, let found = try self.event(cause) else {
+                    continue
+                }
+                all.append(found)
+            }
+            last = all[count...]
+        }
+        last = all[...]
+        while !last.isEmpty {
+            let count = all.count
+            for event in last where all.count < HistoryQuery.mostCauses {
+                let found = try caused(by: event, limit: HistoryQuery.mostCauses - all.count)
+                all += found.filter { known.insert($0.event.id).inserted }
+            }
+            last = all[count...]
+        }
+        return all.sorted { $0.sequence < $1.sequence }
+    }
+
+    private func event(_ id: Event.ID) throws -> StoredEvent? {
+        var statement = try prepare(SQL.History.event)
+        defer { statement.stop() }
+        try statement.bind(":id", key: id.text)
+        do { return try statement.next() ? StoredEvent(statement) : nil } catch is DamagedValue { return nil }
+    }
+
+    private func caused(by event: StoredEvent, limit: Int) throws -> [StoredEvent] {
+        var statement = try prepare(SQL.History.caused)
+        defer { statement.stop() }
+        try statement.bind(":cause", key: event.event.id.text)
+        try statement.bind(":limit", limit)
+        var events: [StoredEvent] = []
+        while try statement.next() {
+            do { events.append(try StoredEvent(statement)) } catch is DamagedValue { continue }
+        }
+        return events
     }
 
     private func decisions(of events: [StoredEvent], _ ids: [UInt8], _ places: [UInt8]) throws -> [DecisionRecord] {

@@ -62,7 +62,7 @@ struct Explain: AsyncParsableCommand {
         }
         guard found != nil else { return try await explainAbsence(link, book) }
         if tree {
-            for line in try await CauseTree(link: link).lines(facts.events) { Console.data(line) }
+            for line in CauseTree(facts, ExplanationPage(zone: link.zone, isWhole: false)).lines { Console.data(line) }
             return
         }
         if asTest { return try await printTest(facts, book, workplace, link) }
@@ -74,14 +74,15 @@ struct Explain: AsyncParsableCommand {
 
     /// What is kept about the subject, as a task or else as an event; nil if that is nothing.
     private func facts(_ link: StoreLink) async throws(CommandError) -> ExplanationFacts? {
-        let ofTask = try await link.history(HistoryQuery(task: subject, limit: limit))
+        let ofTask = try await link.history(HistoryQuery(task: subject, withCauses: tree, limit: limit))
         if !ofTask.events.isEmpty { return ofTask }
-        let facts = try await link.history(HistoryQuery(event: subject, limit: 2))
+        var facts = try await link.history(HistoryQuery(event: subject, limit: 2))
         guard let first = facts.events.first else { return nil }
         if facts.events.count > 1, !facts.events.contains(where: { $0.event.id.text == subject }) {
             throw CommandError(
                 .problem, "Several events begin with \(subject.visible), such as \(first.event.id.text). Give more of the id.")
         }
+        if tree { facts = try await link.history(HistoryQuery(event: first.event.id.text, withCauses: true, limit: 1)) }
         return facts
     }
 
@@ -156,44 +157,35 @@ extension StoreLink {
     }
 }
 
-/// What caused what: from the first cause of some events to the last event that they led to.
+/// What caused what: from the first cause of some events to the last event that they led to. Pure.
 private struct CauseTree {
-    let link: StoreLink
-    /// The most events that are followed, so that a long chain ends.
-    private static let most = 200
+    let page: ExplanationPage
+    private let deliveries: [Event.ID: [ExplainedDelivery]]
+    private let caused: [Event.ID: [StoredEvent]]
+    private let roots: [StoredEvent]
 
-    func lines(_ events: [StoredEvent]) async throws(CommandError) -> [String] {
-        var shown: Set<Event.ID> = []
+    /// - Parameter facts: with the events that led to others.
+    init(_ facts: ExplanationFacts, _ page: ExplanationPage) {
+        self.page = page
+        deliveries = facts.deliveriesByEvent
+        let known = Set(facts.events.map(\.event.id))
+        roots = facts.events.filter { event in !(event.event.cause.map(known.contains) ?? false) }
+        caused = Dictionary(grouping: facts.events.filter { $0.event.cause != nil }) { $0.event.cause ?? $0.event.id }
+    }
+
+    var lines: [String] {
         var lines: [String] = []
-        for event in events where !shown.contains(event.event.id) {
-            try await add(try await root(of: event), depth: 0, &shown, &lines)
-        }
+        for event in roots { add(event, depth: 0, &lines) }
         return lines
     }
 
-    /// The first event of the chain that led to this one, as far as it is kept.
-    private func root(of event: StoredEvent) async throws(CommandError) -> StoredEvent {
-        var root = event
-        for _ in 0..<Self.most {
-            guard let cause = root.event.cause,
-                let before = try await link.history(HistoryQuery(event: cause.text, limit: 1)).events.first
-            else { break }
-            root = before
-        }
-        return root
-    }
-
-    private func add(
-        _ event: StoredEvent, depth: Int, _ shown: inout Set<Event.ID>, _ lines: inout [String]
-    ) async throws(CommandError) {
-        guard shown.count < Self.most, shown.insert(event.event.id).inserted else { return }
+    /// An event is stored after its cause, so the chains end.
+    private func add(_ event: StoredEvent, depth: Int, _ lines: inout [String]) {
         let indent = String(repeating: "    ", count: depth)
-        let page = ExplanationPage(zone: link.zone, isWhole: false)
         lines.append(indent + page.head(event.event))
-        let facts = try await link.history(HistoryQuery(event: event.event.id.text, limit: 1))
-        for delivery in facts.deliveries {
+        for delivery in deliveries[event.event.id] ?? [] {
             lines += page.lines(delivery, rule: delivery.rule).map { indent + $0.dropFirst(2) }
         }
-        for caused in facts.caused { try await add(caused, depth: depth + 1, &shown, &lines) }
+        for caused in caused[event.event.id] ?? [] { add(caused, depth: depth + 1, &lines) }
     }
 }

@@ -25,6 +25,9 @@ struct Demo: AsyncParsableCommand {
     @Flag(help: "Keep the folder with the store, the configuration and the rules, and say where it is.")
     var keep = false
 
+    @Flag(help: "Go on after the morning, with the console, until interrupted.")
+    var stay = false
+
     /// Monday, 5 January 2026, 08:27 in Berlin: three minutes before the digest is due.
     static let start = Timestamp(seconds: 1_767_598_020)
 
@@ -49,22 +52,26 @@ struct Demo: AsyncParsableCommand {
         let haste = Haste()
         defer { withExtendedLifetime(haste) {} }
         let verdict = try await SimulatorServer(simulation).serve { address -> DemoVerdict? in
-            try folder.write(address: address)
+            let token = stay ? ConsoleToken.random() : nil
+            try folder.write(address: address, token: token)
             story.open(address: address, speed: speed)
-            let isOver = try await watch(folder, simulation, script, clock, story)
+            let isOver = try await watch(folder, simulation, script, clock, story, token: token)
             return isOver ? DemoVerdict(simulation) : nil
         }
         guard let verdict else {
             story.interrupted(folder: keep ? folder.path : nil)
             throw ExitCode(128 + SIGINT)
         }
-        story.close(verdict, folder: keep ? folder.path : nil)
+        if !stay { story.close(verdict, folder: keep ? folder.path : nil) }
         if !verdict.isGood { throw ExitCode(CommandError.Code.problem.rawValue) }
     }
 
-    /// Runs the agent until the morning is over; false if interrupted.
+    /// Runs the agent until the morning is over; false if interrupted before.
+    ///
+    /// - Parameter token: of the console, with which the demonstration goes on until it is interrupted; nil to end it.
     private func watch(
-        _ folder: DemoFolder, _ simulation: Simulation, _ script: Scenario, _ clock: SystemClock, _ story: DemoStory
+        _ folder: DemoFolder, _ simulation: Simulation, _ script: Scenario, _ clock: SystemClock, _ story: DemoStory,
+        token: String?
     ) async throws -> Bool {
         let keychain = Keychain(path: folder.path + "/keychain.json")
         let loader = ConfigurationLoader(environment: [:], keychain: keychain)
@@ -81,9 +88,17 @@ struct Demo: AsyncParsableCommand {
             throw CommandError(error)
         }
         let quiet = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
-        let scenario = DemoScenario(simulation: simulation, script: script, clock: clock)
+        let port = Mutex(0)
+        let folder = keep ? folder.path : nil
+        let scenario = DemoScenario(simulation: simulation, script: script, clock: clock) {
+            guard let token else { return false }
+            story.close(DemoVerdict(simulation), folder: folder)
+            story.stays(console: "http://127.0.0.1:\(port.withLock { $0 })", token: token)
+            return true
+        }
         try await Agent(assembly, logger: quiet, environment: [:]).run(
-            with: [scenario], console: { ConsoleServer($0, logger: quiet) }, signals: [.sigterm, .sigint])
+            with: [scenario], console: { ConsoleServer($0, logger: quiet) { listening in port.withLock { $0 = listening } } },
+            signals: [.sigterm, .sigint])
         return scenario.isOver
     }
 }
@@ -96,8 +111,11 @@ private final class DemoScenario: Service {
     private let script: Scenario
     private let clock: SystemClock
     private let ended = Mutex(false)
+    /// Called after the scenario; says whether the demonstration goes on.
+    private let goesOn: @Sendable () -> Bool
 
-    init(simulation: Simulation, script: Scenario, clock: SystemClock) {
+    init(simulation: Simulation, script: Scenario, clock: SystemClock, goesOn: @escaping @Sendable () -> Bool) {
+        self.goesOn = goesOn
         self.simulation = simulation
         self.script = script
         self.clock = clock
@@ -111,6 +129,7 @@ private final class DemoScenario: Service {
                 try await self.simulation.play(self.script)
                 try await self.clock.sleep(for: .seconds(120))
                 self.ended.withLock { $0 = true }
+                if self.goesOn() { while true { try await Task.sleep(for: .seconds(3600)) } }
             } catch is CancellationError {
                 // Interrupted: end the demonstration.
             }
