@@ -9,11 +9,11 @@ RUN_TIME = tzdata ca-certificates curl
 # The number of concurrent tests: few enough that tests that wait for a process or a socket get processor time.
 WIDTH ?= $(shell echo $$((2 * $$(nproc))))
 
-.PHONY: demo test storm smoke build bench lint format install packages cel-conformance fuzz docs clean
+.PHONY: demo test storm browser smoke build bench lint format install packages cel-conformance fuzz docs clean
 
 demo: packages
 	@$(SWIFT) build --product bellhop
-	@.build/debug/bellhop demo
+	@.build/debug/bellhop demo $(ARGS)
 
 # The system tests start the program many times, and run one after the other.
 test: packages
@@ -35,6 +35,11 @@ build: packages
 bench: build
 	BELLHOP_BENCHMARKS=1 $(SWIFT) build -c release --static-swift-stdlib --product bench
 	@.build/release/bench --program .build/release/bellhop $(ARGS)
+
+# The console in a real browser, with pictures of every page in .build/console. Installs Debian's chromium if it is missing.
+browser: packages
+	@$(SWIFT) build --product bellhop
+	@.make/browser .build/debug/bellhop .build/console
 
 # Small benchmarks in the debug build: checks that each works and that no figure is worse by orders of magnitude.
 smoke: packages

@@ -19,7 +19,8 @@ struct ConsoleClient {
                 .usage, "--console: `\(address.visible)` is not the address of a console, such as https://bellhop.example.com.")
         }
         guard let token = environment[Self.variable], !token.isEmpty else {
-            throw CommandError(.usage, "Set \(Self.variable) to a token of that console: `bellhop console token add NAME` makes one there.")
+            throw CommandError(
+                .usage, "Set \(Self.variable) to a token of that console: `bellhop console token add NAME` makes one there.")
         }
         self.address = url
         self.token = token

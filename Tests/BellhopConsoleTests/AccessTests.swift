@@ -11,7 +11,8 @@ import Testing
         try await fixture.happen("A printer burns")
         for page in Pages.all where page.method == .get {
             let answer = await fixture.desk.answer(ConsoleRequest("GET", page.path))
-            #expect(answer.status == 303 && answer.field("Location")?.hasPrefix("/login?next=%2F") == true && answer.bytes.isEmpty)
+            #expect(
+                answer.status == 303 && answer.field("Location")?.hasPrefix("/login?next=%2F") == true && answer.bytes.isEmpty)
         }
         for operation in Operations.all {
             let (status, json, _) = await fixture.api(operation.method.rawValue, operation.path, as: nil)

@@ -6,25 +6,6 @@ import Testing
 
 /// Requests from outside to a running agent.
 @Suite(.timeLimit(.minutes(5))) struct `Requests from outside to an agent` {
-    /// A port that was free a moment ago.
-    private static func freePort() throws -> Int {
-        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(socket) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let port = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address -> Int? in
-                guard bind(socket, address, size) == 0, getsockname(socket, address, &size) == 0 else { return nil }
-                return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
-                    Int(UInt16(bigEndian: $0.pointee.sin_port))
-                }
-            }
-        }
-        return try #require(port)
-    }
-
     private static func configuration(_ address: String, port: Int) -> String {
         let key = "auth: {bearer: \"${{ env.CLIENT_SECRET }}\"}"
         let push = "push: {path: /in/snow, \(key)}"
@@ -71,7 +52,7 @@ import Testing
     }
 
     @Test func `an event that was answered 202 survives a kill, and the same delivery is one event`() async throws {
-        let port = try Self.freePort()
+        let port = try FreePort.find()
         try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port: port) }) { stage in
             let body = #"{"id": "d1", "service": "mail", "ok": false}"#
             let first = try stage.start(["run"])
@@ -98,7 +79,7 @@ import Testing
     }
 
     @Test func `bodies are tasks whose changes are events, also after a kill, and a repeated one changes nothing`() async throws {
-        let port = try Self.freePort()
+        let port = try FreePort.find()
         try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port: port) }) { stage in
             let body = #"{"data": [{"key": "t1", "name": "One", "level": 1}, {"key": "t2", "name": "Two", "level": 1}]}"#
             let first = try stage.start(["run"])
@@ -124,7 +105,7 @@ import Testing
     }
 
     @Test func `a changed secret is used for requests at once, and a removed one refuses them`() async throws {
-        let port = try Self.freePort()
+        let port = try FreePort.find()
         func configuration(_ address: String) -> String {
             Self.configuration(address, port: port).replacing(
                 "path: /in/deploys, auth: {bearer: \"${{ env.CLIENT_SECRET }}\"}",
@@ -151,7 +132,7 @@ import Testing
     }
 
     @Test func `a push polls its source at once`() async throws {
-        let port = try Self.freePort()
+        let port = try FreePort.find()
         try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port: port) }) { stage in
             let agent = try stage.start(["run"])
             try await eventually("it polls") { agent.errorsSoFar.contains("The source was polled") }

@@ -60,7 +60,8 @@ extension Inquiry {
             ]
         case .deliveries(let query):
             [
-                "inquiry": "deliveries", "through": query.through.map(JSON.int) ?? .null, "states": .array(query.states.map { .string($0.rawValue) }),
+                "inquiry": "deliveries", "through": query.through.map(JSON.int) ?? .null,
+                "states": .array(query.states.map { .string($0.rawValue) }),
                 "rule": query.rule.map(JSON.string) ?? .null, "receiver": query.receiver.map(JSON.string) ?? .null,
                 "since": query.since.map { .int($0.microseconds) } ?? .null,
                 "reason": query.reason.map { .string($0.rawValue) } ?? .null, "id": query.id.map(JSON.string) ?? .null,
@@ -152,7 +153,8 @@ extension Inquiry {
         case "deliveries":
             self = .deliveries(
                 DeliveryQuery(
-                    through: json["through"]?.asInt, states: texts("states").compactMap(DeliveryState.init(rawValue:)), rule: json["rule"]?.asString,
+                    through: json["through"]?.asInt, states: texts("states").compactMap(DeliveryState.init(rawValue:)),
+                    rule: json["rule"]?.asString,
                     receiver: json["receiver"]?.asString, since: json["since"]?.asInt.map(Timestamp.init(microseconds:)),
                     reason: json["reason"]?.asString.flatMap(Failure.Reason.init), id: json["id"]?.asString,
                     event: json["event"]?.asString.map(Event.ID.init), limit: limit))

@@ -58,7 +58,9 @@ struct Events: AsyncParsableCommand {
             }
             for row in rows.reversed() { show(row, in: link.zone) }
             if rows.count < limit, next != nil {
-                Console.note("The search looked at the newest \(FilteredEvents.mostSeen) events only: narrow it with --type, --source or --task.")
+                Console.note(
+                    "The search looked at the newest \(FilteredEvents.mostSeen) events only: narrow it with --type, --source or --task."
+                )
             }
             return
         }

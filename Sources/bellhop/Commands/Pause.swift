@@ -112,7 +112,8 @@ struct PausedOptions: ParsableArguments {
         let rules = names("rules", "rule") + (isLenient ? names("paused", "rule") : [])
         // The connections of an agent elsewhere are not known here.
         let isReceiver =
-            link.connections[name] != nil || (link.console != nil && !rules.contains(name)) || (isLenient && names("stopped", "receiver").contains(name))
+            link.connections[name] != nil || (link.console != nil && !rules.contains(name))
+            || (isLenient && names("stopped", "receiver").contains(name))
         if isReceiver, rules.contains(name) {
             // The pause that exists is the one to end.
             if isLenient, names("paused", "rule").contains(name), !names("stopped", "receiver").contains(name) {

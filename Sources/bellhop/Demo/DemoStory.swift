@@ -40,4 +40,11 @@ struct DemoStory: Sendable {
         Console.data(verdict.isGood ? "All of it arrived, each exactly once." : "Something is missing, or came twice.")
         if let folder { Console.data("Everything is in \(folder): try `bellhop events -c \(folder)/bellhop.yaml`.") }
     }
+
+    /// Says where the console is.
+    func stays(console: String, token: String) {
+        Console.data("")
+        Console.data("The console: \(console)")
+        Console.data("Log in with \(token); Ctrl-C ends the demonstration.")
+    }
 }

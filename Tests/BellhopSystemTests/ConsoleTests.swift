@@ -1,0 +1,73 @@
+import BellhopCore
+import BellhopTesting
+import Glibc
+import Simulator
+import Testing
+
+/// The console of a running agent, and commands that work through it.
+@Suite(.timeLimit(.minutes(5))) struct `The console of an agent` {
+    private static let rules = """
+        rules:
+          - rule: greet
+            on: task_created
+            do: [{comment: "Thanks, ${{ task.number }}."}]
+        """
+
+    private static func configuration(_ address: String, _ port: Int) -> String {
+        Stage.configuration(address) + """
+            console: {listen: "127.0.0.1:\(port)", users: [{name: ada, token: "${{ env.CLIENT_SECRET }}-of-ada", role: operator}]}
+
+            """
+    }
+
+    @Test func `commands work through it as beside the agent, with the role of their token`() async throws {
+        let port = try FreePort.find()
+        let address = "http://127.0.0.1:\(port)"
+        try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port) }) { stage in
+            let task = stage.instance.addTask("incident", title: "Mail is down", assignedTo: Stage.user)
+            let agent = try stage.start(["run"])
+            func remote(_ arguments: [String], token: String = Secrets.clientSecret + "-of-ada") async throws -> Program.Ended {
+                try await stage.start(arguments + ["--console", address], environment: ["BELLHOP_TOKEN": token]).end()
+            }
+            try await eventually("the comment was made") { stage.notes(on: task.id).count == 1 }
+            let status = try await remote(["status", "--json"])
+            #expect(status.code == 0 && status.output.contains("\"my-work\""), "\(status.errors)")
+            #expect(try await remote(["deliveries"]).output.contains("greet"))
+            #expect(try await remote(["pause", "greet", "--rule", "--why", "too loud"]).code == 0)
+            #expect(try await stage.bellhop("status").output.contains("too loud"))
+            let audit = try await stage.bellhop("audit", "export").output
+            #expect(audit.contains("\"user\":\"ada\"") && audit.contains("\"command\":\"pause\""))
+            // What needs the files beside the agent, and wrong tokens.
+            #expect(try await remote(["check"]).code == 64)
+            #expect(try await remote(["status"], token: "wrong-token-0123456789").code == 77)
+            #expect(try await remote(["status"], token: "").code == 64)
+            let made = try await stage.bellhop("console", "token", "add", "bob")
+            let token = made.output.filter { !$0.isWhitespace }
+            #expect(try await remote(["status"], token: token).code == 0)
+            #expect(try await remote(["resume", "greet", "--rule"], token: token).code == 1)
+            agent.send(SIGKILL)
+            _ = await agent.end()
+            #expect(try await remote(["status"]).code == 69)
+            // The token survives the kill, and ends when it is removed.
+            let second = try stage.start(["run"])
+            try await eventually("the console answers") { try await remote(["status"], token: token).code == 0 }
+            #expect(try await stage.bellhop("console", "token", "remove", "bob").code == 0)
+            #expect(try await remote(["status"], token: token).code == 77)
+            second.send(SIGTERM)
+            #expect(await second.end().code == 0)
+        }
+    }
+
+    @Test func `a search finds events by a condition, and explains a mistake`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            _ = stage.instance.addTask("incident", title: "Mail is down", assignedTo: Stage.user)
+            _ = stage.instance.addTask("incident", title: "Printer burns", assignedTo: Stage.user)
+            #expect(try await stage.bellhop("run", "--once").code == 0)
+            let found = try await stage.bellhop("events", "--where", "task.title.startsWith('Mail')", "--json")
+            let titles = try found.output.split(separator: "\n").map { try JSON.parse(String($0)).at("data", "task", "title") }
+            #expect(!titles.isEmpty && titles.allSatisfy { $0 == "Mail is down" }, "\(found.errors)")
+            let wrong = try await stage.bellhop("events", "--where", "tsk.title == 'x'")
+            #expect(wrong.code == 78 && wrong.errors.contains("`task`"), "\(wrong.code) \(wrong.errors)")
+        }
+    }
+}
