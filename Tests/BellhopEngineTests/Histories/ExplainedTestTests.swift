@@ -107,6 +107,24 @@ import Testing
         }
     }
 
+    @Test func `a case of a wait that was ended has what ended it, and goes on until the wait would have been over`() async throws
+    {
+        let office = try await Office(Story.ends.rules)
+        try await Story.ends.play(to: office)
+        let store = office.bench.store
+        let facts = ExplanationFacts(try await store.history(HistoryQuery(task: "a")))
+        let event = try #require(facts.events.first)
+        let own = ExplanationFacts(try await store.history(HistoryQuery(event: event.event.id.text)))
+        let files = [RuleFile.test(Story.ends.rules)]
+        let surroundings = try RuleSurroundings.test(sources: [office.source])
+        let test = try ExplainedTest(
+            of: event, in: [own, facts], by: RuleBook.loadToExplain(files, surroundings: surroundings), files: files,
+            surroundings: surroundings)
+        #expect(test.problems == [] && test.text.contains("expect: []"))
+        #expect(
+            test.text.contains("task_changed") && test.text.contains((event.event.time + .seconds(300)).rfc3339), "\(test.text)")
+    }
+
     @Test func `what no test can give is refused with a way out`() async throws {
         let rules = "rule: r\non: {every: 5m}\ndo: [{log: x}]"
         let office = try await Office(rules)

@@ -36,4 +36,73 @@ import Testing
         #expect(!all.isCut && !all.events.isEmpty)
         #expect(all.events.count == 1 || cut.isCut && cut.events == Array(all.events.dropFirst()))
     }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a history has what was made for its events by every kind of occasion, and nothing of others`(_ kind: StoreUnderTest)
+        async throws
+    {
+        let bench = try kind.make()
+        try await bench.store.append((1...12).map { Sample.event($0) })
+        let stored = try await bench.store.unrouted(limit: 20)
+        func occasions(_ event: StoredEvent) -> [Occasion] {
+            // The key looks like the place of the first event.
+            let timer = RuleTimer.ID(rule: "a-1", kind: .hold, key: "x-1/y")
+            let run = Occasion.timer(timer, due: bench.now, begun: event.sequence)
+            let direct = Occasion.event(event.event.id)
+            return [
+                direct, .element(of: event.event.id, key: "a/b"), .replay(of: event.event.id, at: bench.now), run,
+                .escalation(of: direct.id, step: 1, repetition: 2), .escalation(of: run.id, step: 0, repetition: 0),
+                .escalationEnd(of: direct.id),
+            ]
+        }
+        // The place of the last event begins with that of the first.
+        var routing = Routing()
+        for (number, occasion) in (occasions(stored[0]) + occasions(stored[10])).enumerated() {
+            var delivery = Sample.delivery(20 + number)
+            delivery.id = Delivery.ID(occasion: occasion.id, rule: "a-1", step: StepPath(index: 0), receiver: "chat")
+            routing.deliveries.append(delivery)
+            routing.decisions.append(
+                DecisionRecord(rule: "a-1", verdict: .once, occasion: occasion.id, at: bench.now, number: Int64(number + 1)))
+        }
+        try await bench.store.route(routing)
+        for event in [stored[0], stored[10]] {
+            let history = try await bench.store.history(HistoryQuery(event: event.event.id.text))
+            let expected = Set(occasions(event).map(\.id))
+            #expect(Set(history.deliveries.map(\.delivery.id.occasion)) == expected)
+            #expect(Set(history.decisions.map(\.occasion)) == expected && history.decisions.count == expected.count)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a history with causes has the events that led to these and all that they led to, and a long chain ends`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        func event(_ number: Int, after cause: Int?) -> Event {
+            var event = Sample.event(number)
+            event.cause = cause.map { Sample.event($0).id }
+            return event
+        }
+        try await bench.store.append([
+            event(1, after: nil), event(2, after: 1), event(3, after: 2), event(4, after: 2), event(5, after: nil),
+            event(6, after: 3),
+        ])
+        for number in [1, 3, 6] {
+            let history = try await bench.store.history(HistoryQuery(event: Sample.event(number).id.text, withCauses: true))
+            #expect(history.events.map(\.sequence) == [1, 2, 3, 4, 6])
+            let own = try await bench.store.history(HistoryQuery(event: Sample.event(number).id.text))
+            #expect(own.events.map(\.sequence) == [Int64(number)])
+        }
+        try await bench.store.append((7...400).map { event($0, after: $0 - 1) })
+        let long = try await bench.store.history(HistoryQuery(event: Sample.event(300).id.text, withCauses: true))
+        #expect(long.events.count == HistoryQuery.mostCauses)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a history up to a place has the events before it`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.append((1...9).map { Sample.event($0) })
+        let history = try await bench.store.history(HistoryQuery(through: 7, limit: 3))
+        #expect(history.events.map(\.sequence) == [5, 6, 7])
+    }
 }

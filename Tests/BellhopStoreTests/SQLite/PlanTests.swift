@@ -31,6 +31,8 @@ import Testing
         ("messages to release", SQL.Quiet.held, "delivery_quiet (run_at=? AND receiver=?"),
         ("is held", SQL.Quiet.isHeld, "PRIMARY KEY (rowid=?"),
         ("held for people", SQL.Quiet.all, "INDEX delivery_quiet"),
+        ("what an event led to", SQL.History.caused, "INDEX event_cause (cause=?"),
+        ("what stopped rules at events", SQL.History.decisions, "INDEX decision_occasion (occasion>? AND occasion<?"),
     ]
 
     @Test(arguments: statements)
@@ -104,6 +106,37 @@ import Testing
         }
         let (few, many) = (try await work(1000), try await work(20_000))
         #expect(many < few * 3 / 2 && few > 100, "\(few) \(many)")
+    }
+}
+
+/// A long history.
+@Suite struct `The history of many events` {
+    /// The steps of SQLite's machine for a history of so many events of a task, each with a wait that ran.
+    private func work(_ count: Int) async throws -> Int {
+        let bench = try SQLiteUnderTest()
+        try await bench.store.append((1...count).map { Sample.event($0) })
+        var routing = Routing()
+        for number in 1...count {
+            let timer = RuleTimer.ID(rule: "rule", kind: .hold, key: "tasks/\(number)")
+            let occasion = Occasion.timer(timer, due: Sample.now, begun: Int64(number)).id
+            var delivery = Sample.delivery(number)
+            delivery.id = Delivery.ID(occasion: occasion, rule: "rule", step: StepPath(index: 0), receiver: "chat")
+            routing.deliveries.append(delivery)
+            routing.decisions.append(
+                DecisionRecord(rule: "rule", verdict: .stepFailed, occasion: occasion, at: Sample.now, number: Int64(number)))
+        }
+        try await bench.store.route(routing)
+        return try await bench.sqlite.write { session in
+            _ = session.takeWork()
+            let history = try session.history(HistoryQuery(through: Int64(count), limit: count))
+            #expect(history.events.count == count && history.deliveries.count == count)
+            return session.takeWork().steps
+        }
+    }
+
+    @Test func `the work for a history grows with its length, not with its square`() async throws {
+        let (few, many) = (try await work(150), try await work(1500))
+        #expect(many < few * 13, "\(few) \(many)")
     }
 }
 
