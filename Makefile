@@ -9,7 +9,7 @@ RUN_TIME = tzdata ca-certificates curl
 # The number of concurrent tests: few enough that tests that wait for a process or a socket get processor time.
 WIDTH ?= $(shell echo $$((2 * $$(nproc))))
 
-.PHONY: demo test storm browser smoke build bench lint format install packages cel-conformance fuzz docs clean
+.PHONY: demo test storm browser smoke build bench lint format install deb deb-test sbom reproducible packages cel-conformance fuzz docs clean
 
 demo: packages
 	@$(SWIFT) build --product bellhop
@@ -75,6 +75,28 @@ docs:
 # Stripped, because the names of its functions triple its size.
 install: build
 	install -D -s -m 0755 .build/release/bellhop $(DESTDIR)$(PREFIX)/bin/bellhop
+
+# A Debian package with the program, its unit, manual pages and completions, in .build/deb. `PROGRAM=FILE` takes a program that is built already.
+PROGRAM ?= .build/release/bellhop
+DEB ?= .build/deb
+deb: $(if $(filter .build/release/bellhop,$(PROGRAM)),build)
+	@.packaging/deb $(PROGRAM) $(DEB)
+
+# Judges the package, and installs, upgrades, removes and purges it in a throw-away Debian (root, lintian and mmdebstrap).
+deb-test: deb
+	@.make/deb-test $(DEB)/bellhop_*.deb
+
+# Makes the package twice and compares the two, byte for byte.
+reproducible: deb
+	@rm -rf $(DEB)-again && .packaging/deb $(PROGRAM) $(DEB)-again >/dev/null
+	@for package in $(DEB)-again/*.deb; do cmp "$$package" $(DEB)/$$(basename $$package) || exit 1; done
+	@echo "Both packages are the same, byte for byte."
+
+# The bill of materials (CycloneDX) of the release program, checked against the libraries that it loads.
+sbom: $(if $(filter .build/release/bellhop,$(PROGRAM)),build)
+	@mkdir -p .build
+	@SWIFT="$(SWIFT)" .packaging/sbom $(PROGRAM) Package.resolved $$(git log -1 --format=%ct) > .build/bellhop.cdx.json
+	@SWIFT="$(SWIFT)" .packaging/sbom --check $(PROGRAM) Package.resolved < .build/bellhop.cdx.json
 
 clean:
 	rm -rf .build

@@ -21,7 +21,7 @@ struct Bellhop: AsyncParsableCommand {
             Events.self, Deliveries.self, PauseCommand.self, Resume.self, SilenceCommand.self, Forget.self, ReplayCommand.self,
             Explain.self, BackTestCommand.self, PlanCommand.self, Render.self, Audit.self, Notify.self, Eval.self, Query.self,
             Doctor.self, ConsoleCommand.self, SecretCommand.self,
-            SchemaCommand.self, Simulate.self,
+            SchemaCommand.self, CompletionsCommand.self, Simulate.self,
         ])
 
     static var commandNames: [String] { configuration.subcommands.map { $0._commandName } }

@@ -1,0 +1,30 @@
+import ArgumentParser
+
+struct CompletionsCommand: ParsableCommand {
+    enum Shell: String, ExpressibleByArgument, CaseIterable {
+        case bash, zsh, fish
+
+        var script: String {
+            switch self {
+            case .bash: Bellhop.completionScript(for: .bash)
+            case .zsh: Bellhop.completionScript(for: .zsh)
+            case .fish: Bellhop.completionScript(for: .fish)
+            }
+        }
+    }
+
+    static let configuration = CommandConfiguration(
+        commandName: "completions", abstract: "Print a script that completes commands and options in a shell.",
+        discussion: """
+            bash: bellhop completions bash > ~/.local/share/bash-completion/completions/bellhop
+            zsh:  bellhop completions zsh > FOLDER/_bellhop, where FOLDER is in $fpath
+            fish: bellhop completions fish > ~/.config/fish/completions/bellhop.fish
+            """)
+
+    @Argument(help: "The shell: bash, zsh or fish.")
+    var shell: Shell
+
+    func run() {
+        Console.data(shell.script)
+    }
+}
