@@ -64,6 +64,7 @@ import Testing
         #expect(await fixture.api("GET", "/nothing").status == 404)
         let wrong = await fixture.api("DELETE", "/status")
         #expect(wrong.status == 405 && wrong.answer.field("Allow") == "GET")
+        #expect(await fixture.api("GET", "/deliveries/decisions").answer.field("Allow") == "POST")
         let parameter = await fixture.api("GET", "/events?sorce=x")
         #expect(parameter.status == 400 && parameter.json["detail"]?.asString?.contains("`source`") == true)
         #expect(await fixture.api("GET", "/events?limit=0").status == 400)

@@ -4,6 +4,7 @@ import Crypto
 import NIOCore
 import NIOHTTP1
 import NIOHTTPCompression
+import NIOPosix
 import NIOSSL
 import Synchronization
 
@@ -72,7 +73,10 @@ public final class HTTPConnection: HTTPExchange {
         }
         self.clock = clock
         self.limiter = limiter ?? configuration.rate.map { RateLimiter($0, clock: clock) }
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: settings)
+        // One thread for all of a client. With several, an answer that comes before its request is sent whole, on a connection that
+        // the server then closes, ends the process (AsyncHTTPClient 1.37.0, HTTP1Connections.releaseConnection).
+        client = HTTPClient(
+            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton.next()), configuration: settings)
     }
 
     deinit { client.shutdown { _ in } }  // required by the library; has no effect after `shutdown()`

@@ -16,15 +16,13 @@ enum Operations {
 
     /// The operation for a request.
     static func find(_ method: String, _ path: some Collection<String>) throws(Problem) -> (Operation, [String: String]) {
-        var methods: [String] = []
+        var fitting = all.compactMap { operation in operation.values(in: path).map { (operation, $0) } }
         // A path without parameters comes before one with.
-        for operation in all.sorted(by: { !$0.path.contains("{") && $1.path.contains("{") }) {
-            guard let values = operation.values(in: path) else { continue }
-            if operation.method.rawValue == method || (method == "HEAD" && operation.method == .get) {
-                return (operation, values)
-            }
-            methods.append(operation.method.rawValue)
+        if fitting.contains(where: { $0.1.isEmpty }) { fitting.removeAll { !$0.1.isEmpty } }
+        if let found = fitting.first(where: { $0.0.method.rawValue == method || (method == "HEAD" && $0.0.method == .get) }) {
+            return found
         }
+        let methods = fitting.map(\.0.method.rawValue)
         if methods.isEmpty { throw Problem(404, "The API has no such address: /api/v1/openapi.json lists all.") }
         let allow = methods.joined(separator: ", ")
         throw Problem(405, "This address is for \(allow), not for \(method).", allow: allow)

@@ -178,6 +178,25 @@ import Testing
     @Test func `an unreadable ca file is reported as a mistake of the user`() {
         #expect(throws: ConnectorError.self) { try HTTPConnection(.init(name: "test", ca: "/nonexistent.pem"), clock: clock) }
     }
+
+    /// With several threads of the client, this ended the process within a few hundred requests.
+    @Test func `a server that answers before the request is sent whole, and disconnects, does no harm`() async throws {
+        try await OddServer.serve(.early) { address in
+            let connection = try HTTPConnection(.init(name: "test"), clock: clock)
+            let target = try HTTPAddress(address)
+            await withTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        for size in 0..<250 {
+                            let request = HTTPRequest("POST", target, body: Array(repeating: 0x20, count: 100 * size))
+                            do { #expect(try await connection.send(request).status == 500) } catch { continue }  // cut off meanwhile
+                        }
+                    }
+                }
+            }
+            try await connection.shutdown()
+        }
+    }
 }
 
 extension HTTPAddress {

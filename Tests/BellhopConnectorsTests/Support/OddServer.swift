@@ -16,6 +16,8 @@ struct OddServer {
         case noHTTP
         /// A status without a body.
         case serverError
+        /// The same before it has read the whole request; then it disconnects.
+        case early
     }
 
     static func serve<Value: Sendable>(_ answer: Answer, _ body: (String) async throws -> Value) async throws -> Value {
@@ -52,6 +54,7 @@ struct OddServer {
                 let page = "<!DOCTYPE html><html><title>Log in</title><form action=/login></form></html>"
                 say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: \(page.utf8.count)\r\n\r\n\(page)", context)
             case .noHTTP: say("SSH-2.0-OpenSSH_10.0\r\n", context, closing: true)
+            case .early: say("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n", context, closing: true)
             case .serverError: say("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n", context)
             }
         }
