@@ -87,19 +87,21 @@ let package = Package(
             swiftSettings: house),
         .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML"], swiftSettings: house),
         .target(name: "BellhopStore", dependencies: ["BellhopCore", "CSQLite"], swiftSettings: house),
+        .target(name: "BellhopTelemetry", dependencies: ["BellhopCore", metrics], swiftSettings: house),
 
         // The second floor: sees no concrete store, connector or clock.
         .target(
             name: "BellhopEngine",
-            dependencies: ["BellhopCore", "BellhopRules", logging, metrics, serviceLifecycle],
+            dependencies: ["BellhopCore", "BellhopRules", "BellhopTelemetry", logging, metrics, serviceLifecycle],
             swiftSettings: house),
 
         // The third floor.
         .target(
             name: "BellhopAgent",
             dependencies: [
-                "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules", "BellhopStore", "YAML",
-                crypto, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle, subprocess, unixSignals,
+                "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules", "BellhopStore",
+                "BellhopTelemetry", "YAML", crypto, logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle, subprocess,
+                unixSignals,
             ],
             swiftSettings: house),
         .target(
@@ -134,8 +136,8 @@ let package = Package(
             name: "BellhopAgentTests",
             dependencies: [
                 "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules",
-                "BellhopStore", "BellhopTesting",
-                "YAML", logging, metrics,
+                "BellhopStore", "BellhopTelemetry", "BellhopTesting", "Simulator",
+                "YAML", logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
             ],
             swiftSettings: house),
         .testTarget(
@@ -153,14 +155,16 @@ let package = Package(
             name: "BellhopConsoleTests",
             dependencies: [
                 "BellhopAgent", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules",
-                "BellhopStore", "BellhopTesting", asyncHTTPClient, logging, nioCore, nioHTTP1, serviceLifecycle,
+                "BellhopStore", "BellhopTelemetry", "BellhopTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
+                serviceLifecycle,
             ],
             swiftSettings: house),
         .testTarget(name: "BellhopCoreTests", dependencies: ["BellhopCore", "BellhopTesting"], swiftSettings: house),
         .testTarget(
             name: "BellhopEngineTests",
             dependencies: [
-                "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "BellhopTesting", logging, serviceLifecycle,
+                "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "BellhopTelemetry", "BellhopTesting", logging,
+                serviceLifecycle,
             ],
             swiftSettings: house),
         .testTarget(
@@ -179,6 +183,9 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "BellhopSystemTests", dependencies: ["BellhopCore", "BellhopStore", "BellhopTesting", "Simulator"],
+            swiftSettings: house),
+        .testTarget(
+            name: "BellhopTelemetryTests", dependencies: ["BellhopCore", "BellhopTelemetry", "BellhopTesting", metrics],
             swiftSettings: house),
         .testTarget(
             name: "CELTests", dependencies: ["BellhopCore", "CEL"], exclude: ["Conformance/skipped.txt"], swiftSettings: house),

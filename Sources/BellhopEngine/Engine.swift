@@ -72,6 +72,9 @@ public struct Engine: Service {
         surroundings.bells.timers.ring()
     }
 
+    /// The loops whose turn has lasted for minutes: only a restart of the agent helps.
+    public var hangingLoops: [String] { surroundings.turns.hanging(at: surroundings.clock.elapsed).map(\.rawValue) }
+
     /// How many attempts are in flight.
     public var inFlight: Int { dispatcher.inFlight }
 

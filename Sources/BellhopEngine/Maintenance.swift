@@ -27,6 +27,7 @@ public struct Maintenance: Sendable {
         var elapsed = clock.elapsed
         while !Task.isCancelled {
             let now = clock.now
+            surroundings.turns.begin(.maintenance, at: clock.elapsed)
             do throws(StoreError) {
                 try await rescue()
                 // The store adds an event for a delivery that it can no longer read.
@@ -46,6 +47,7 @@ public struct Maintenance: Sendable {
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "tidying up", error))
             }
+            surroundings.turns.end(.maintenance)
             let asleep = clock.now
             guard (try? await clock.sleep(for: rescueEvery)) != nil else { return }
             let jump = clock.now - asleep - rescueEvery

@@ -1,4 +1,5 @@
 public import BellhopCore
+public import BellhopTelemetry
 
 /// What every loop of the engine needs from outside: store, clock, bells, signals.
 public struct Surroundings: Sendable {
@@ -8,6 +9,8 @@ public struct Surroundings: Sendable {
     public var clock: any AgentClock
     public var bells: Bells
     public var signals: Signals
+    /// Keeps spans of traces; nil if nothing is traced.
+    public var tracer: Tracer?
     /// A number in 0..<1, from outside so that tests can set it.
     public var random: @Sendable () -> Double
     /// Called at each checkpoint; does nothing except in tests that stop the process there.
@@ -25,6 +28,7 @@ public struct Surroundings: Sendable {
     public var silenceEntries: [SilenceEntry] = []
     /// Which receivers can be called now.
     let receivers = Receivers()
+    let turns = LoopTurns()
 
     public init(
         store: any Store, node: NodeID = .only, clock: any AgentClock, bells: Bells = Bells(), signals: Signals,
@@ -38,6 +42,12 @@ public struct Surroundings: Sendable {
         self.signals = signals
         self.random = random
         self.checkpoint = checkpoint
+    }
+
+    /// Reports an event that was stored.
+    func report(_ event: Event) {
+        signals.emit(.event(event))
+        tracer?.stored(event, by: "event", from: event.time, to: clock.now)
     }
 
     /// How long a loop waits before it retries after a store failure.

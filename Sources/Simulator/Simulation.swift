@@ -17,6 +17,8 @@ public struct Simulation: Sendable {
     public let mail: SimulatedMail
     /// A JSON API under `/rest`.
     public let api: SimulatedAPI
+    /// An OpenTelemetry receiver under `/otlp`.
+    public let telemetry = SimulatedTelemetry()
     public let faults: FaultPlan
     /// Every request except those of the admin endpoint.
     public let requests: RequestLog

@@ -2,6 +2,7 @@ import BellhopAgent
 import BellhopConnectors
 import BellhopCore
 @testable import BellhopRules
+import BellhopTelemetry
 import Foundation
 import Testing
 
@@ -109,6 +110,14 @@ import Testing
         let old = try WebhookSigner(secret: secret).headers(
             id: "d1", body: Array(body.utf8), at: Timestamp(seconds: now.seconds - 3600))
         #expect(try !script.takes(secret, old, body))
+    }
+
+    @Test func `each metric that a signal counts is declared, with its kind and its labels`() {
+        #expect(!SignalText.counted.isEmpty)
+        for metric in SignalText.counted {
+            let instrument = Instrument.counted.first { $0.name == metric.name }
+            #expect(instrument?.kind.name == metric.kind && instrument?.labels.map(\.name) == metric.labels, "\(metric.name)")
+        }
     }
 
     @Test func `every test named in the design exists`() throws {

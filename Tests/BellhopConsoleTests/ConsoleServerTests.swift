@@ -61,7 +61,7 @@ import Testing
             #expect(head.status == .ok)
             let large = try? await client.execute(
                 self.request(
-                    address + "/api/v1/silences", "POST", body: String(repeating: " ", count: ConsoleServer.largestBody + 1)),
+                    address + "/api/v1/silences", "POST", body: String(repeating: " ", count: WebServer.largestBody + 1)),
                 timeout: .seconds(20))
             #expect(large == nil || large?.status == .payloadTooLarge)
             #expect(try await client.execute(self.request(address + "/api/v1/status"), timeout: .seconds(20)).status == .ok)
@@ -92,7 +92,7 @@ import Testing
             let other = AgentView(inquirer: fixture.view.inquirer, clock: fixture.clock, configuration: configuration)
             var logger = Logger(label: "console") { _ in SwiftLogNoOpLogHandler() }
             logger.logLevel = .critical
-            let problem = await #expect(throws: ConsoleServer.Problem.self) {
+            let problem = await #expect(throws: ServerProblem.self) {
                 try await ConsoleServer(other, logger: logger).run()
             }
             #expect(problem?.message.contains("cannot listen at 127.0.0.1:") == true)

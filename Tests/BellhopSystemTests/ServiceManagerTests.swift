@@ -22,6 +22,27 @@ import Testing
         }
     }
 
+    @Test func `with a watchdog the agent says that it lives, until it stops`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            let manager = try NotifySocket(stage.folder.path + "/notify.sock")
+            let agent = try stage.start(
+                ["run"], environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "400000"])
+            try await eventually("it has said so three times") { manager.received.count { $0 == "WATCHDOG=1" } >= 3 }
+            agent.send(SIGTERM)
+            #expect(await agent.end().code == 0)
+            #expect(manager.received.last?.hasPrefix("STOPPING=1\n") == true)
+            // A watchdog that is meant for another process.
+            let other = try stage.start(
+                ["run"], environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "400000", "WATCHDOG_PID": "1"])
+            let before = manager.received.count
+            try await eventually("it is ready") { manager.received.count > before }
+            try await Task.sleep(for: .seconds(1))
+            other.send(SIGTERM)
+            _ = await other.end()
+            #expect(!manager.received.dropFirst(before).contains("WATCHDOG=1"))
+        }
+    }
+
     @Test func `abstract sockets are supported, and a manager that does not listen does no harm`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let manager = try NotifySocket("@bellhop-test-\(getpid())-\(UInt32.random(in: 0 ... .max))")

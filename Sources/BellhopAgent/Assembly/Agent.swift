@@ -23,11 +23,12 @@ public struct Agent: Sendable {
     /// Runs until SIGTERM or SIGINT, then finishes what is in flight.
     /// - Parameters:
     ///   - further: services that live as long as the agent.
-    ///   - console: makes the console's service, if bellhop.yaml has one.
+    ///   - servers: makes the servers for people and tools that bellhop.yaml asks for.
     ///
     /// - Throws: ``ControlSocketError`` when there is no place for the socket that only this user may enter.
     public func run(
-        with further: [any Service] = [], console: (AgentView) -> any Service, signals: [UnixSignal] = [.sigterm, .sigint]
+        with further: [any Service] = [], servers: (AgentView) -> [any Service] = { _ in [] },
+        signals: [UnixSignal] = [.sigterm, .sigint]
     ) async throws {
         try await assembly.engine.recover()
         let reloader = Reloader(assembly, environment: environment)
@@ -39,9 +40,13 @@ public struct Agent: Sendable {
         if let desk, let place = assembly.configuration.inbound.place {
             work.append(InboundServer(at: place, desk: desk, logger: quiet))
         }
-        if assembly.configuration.console.place != nil { work.append(console(view(inquirer))) }
+        work += servers(view(inquirer))
+        if let exporter = assembly.exporter { work.append(exporter) }
         var services: [any Service] = further + [Together(services: work), assembly.storeWatch, reloader, server]
-        services.append(ServiceManager(environment: environment))
+        services.append(
+            ServiceManager(
+                environment: environment, clock: assembly.surroundings.clock,
+                isLive: { [engine = assembly.engine] in engine.hangingLoops.isEmpty }))
         var group = ServiceGroupConfiguration(
             services: services.map {
                 // The end of a `further` service ends everything; the agent's own services end only when asked to.
@@ -92,7 +97,7 @@ public struct Agent: Sendable {
             inquirer: inquirer, clock: assembly.surroundings.clock, configuration: configuration.console,
             zone: configuration.timeZone, connections: configuration.connections.map { ($0.name, $0.kind) },
             book: { shelf.book }, file: { path in shelf.book.flatMap { Self.file(path, of: $0) } },
-            news: assembly.surroundings.bells.router)
+            news: assembly.surroundings.bells.router, telemetry: assembly.telemetry)
     }
 
     /// The bytes of a file that has rules in force; nil for any other.

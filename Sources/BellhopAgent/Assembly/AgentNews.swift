@@ -28,10 +28,13 @@ final class AgentNews: Sendable {
             .breakerTrial, .breakerClosed, .receiverPaused, .receiverResumed, .coalesced, .leaseLost, .rescued, .rulesLoaded,
             .rulesRefused, .ruleRefused,
             .rulesUnwatched, .configurationWrong, .configurationRestored,
-            .storeFailed, .pruned, .clockJumped, .stopping:
+            .storeFailed, .pruned, .clockJumped, .telemetryFailed, .telemetryRecovered, .stopping:
             break
         }
     }
+
+    /// The latest successful poll of each source since the start.
+    var polled: [String: Timestamp] { state.withLock { $0.polled } }
 
     var facts: JSON.Object {
         state.withLock { state in

@@ -3,6 +3,7 @@ public import BellhopCore
 public import BellhopEngine
 import BellhopRules
 import BellhopStore
+public import BellhopTelemetry
 import Glibc
 
 /// Everything that one configuration needs to run, assembled; no request has been sent yet.
@@ -18,6 +19,10 @@ public struct Assembly: Sendable {
     let news: AgentNews
     private let store: any Store
     let storeWatch: StoreWatch
+    /// The agent's metrics and health.
+    public let telemetry: AgentTelemetry
+    /// Sends them to an OpenTelemetry receiver, if bellhop.yaml names one.
+    public let exporter: TelemetryExporter?
     /// Warnings about the rule files.
     public let warnings: [Diagnostic]
 
@@ -30,16 +35,20 @@ public struct Assembly: Sendable {
         public var output: LogSink
         public var checkpoint: @Sendable (Checkpoint) -> Void
         public var limits: Dispatcher.Limits
+        /// Keeps the metrics that are counted; nil to make a new one.
+        public var metrics: MetricsRegistry?
 
         public init(
             clock: any AgentClock = SystemClock(), listeners: [SignalListener], output: @escaping LogSink,
-            checkpoint: @escaping @Sendable (Checkpoint) -> Void = { _ in }, limits: Dispatcher.Limits = .init()
+            checkpoint: @escaping @Sendable (Checkpoint) -> Void = { _ in }, limits: Dispatcher.Limits = .init(),
+            metrics: MetricsRegistry? = nil
         ) {
             self.clock = clock
             self.listeners = listeners
             self.output = output
             self.checkpoint = checkpoint
             self.limits = limits
+            self.metrics = metrics
         }
     }
 
@@ -56,11 +65,14 @@ public struct Assembly: Sendable {
         let news = AgentNews()
         self.news = news
         let clock = options.clock
-        let signals = Signals([watch.hear, { news.hear($0, at: clock.now) }] + options.listeners)
+        let registry = options.metrics ?? MetricsRegistry(clock: clock)
+        let counting = Signals.metrics(in: registry)
+        let signals = Signals([watch.hear, { news.hear($0, at: clock.now) }, counting] + options.listeners)
         var surroundings = Surroundings(
             store: store, clock: options.clock, signals: signals,
             checkpoint: options.checkpoint)
         surroundings.silenceEntries = configuration.silences
+        surroundings.tracer = configuration.telemetry.receiver?.sampling.map { Tracer($0) }
         self.surroundings = surroundings
         let connectors = try await Self.connectors(
             configuration, clock: options.clock, events: Intake(surroundings), notebook: store, output: options.output,
@@ -77,6 +89,32 @@ public struct Assembly: Sendable {
             sources: connectors.sources.map { ($0, plans[$0.name] ?? PollPlan(cadence: .every(.seconds(60)))) },
             limits: options.limits, retention: configuration.retention, receivers: { connectors.limits(of: $0) },
             learnt: { _ in await rules.reload() }, actions: { connectors.action(for: $0) })
+        let telemetry = AgentTelemetry(registry, at: configuration.telemetry.place, clock: clock) {
+            [store, engine, started = clock.now, names = configuration.connections.map(\.name)] in
+            var reading = AgentReading(now: clock.now, started: started)
+            reading.status = try? await store.status()
+            reading.storeRefusesChanges = await watch.isFailing(store)
+            reading.sources = connectors.sources.map(\.name)
+            reading.polled = news.polled
+            reading.connections = names
+            reading.rules = shelf.book?.rules.count
+            reading.refusedRules = rules.refusal?.errorCount ?? 0
+            reading.inFlight = engine.inFlight
+            reading.hangingLoops = engine.hangingLoops
+            return reading
+        }
+        self.telemetry = telemetry
+        let tracer = surroundings.tracer
+        exporter = try configuration.telemetry.receiver.map { receiver throws(AssemblyError) in
+            do throws(ConnectorError) {
+                return TelemetryExporter(
+                    receiver, over: try HTTPConnection(receiver.http, clock: clock), tracer: tracer,
+                    telemetry: telemetry, clock: clock, signals: signals, instance: configuration.store)
+            } catch {
+                throw .diagnostics(
+                    Diagnostics([Diagnostic(code: "bad-connection", "`telemetry`: \(error.message)", at: nil)]))
+            }
+        }
         // The stored notes of the sources are enough to start with. Each source learns the rest before its first poll.
         await connectors.prepare(offline: true)
         let loaded = try await rules.install()

@@ -1,17 +1,38 @@
+public import BellhopCore
 import Glibc
 public import ServiceLifecycle
 
-/// Reports the agent's state to systemd (sd_notify(3)): one datagram to the socket that `NOTIFY_SOCKET` names, if any.
+/// Reports the agent's state to systemd (sd_notify(3)): datagrams to the socket that `NOTIFY_SOCKET` names, if any. With a watchdog it
+/// also says that the agent lives, at half of the time in which systemd expects it (sd_watchdog_enabled(3)).
 public struct ServiceManager: Service {
     private let socketPath: String?
+    /// The time between two signs of life; nil without a watchdog.
+    private let interval: Duration?
+    private let clock: any AgentClock
+    private let isLive: @Sendable () -> Bool
 
-    public init(environment: [String: String]) {
+    /// - Parameter isLive: whether the loops take turns; systemd restarts an agent that says nothing.
+    public init(environment: [String: String], clock: any AgentClock, isLive: @escaping @Sendable () -> Bool) {
         socketPath = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
+        let isMeant = environment["WATCHDOG_PID"].map { $0 == String(getpid()) } ?? true
+        let limit = environment["WATCHDOG_USEC"].flatMap(Int64.init)
+        interval = isMeant ? limit.flatMap { $0 > 1 ? .microseconds($0 / 2) : nil } : nil
+        self.clock = clock
+        self.isLive = isLive
     }
 
     public func run() async throws {
         tell("READY=1\nSTATUS=Watching.")
-        try? await gracefulShutdown()
+        if let interval, socketPath != nil {
+            await cancelWhenGracefulShutdown {
+                while (try? await clock.sleep(for: interval)) != nil {
+                    if isLive() { tell("WATCHDOG=1") }
+                }
+            }
+        } else {
+            try? await gracefulShutdown()
+        }
+        // From here on systemd's watchdog rests; its own time to stop limits what is in flight.
         tell("STOPPING=1\nSTATUS=Finishing what is in flight.")
     }
 

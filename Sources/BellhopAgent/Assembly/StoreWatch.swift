@@ -13,7 +13,13 @@ public final class StoreWatch: Service {
         var error: StoreError
         var time: Timestamp
         var times = 1
+
+        /// Whether it can pass by itself: the store may accept changes again.
+        var isCurable: Bool { error.kind == .full || error.kind == .busy }
     }
+
+    /// How recent the latest failure must be to count, unless the store is known to work again.
+    static let recent = Duration.seconds(600)
 
     private let clock: any AgentClock
     private let problem = Mutex<Problem?>(nil)
@@ -23,6 +29,17 @@ public final class StoreWatch: Service {
 
     /// The latest failure since the agent's start.
     var last: Problem? { problem.withLock { $0 } }
+
+    /// Whether the store failed lately and does not accept changes again.
+    func isFailing(_ store: any Store) async -> Bool {
+        guard let last, clock.now - last.time < Self.recent else { return false }
+        return last.isCurable ? !(await Self.accepts(store, at: clock.now)) : true
+    }
+
+    /// Whether the store accepts a change now.
+    static func accepts(_ store: any Store, at now: Timestamp) async -> Bool {
+        (try? await store.setNote("store/checked", to: .string(now.rfc3339))) != nil
+    }
 
     func hear(_ signal: Signal) {
         guard case .storeFailed(let doing, let error) = signal else { return }

@@ -22,6 +22,7 @@ public struct Configuration: Sendable {
     public var retention: Retention
     public var inbound = InboundConfiguration()
     public var console = ConsoleConfiguration()
+    public var telemetry = TelemetryConfiguration()
     /// The types of events, with those that the file declares.
     public var events = EventCatalogue.builtIn
     public var calendars: [CalendarEntry] = []

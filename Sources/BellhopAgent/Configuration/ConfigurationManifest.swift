@@ -36,6 +36,7 @@ public enum ConfigurationManifest {
         Setting(
             "inbound", .record(InboundSettings.root), "Where requests from other systems are taken; without it nothing listens."),
         Setting("console", .record(console), "Pages and an API for people; without it there is no console."),
+        Setting("telemetry", .record(telemetry), "Metrics, health and traces for the tools of operators."),
     ]
 
     public static let calendar = CalendarReading.settings

@@ -88,6 +88,8 @@ struct ConfigurationReading {
         configuration.allowsExec = settings.boolean("allow_exec") ?? false
         configuration.inbound = inbound.configuration
         configuration.console = ConsoleReading(path: path).configuration(settings.record("console"), root["console"], &reader)
+        configuration.telemetry = TelemetryReading(path: path).configuration(
+            settings.record("telemetry"), root["telemetry"], &reader)
         configuration.calendars = CalendarReading(file: file, folder: folder, zone: configuration.timeZone) {
             ConfigurationReading.zone($0, at: $1, &$2)
         }.entries(

@@ -131,7 +131,8 @@ extension SettingType {
         case .secret: true
         case .list(let element), .map(let element): element.holdsSecret
         case .either(let types): types.contains(where: \.holdsSecret)
-        case .text, .scalar, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .record, .json,
+        case .text, .scalar, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path,
+            .record, .json,
             .markdown, .expression:
             false
         }

@@ -18,11 +18,12 @@ public struct AgentView: Sendable {
     public let file: @Sendable (String) -> [UInt8]?
     /// Rings when there may be new events.
     public let news: Bell
+    public let telemetry: AgentTelemetry?
 
     public init(
         inquirer: Inquirer, clock: any AgentClock, configuration: ConsoleConfiguration, zone: TimeZoneTable = .utc,
         connections: [(name: String, kind: String)] = [], book: @escaping @Sendable () -> RuleBook? = { nil },
-        file: @escaping @Sendable (String) -> [UInt8]? = { _ in nil }, news: Bell = Bell()
+        file: @escaping @Sendable (String) -> [UInt8]? = { _ in nil }, news: Bell = Bell(), telemetry: AgentTelemetry? = nil
     ) {
         self.inquirer = inquirer
         self.clock = clock
@@ -32,6 +33,7 @@ public struct AgentView: Sendable {
         self.book = book
         self.file = file
         self.news = news
+        self.telemetry = telemetry
     }
 
     /// A browser's zone, by its name.

@@ -134,7 +134,7 @@ public struct Inquirer: Sendable {
     private func judged(_ trouble: JSON.Object) async -> JSON.Object {
         var trouble = trouble
         if trouble["curable"] == true {
-            trouble["is_over"] = .bool((try? await store.setNote("store/checked", to: .string(clock.now.rfc3339))) != nil)
+            trouble["is_over"] = .bool(await StoreWatch.accepts(store, at: clock.now))
         }
         trouble["curable"] = nil
         return trouble

@@ -6,9 +6,6 @@ public enum Needs {
     /// The first sentence of a status if no agent runs.
     public static let noAgent = "No agent is running."
 
-    /// How recent the store's latest failure must be to count, unless the store is known to work again.
-    private static let recent = Duration.seconds(600)
-
     /// - Parameter agent: the running agent's part of the status; nil without an agent.
     static func sentences(_ status: StoreStatus, agent: JSON.Object?, at now: Timestamp) -> [String] {
         var sentences: [String] = []
@@ -61,7 +58,7 @@ public enum Needs {
                     + ended(unbound[connection]?.asString))
         }
         if let trouble = agent["store_trouble"], let time = trouble["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) }),
-            now - time < recent, trouble["is_over"] != true
+            now - time < StoreWatch.recent, trouble["is_over"] != true
         {
             sentences.append("The store failed: " + ended(trouble["message"]?.asString))
         }

@@ -233,7 +233,7 @@ extension StoreWatch.Problem {
     var json: JSON {
         [
             "doing": .string(doing), "message": .string(error.message), "time": .string(time.rfc3339),
-            "times": .int(Int64(times)), "curable": .bool(error.kind == .full || error.kind == .busy),
+            "times": .int(Int64(times)), "curable": .bool(isCurable),
         ]
     }
 }

@@ -90,7 +90,7 @@ public struct HTTPAddress: Sendable, Hashable {
     func adding(query: String) -> HTTPAddress { with(target: target + (target.contains("?") ? "&" : "?") + query) }
 
     /// The address with more at the end of its path, before its query.
-    func adding(path: String) -> HTTPAddress {
+    public func adding(path: String) -> HTTPAddress {
         let base = self.path.last == "/" ? self.path.dropLast() : self.path
         return with(target: base + path + target[self.path.endIndex...])
     }

@@ -33,6 +33,12 @@ public struct HTTPRequest: Sendable, Hashable {
     /// The most redirects followed for one request.
     static let mostRedirects = 5
 
+    /// Adds the context of the trace in progress, unless the request has one (W3C Trace Context, section 3.2).
+    mutating func addTraceContext() {
+        guard let context = TraceContext.current, headers["traceparent"] == nil else { return }
+        headers.add("traceparent", context.traceparent)
+    }
+
     /// Whether the request may change something.
     public var changesSomething: Bool { !["GET", "HEAD", "OPTIONS"].contains(method) }
 }

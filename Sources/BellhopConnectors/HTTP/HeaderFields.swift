@@ -43,7 +43,7 @@ public struct HeaderFields: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     }
 
     /// The fields that settings must not set, in small letters, each with the reason.
-    static let reserved: [String: String] = {
+    public static let reserved: [String: String] = {
         var reserved = ["host": "it follows from the address"]
         for name in ["content-length", "transfer-encoding"] { reserved[name] = "it follows from the body" }
         for name in ["connection", "keep-alive", "te", "trailer", "upgrade"] { reserved[name] = "HTTP itself controls it" }

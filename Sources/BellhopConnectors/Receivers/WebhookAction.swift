@@ -55,6 +55,7 @@ public struct WebhookAction: Action {
             let signed = signer.headers(id: delivery.id.text, body: call.request.body ?? [], at: attempt.now)
             call.request.headers = call.request.headers.with(signed)
         }
+        call.request.addTraceContext()
         let response = try await hook.send(call.request, expecting: call.expected, at: attempt.now)
         return Receipt("\(response.status) from \(hook.label)")
     }

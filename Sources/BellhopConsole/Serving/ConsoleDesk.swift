@@ -6,11 +6,13 @@ struct ConsoleDesk: Sendable {
     let view: AgentView
     let feed: LiveFeed
     let gate: Gate
+    private let telemetry: TelemetryDesk?
 
     init(_ view: AgentView, _ feed: LiveFeed) {
         self.view = view
         self.feed = feed
         gate = Gate(view)
+        telemetry = view.telemetry.map { TelemetryDesk(telemetry: $0) }
     }
 
     /// What browsers are told of every answer: only our own files are loaded, no other site may show or send our pages.
@@ -35,6 +37,10 @@ struct ConsoleDesk: Sendable {
 
     private func routed(_ request: ConsoleRequest) async throws(Problem) -> ConsoleAnswer {
         if let asset = Assets.answer(request) { return asset }
+        if let telemetry, TelemetryDesk.serves(request) {
+            if !TelemetryDesk.isOpen(request), try await gate.visitor(of: request) == nil { throw .needsToken }
+            return try await telemetry.answer(request)
+        }
         let visitor = try await gate.visitor(of: request)
         if request.path.first == "api" {
             guard request.path.dropFirst().first == "v1" else {
@@ -42,7 +48,7 @@ struct ConsoleDesk: Sendable {
             }
             let (operation, values) = try Operations.find(request.method, request.path.dropFirst(2))
             guard let visitor else {
-                throw Problem(401, "Send a token of the console as `Authorization: Bearer TOKEN`, or log in at /login.")
+                throw .needsToken
             }
             try allow(operation.role, visitor)
             if operation.method != .get { try checkOrigin(request, visitor, formToken: request.header("x-form-token")) }

@@ -47,7 +47,7 @@ struct ConsoleRequest: Sendable {
     }
 
     /// Whether a browser asks for a page.
-    var wantsPage: Bool { path.first != "api" }
+    var wantsPage: Bool { path.first != "api" && !TelemetryDesk.serves(self) }
 }
 
 extension Substring {

@@ -1,152 +1,68 @@
 public import BellhopAgent
 import BellhopCore
-import BellhopInbound
-import HTTPTypes
-import HummingbirdCore
-import HummingbirdTLS
 public import Logging
-import NIOCore
-import NIOPosix
-import NIOSSL
 public import ServiceLifecycle
 
 /// The console's HTTP server: pages, the API and the live stream.
 public struct ConsoleServer: Service {
-    /// Why it cannot listen.
-    public struct Problem: Error, Sendable, Hashable {
-        /// One sentence.
-        public var message: String
-    }
-
-    private let view: AgentView
+    private let server: WebServer
     private let feed: LiveFeed
-    private let desk: ConsoleDesk
-    private let logger: Logger
-    private let isListening: @Sendable (Int) -> Void
-
-    /// The largest body of a request, in bytes.
-    static let largestBody = 1 << 20
-    /// In bytes, of all header fields of a request.
-    private static let largestHead = 16 << 10
-    /// How many connections are kept open at once, viewers of live events included.
-    private static let mostConnections = 6000
 
     /// - Parameter isListening: called with the port.
     public init(_ view: AgentView, logger: Logger, isListening: @escaping @Sendable (Int) -> Void = { _ in }) {
-        self.view = view
-        var quiet = logger
-        quiet.logLevel = .error  // the server's life cycle does not help the user
-        self.logger = quiet
-        self.isListening = isListening
-        feed = LiveFeed(view)
-        desk = ConsoleDesk(view, feed)
+        let feed = LiveFeed(view)
+        let desk = ConsoleDesk(view, feed)
+        self.feed = feed
+        server = WebServer(
+            name: "The console", setting: "console", at: view.configuration.place, tls: view.configuration.tls, logger: logger,
+            isListening: isListening
+        ) { await desk.answer($0) }
     }
 
     public func run() async throws {
-        guard let place = view.configuration.place else { return }
-        let connections = InboundConnections(most: Self.mostConnections)
-        let http = HTTP1Channel(
-            responder: { [desk] request, writer, channel in
-                try await Self.respond(request, writer, channel.remoteAddress?.ipAddress ?? "", desk)
-            },
-            configuration: .init(
-                additionalChannelHandlers: [SlowSenderHandler(InboundServer.Patience(), connections)],
-                httpDecoderConfiguration: .init(
-                    maxHeaderFieldSize: Self.largestHead, maxHeaderListSize: Self.largestHead, maxHeaderFieldCount: 100)))
-        let address = ServerConfiguration(address: .hostname(place.host, port: place.port))
-        let isListening = isListening
-        let report: @Sendable (any Channel) async -> Void = { isListening($0.localAddress?.port ?? place.port) }
-        do {
-            if let tls = try view.configuration.tls.map(Self.tls) {
-                let server = Server(
-                    childChannelSetup: try TLSChannel(http, tlsConfiguration: tls), configuration: address,
-                    onServerRunning: report,
-                    eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
-                try await serve(connections) { try await server.run() }
-            } else {
-                let server = Server(
-                    childChannelSetup: http, configuration: address, onServerRunning: report,
-                    eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
-                try await serve(connections) { try await server.run() }
-            }
-        } catch let problem as Problem {
-            throw problem
-        } catch {
-            throw Problem(message: "The console cannot listen at \(place.host):\(place.port), which `console` names: \(error).")
-        }
-    }
-
-    /// Runs a server with the feed until it is asked to stop.
-    private func serve(_ connections: InboundConnections, _ server: @escaping @Sendable () async throws -> Void) async throws {
         try await withGracefulShutdownHandler {
-            try await withThrowingTaskGroup(of: Void.self) { [feed] group in
+            try await withThrowingTaskGroup(of: Void.self) { [feed, server] group in
                 group.addTask { await feed.follow() }
-                group.addTask { try await server() }
+                group.addTask { try await server.run() }
                 // The server ends first; then nobody watches.
                 try await group.next()
                 try await group.next()
             }
         } onGracefulShutdown: { [feed] in
             feed.stop()
-            connections.stop()
+        }
+    }
+}
+
+/// Serves metrics and health without a login, at the address in `telemetry`.
+public struct TelemetryServer: Service {
+    private let server: WebServer
+
+    /// - Parameter isListening: called with the port.
+    public init(_ view: AgentView, logger: Logger, isListening: @escaping @Sendable (Int) -> Void = { _ in }) {
+        server = WebServer(
+            name: "The page of metrics", setting: "telemetry", at: view.telemetry?.place, logger: logger, isListening: isListening
+        ) { request in
+            do throws(Problem) {
+                if let telemetry = view.telemetry, TelemetryDesk.serves(request) {
+                    return try await TelemetryDesk(telemetry: telemetry).answer(request)
+                }
+                throw Problem(404, "Here are /metrics, /health/live and /health/ready.")
+            } catch {
+                return ConsoleAnswer(error)
+            }
         }
     }
 
-    private static func tls(_ files: ConsoleConfiguration.Certificate) throws -> TLSConfiguration {
-        do {
-            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map { NIOSSLCertificateSource.certificate($0) }
-            let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
-            var tls = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
-            tls.minimumTLSVersion = .tlsv12
-            return tls
-        } catch {
-            throw Problem(
-                message: "The console cannot use the certificate \(files.certificate) with the key \(files.key): \(error).")
-        }
-    }
+    public func run() async throws { try await server.run() }
+}
 
-    @concurrent
-    private static func respond(
-        _ request: Request, _ writer: consuming ResponseWriter, _ peer: String, _ desk: ConsoleDesk
-    ) async throws {
-        var answer: ConsoleAnswer
-        var whole = ConsoleRequest(
-            request.method.rawValue, request.head.path ?? "/", headers: request.headers.map { ($0.name.rawName, $0.value) },
-            peer: peer)
-        var isRead = true
-        do {
-            whole.body = Array(try await request.body.collect(upTo: largestBody).readableBytesView)
-            answer = await desk.answer(whole)
-        } catch {
-            isRead = false
-            answer = ConsoleAnswer(
-                BellhopConsole.Problem(413, "The body has more than \(largestBody >> 20) MB, or did not arrive whole."))
-        }
-        var fields = HTTPFields()
-        for (name, value) in answer.fields {
-            if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
-        }
-        if !isRead { fields[.connection] = "close" }
-        let status = HTTPResponse.Status(code: answer.status)
-        switch answer.body {
-        case .bytes(let bytes):
-            let isBodiless = answer.status == 304 || answer.status == 204
-            if !isBodiless { fields[.contentLength] = String(bytes.count) }
-            let isEmpty = isBodiless || request.method == .head
-            try await writer.write(
-                response: HTTPResponse(status: status, headerFields: fields),
-                body: isEmpty ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
-            if !isRead { throw CancellationError() }
-        case .stream(let stream):
-            let head = HTTPResponse(status: status, headerFields: fields)
-            if request.method == .head { return try await writer.writeResponse(head) }
-            try await writer.write(
-                response: head,
-                body: ResponseBody { body in
-                    var stream = stream
-                    while let text = try await stream.next() { try await body.write(ByteBuffer(string: text)) }
-                    try await body.finish(nil)
-                })
-        }
+extension AgentView {
+    /// The servers that bellhop.yaml asks for.
+    public func servers(logger: Logger) -> [any Service] {
+        var servers: [any Service] = []
+        if configuration.place != nil { servers.append(ConsoleServer(self, logger: logger)) }
+        if telemetry?.place != nil { servers.append(TelemetryServer(self, logger: logger)) }
+        return servers
     }
 }

@@ -31,6 +31,9 @@ struct Problem: Error, Sendable, Hashable {
         }
     }
 
+    static let needsToken = Problem(
+        401, "Send a token of the console as `Authorization: Bearer TOKEN`, or log in at /login.")
+
     var json: JSON {
         ["type": "about:blank", "title": .string(title), "status": .int(Int64(status)), "detail": .string(detail)]
     }

@@ -44,6 +44,7 @@ public indirect enum SettingType: Sendable, Hashable {
     /// The name of something declared elsewhere, never a template.
     case name
     case integer(ClosedRange<Int>)
+    case number(ClosedRange<Double>)
     case boolean
     /// `30s`, `15m`; stored as microseconds.
     case duration
@@ -87,6 +88,7 @@ public struct Settings: Sendable, Hashable, CustomStringConvertible {
 
     public func text(_ name: String) -> String? { if case .string(let text)? = values[name] { text } else { nil } }
     public func integer(_ name: String) -> Int? { if case .int(let number)? = values[name] { Int(number) } else { nil } }
+    public func number(_ name: String) -> Double? { values[name]?.asDouble }
     public func boolean(_ name: String) -> Bool? { if case .bool(let flag)? = values[name] { flag } else { nil } }
     public func duration(_ name: String) -> Duration? { integer(name).map { .microseconds($0) } }
     public func texts(_ name: String) -> [String] {

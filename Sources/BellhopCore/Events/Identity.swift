@@ -6,6 +6,11 @@ import Crypto
 /// The length of each fact is hashed too, so that `("ab", "c")` and `("a", "bc")` differ.
 enum Identity {
     static func of(_ facts: some Sequence<String>) -> String {
+        let words = words(of: facts)
+        return Hexadecimal.text(words.high, words.low)
+    }
+
+    static func words(of facts: some Sequence<String>) -> (high: UInt64, low: UInt64) {
         var hash = SHA256()
         for fact in facts {
             var fact = fact
@@ -15,9 +20,10 @@ enum Identity {
             }
         }
         return hash.finalize().withUnsafeBytes { digest in
-            Hexadecimal.text(
+            (
                 UInt64(bigEndian: digest.loadUnaligned(as: UInt64.self)),
-                UInt64(bigEndian: digest.loadUnaligned(fromByteOffset: 8, as: UInt64.self)))
+                UInt64(bigEndian: digest.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+            )
         }
     }
 }

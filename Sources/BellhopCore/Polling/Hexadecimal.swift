@@ -12,6 +12,9 @@ enum Hexadecimal {
         }
     }
 
+    /// The 16 digits of a word.
+    static func text(_ word: UInt64) -> String { String(text(word, 0).prefix(16)) }
+
     /// The digits of these bytes.
     static func text(_ bytes: some Sequence<UInt8>) -> String {
         var digits: [UInt8] = []
@@ -36,6 +39,12 @@ enum Hexadecimal {
             let d = eight(raw, offset + 24)
         else { return nil }
         return (a << 32 | b, c << 32 | d)
+    }
+
+    /// The 128 bits of a text of 32 lowercase digits; nil for any other text.
+    static func words(_ text: String) -> (high: UInt64, low: UInt64)? {
+        let bytes = Array(text.utf8)
+        return words(bytes.span, at: 0, count: bytes.count)
     }
 
     /// The 32 bits of eight digits, processed in parallel in one word; no sum carries into the next byte.

@@ -1,4 +1,5 @@
 public import BellhopCore
+import BellhopTelemetry
 
 /// Makes deliveries: claims those that are due, performs them, records the outcome.
 ///
@@ -63,11 +64,13 @@ public struct Dispatcher: Sendable {
                         surroundings.receivers.bringForward(to: surroundings.clock.now)
                     }
                     latest = surroundings.clock.now
+                    surroundings.turns.begin(.dispatcher, at: surroundings.clock.elapsed)
                     let claims = try await claim()
                     if !claims.isEmpty {
                         group.addTask { await attempt(claims) }
                     } else {
                         let next = lanes.total < limits.inFlight ? try await nextLook() : nil
+                        surroundings.turns.end(.dispatcher)
                         await surroundings.bells.dispatcher.wait(
                             until: next, on: surroundings.clock, stride: Self.stride)
                     }
@@ -76,6 +79,7 @@ public struct Dispatcher: Sendable {
                     guard await surroundings.pauseAfterStoreError() else { break }
                 }
             }
+            surroundings.turns.end(.dispatcher)
             if lanes.total > 0 { surroundings.signals.emit(.stopping(inFlight: lanes.total)) }
         }
     }
@@ -164,8 +168,8 @@ public struct Dispatcher: Sendable {
                 for claim in claims {
                     performing.addTask {
                         let started = ContinuousClock.now
-                        let outcome = await admitted(claim)
-                        return Ended(claim: claim, outcome: outcome, took: ContinuousClock.now - started)
+                        let outcome = await traced(claim)
+                        return Ended(claim: claim, outcome: outcome, took: ContinuousClock.now - started, at: clock.now)
                     }
                 }
                 // Nil when the time is up, or when this was cancelled.
@@ -218,6 +222,12 @@ public struct Dispatcher: Sendable {
         }
         for ended in batch { lanes.leave(ended.claim) }
         surroundings.bells.dispatcher.ring()
+    }
+
+    /// Performs with the context of its trace, which the action may pass on.
+    private func traced(_ claim: Claim) async -> Outcome {
+        guard let tracer = surroundings.tracer else { return await admitted(claim) }
+        return await TraceContext.$current.withValue(tracer.context(of: claim)) { await admitted(claim) }
     }
 
     /// Performs with the requests reserved for it.
@@ -295,7 +305,17 @@ public struct Dispatcher: Sendable {
         let (claim, finish) = (ending.ended.claim, ending.finish)
         signal(ending.change, pause: finish.pause)
         guard isKept else { return surroundings.signals.emit(.leaseLost(claim.delivery)) }
-        signal(claim, finish, took: ending.ended.took, isNewRest: ending.change.isNew)
+        if let tracer = surroundings.tracer {
+            let context = tracer.context(of: claim)
+            // The metrics name the trace beside the time that the attempt took.
+            TraceContext.$current.withValue(context) {
+                signal(claim, finish, took: ending.ended.took, isNewRest: ending.change.isNew)
+            }
+            tracer.attempted(
+                claim, in: context, answered: ending.ended.at, stored: surroundings.clock.now, outcome: finish.next)
+        } else {
+            signal(claim, finish, took: ending.ended.took, isNewRest: ending.change.isNew)
+        }
         if !finish.events.isEmpty { surroundings.bells.router.ring() }
     }
 

@@ -6,6 +6,8 @@ struct Ended: Sendable {
     var claim: Claim
     var outcome: Outcome
     var took: Duration
+    /// When it ended.
+    var at: Timestamp
 }
 
 /// The ended attempts whose outcomes are not stored yet: one task stores all that have come meanwhile.

@@ -1,4 +1,5 @@
 public import BellhopCore
+import BellhopTelemetry
 
 /// Polls one source: performs the steps of its ``PollMachine`` with the source, the store and the clock. One poll at a time, each
 /// stored whole or not at all (T1).
@@ -41,17 +42,19 @@ public struct Poller: Sendable {
     /// One poll, from request to commit.
     public mutating func pollOnce() async throws(StoreError) -> PollOutcome {
         let began = ContinuousClock.now
+        var trail = Trail(began: surroundings.clock.now)
         surroundings.underway.begin(.polling, source.name, at: surroundings.clock.now)
         defer { surroundings.underway.end(source.name) }
         var step = machine.begin(at: moment(since: began))
         do throws(StoreError) {
             while true {
-                emitSignals()
+                emitSignals(trail)
                 if case .end(let outcome) = step {
                     await storeSuccess(after: Self.successInterval)
                     return outcome
                 }
                 let result = try await perform(step)
+                if surroundings.tracer != nil { trail.ended(step, at: surroundings.clock.now) }
                 // A request that failed because Bellhop stops says nothing about the source.
                 if case .failed(let failure) = result, Task.isCancelled { return .failed(failure) }
                 step = machine.received(result, at: moment(since: began))
@@ -124,10 +127,29 @@ public struct Poller: Sendable {
         }
     }
 
-    private mutating func emitSignals() {
+    /// When the parts of one poll ended, for its trace.
+    private struct Trail {
+        var began: Timestamp
+        var moments: [Span.Moment] = []
+
+        mutating func ended(_ step: PollMachine.Step, at now: Timestamp) {
+            switch step {
+            case .list: moments.append(.init("listed", now))
+            case .details: moments.append(.init("details read", now))
+            case .commit: moments.append(.init("stored", now))
+            case .open, .recall, .store, .end: break
+            }
+        }
+    }
+
+    private mutating func emitSignals(_ trail: Trail) {
         var hasEvents = false
         for signal in machine.takeSignals() {
-            if case .event = signal { hasEvents = true }
+            if case .event(let event) = signal {
+                hasEvents = true
+                surroundings.tracer?.stored(
+                    event, by: "poll", from: trail.began, to: surroundings.clock.now, moments: trail.moments)
+            }
             surroundings.signals.emit(signal)
         }
         if hasEvents { surroundings.bells.router.ring() }

@@ -1,5 +1,6 @@
 public import BellhopCore
 public import BellhopRules
+import BellhopTelemetry
 
 /// Takes events from the bus through the rules to deliveries, a batch in one transaction.
 public struct Router: Sendable {
@@ -27,6 +28,7 @@ public struct Router: Sendable {
                     try await surroundings.storeEvents()
                     continue
                 }
+                surroundings.turns.end(.router)
                 await surroundings.bells.router.wait(until: nil, on: surroundings.clock)
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "routing", error))
@@ -41,6 +43,7 @@ public struct Router: Sendable {
         var routed = 0
         var size = batch
         while !Task.isCancelled, let shelved = shelf.current {
+            surroundings.turns.begin(.router, at: surroundings.clock.elapsed)
             var events = try await surroundings.store.unrouted(limit: size)
             if events.isEmpty { break }
             if let timers, shelved.book.hasWaits { events = try await timers.fire(before: events) }
@@ -58,6 +61,7 @@ public struct Router: Sendable {
         while !Task.isCancelled, let shelved = shelf.current {
             let replays = try await surroundings.store.replays(limit: Self.replaysAtOnce)
             if replays.isEmpty { break }
+            surroundings.turns.begin(.router, at: surroundings.clock.elapsed)
             let paused = Set(shelved.since.filter { $0.value == .max }.keys)
             for replay in replays {
                 let (routing, isStored) = try await surroundings.route(
@@ -73,7 +77,7 @@ public struct Router: Sendable {
 
     /// Routes these events, or only the first ones if all of them cause too much for one transaction; returns how many.
     func route(_ events: [StoredEvent], by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
-        let started = ContinuousClock.now
+        let (began, started) = (surroundings.clock.now, ContinuousClock.now)
         let matches = shelved.book.match(events, since: shelved.since)
         let (routing, isStored) = try await surroundings.route(matches, by: shelved.book, on: shelf)
         if isStored {
@@ -81,6 +85,13 @@ public struct Router: Sendable {
             surroundings.signals.emit(
                 .routed(
                     events: routing.routed.count, deliveries: routing.deliveries.count, took: ContinuousClock.now - started))
+            if let tracer = surroundings.tracer {
+                tracer.routed(
+                    events.prefix(routing.routed.count).map(\.event.id),
+                    deliveries: routing.deliveries.reduce(into: [:]) { counts, delivery in
+                        if let event = delivery.id.occasion.event { counts[event, default: 0] += 1 }
+                    }, from: began, to: surroundings.clock.now)
+            }
         }
         return routing.routed.count
     }

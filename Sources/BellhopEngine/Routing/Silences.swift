@@ -44,7 +44,7 @@ final class Silences: Sendable {
         surroundings.checkpoint(.beforeSilences)
         let events = try await surroundings.store.turnSilences(surroundings.silenceEntries, at: now)
         surroundings.checkpoint(.afterSilences)
-        for event in events { surroundings.signals.emit(.event(event)) }
+        for event in events { surroundings.report(event) }
         if !events.isEmpty { surroundings.bells.router.ring() }
         let open = try await surroundings.store.silences().filter { $0.ended == nil }.map(\.silence)
         let book = rules.silences(open)

@@ -28,6 +28,7 @@ public struct TimerLoop: Sendable {
                 try await fireDue()
                 let timer = try await surroundings.store.nextTimer().map(nextLook)
                 let next = [timer, surroundings.silences.next, surroundings.held.next.map(nextLook)].compactMap(\.self).min()
+                surroundings.turns.end(.timers)
                 await surroundings.bells.timers.wait(until: next, on: surroundings.clock, stride: Self.stride)
             } catch {
                 surroundings.signals.emit(.storeFailed(doing: "firing timers", error))
@@ -67,7 +68,7 @@ public struct TimerLoop: Sendable {
 
     /// Decides everything that is due; returns the number of timers.
     @discardableResult
-    public func fireDue() async throws(StoreError) -> Int { try await fireDue(at: nil, since: .distantPast) }
+    public func fireDue() async throws(StoreError) -> Int { try await fireDue(at: nil, since: .distantPast, for: .timers) }
 
     /// Fires what came due before these events while the agent was running, and returns the events that may be routed now: those
     /// before the next timer. What is due at a moment comes before the events of that moment.
@@ -77,7 +78,7 @@ public struct TimerLoop: Sendable {
         before events: [StoredEvent], of unrouted: [StoredEvent]? = nil
     ) async throws(StoreError) -> [StoredEvent] {
         guard let first = events.first?.event.time else { return events }
-        try await fireDue(at: first, since: started, before: unrouted)
+        try await fireDue(at: first, since: started, before: unrouted, for: .router)
         guard let next = try await surroundings.store.nextTimer(), next > first else { return events }
         let later = events.firstIndex { $0.event.time >= next } ?? events.endIndex
         return Array(events[..<later])
@@ -87,9 +88,10 @@ public struct TimerLoop: Sendable {
     ///   - limit: fires what is due then; nil for now, after the events on the bus that came before.
     ///   - first: fires nothing that was due earlier, except groups: these wait for no poll.
     ///   - known: the first events on the bus, if they were read already.
+    ///   - loop: the one whose turn it is.
     @discardableResult
     private func fireDue(
-        at limit: Timestamp?, since first: Timestamp, before known: [StoredEvent]? = nil
+        at limit: Timestamp?, since first: Timestamp, before known: [StoredEvent]? = nil, for loop: LoopTurns.Loop
     ) async throws(StoreError) -> Int {
         var fired = 0
         var count = Self.batch
@@ -100,6 +102,7 @@ public struct TimerLoop: Sendable {
         }
         while !Task.isCancelled, let book = shelf.book {
             let now = surroundings.clock.now
+            surroundings.turns.begin(loop, at: surroundings.clock.elapsed)
             let due = try await surroundings.store.dueTimers(at: min(limit ?? now, now), limit: count)
             let ready = due.filter { timer in
                 // The timer of a rule that is being installed waits until it is in force.
@@ -121,7 +124,7 @@ public struct TimerLoop: Sendable {
             let earlier = tasks(before: batch, in: unrouted, by: book)
             let (routing, isStored) = try await surroundings.route(book.match(batch), by: book, on: shelf, earlier: earlier)
             guard isStored else { continue }
-            for event in routing.events where event.type == .scheduleDue { surroundings.signals.emit(.event(event)) }
+            for event in routing.events where event.type == .scheduleDue { surroundings.report(event) }
             if !routing.timers.isEmpty { surroundings.bells.timers.ring() }
             fired += routing.fired.count
         }

@@ -74,7 +74,7 @@ extension Surroundings {
             throw error
         }
         // A sender that repeats what is stored makes no event, and no line in the log.
-        if stored > 0 { for event in events { signals.emit(.event(event)) } }
+        if stored > 0 { for event in events { report(event) } }
         bells.router.ring()
         for event in events where event.isSuccessfulLogin {
             do throws(StoreError) {

@@ -49,6 +49,8 @@ extension Signal {
         case .pruned: "store.pruned"
         case .clockJumped: "clock.jumped"
         case .rebound: "connection.rebound"
+        case .telemetryFailed: "telemetry.failed"
+        case .telemetryRecovered: "telemetry.recovered"
         case .stopping: "agent.stopping"
         }
     }
@@ -60,12 +62,12 @@ extension Signal {
         case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .silenced, .quiet, .dropped,
             .released, .recovered,
             .breakerTrial,
-            .breakerClosed, .receiverResumed, .coalesced, .configurationRestored:
+            .breakerClosed, .receiverResumed, .coalesced, .configurationRestored, .telemetryRecovered:
             .info
         case .rebound(_, let problem): problem == nil ? .info : .error
         case .notice, .pollHeld, .retrying, .paused, .breakerOpened, .ruleFailed, .keysLost, .leaseLost, .pollSuperseded,
             .rulesUnwatched,
-            .configurationChanged, .clockJumped:
+            .configurationChanged, .clockJumped, .telemetryFailed:
             .warning
         case .receiverPaused(let stop): stop.cause == .person ? .info : .error
         case .pollFailed, .eventDropped, .dead, .held, .rulesRefused, .ruleRefused, .storeFailed, .silenceRefused,
@@ -125,6 +127,8 @@ extension Signal {
             "The clock was set, or the machine slept: polls and schedules follow the new time; missed runs are made up for."
         case .rebound(_, nil): "The keychain's new contents are in use."
         case .rebound: "The connection does not use the changed keychain."
+        case .telemetryFailed: "The OpenTelemetry receiver takes nothing; traces are dropped until it does."
+        case .telemetryRecovered: "The OpenTelemetry receiver works again."
         case .stopping: "Stopping; deliveries in progress are finished first."
         }
     }
@@ -195,6 +199,8 @@ extension Signal {
         case .rebound(let connection, let problem):
             (["connection": "\(connection)"] as Logger.Metadata).with(
                 problem.map { ["error": "\($0)"] as Logger.Metadata } ?? [:])
+        case .telemetryFailed(let receiver, let error): ["receiver": "\(receiver)", "error": "\(error)"]
+        case .telemetryRecovered: [:]
         case .stopping(let inFlight): ["in_flight": "\(inFlight)"]
         }
     }

@@ -63,5 +63,8 @@ public enum Signal: Sendable {
     case clockJumped(by: Duration)
     /// A connection was replaced because its secrets or its login changed; `problem` says why it is unusable, if it is.
     case rebound(connection: String, problem: String?)
+    /// The OpenTelemetry receiver does not take what is sent: the first failure in a row.
+    case telemetryFailed(receiver: String, error: String)
+    case telemetryRecovered
     case stopping(inFlight: Int)
 }

@@ -1,6 +1,7 @@
 import BellhopCore
+import BellhopTelemetry
 public import Logging
-import Metrics
+public import Metrics
 
 /// Receives every signal. Runs where the signal is emitted, so it must be quick.
 public typealias SignalListener = @Sendable (Signal) -> Void
@@ -23,73 +24,64 @@ public struct Signals: Sendable {
         }
     }
 
-    /// Counts signals through swift-metrics.
-    public static let metrics: SignalListener = { $0.count() }
+    /// Counts signals through swift-metrics, as ``Instrument`` declares.
+    public static func metrics(in factory: any MetricsFactory) -> SignalListener { { $0.count(in: factory) } }
 }
 
 extension Signal {
     /// The metrics of a signal. Labels are names from the configuration, so there are few.
-    fileprivate func count() {
+    fileprivate func count(in factory: any MetricsFactory) {
         switch self {
         case .polled(let source, _, let events, let took):
-            Timer(label: "bellhop_poll_seconds", dimensions: [("source", source)]).record(duration: took)
-            Counter(label: "bellhop_polls_total", dimensions: [("source", source), ("result", "changed")]).increment()
-            Counter(label: "bellhop_poll_events_total", dimensions: [("source", source)]).increment(by: events)
+            Instrument.pollSeconds.timer(source, in: factory).record(duration: took)
+            Instrument.polls.counter(source, "changed", in: factory).increment()
+            Instrument.pollEvents.counter(source, in: factory).increment(by: events)
         case .unchanged(let source, _, let took):
-            Timer(label: "bellhop_poll_seconds", dimensions: [("source", source)]).record(duration: took)
-            Counter(label: "bellhop_polls_total", dimensions: [("source", source), ("result", "unchanged")]).increment()
+            Instrument.pollSeconds.timer(source, in: factory).record(duration: took)
+            Instrument.polls.counter(source, "unchanged", in: factory).increment()
         case .pollFailed(let source, let failure, _, _):
-            Counter(label: "bellhop_polls_total", dimensions: [("source", source), ("result", failure.reason.rawValue)])
-                .increment()
-        case .pollHeld(let source, _):
-            Counter(label: "bellhop_polls_total", dimensions: [("source", source), ("result", "held")]).increment()
+            Instrument.polls.counter(source, failure.reason.rawValue, in: factory).increment()
+        case .pollHeld(let source, _): Instrument.polls.counter(source, "held", in: factory).increment()
         case .routed(let events, let deliveries, let took):
-            Counter(label: "bellhop_events_routed_total").increment(by: events)
-            Counter(label: "bellhop_deliveries_made_total").increment(by: deliveries)
-            Timer(label: "bellhop_route_seconds").record(duration: took)
-        case .ruleFailed(let rule, _, let times):
-            Counter(label: "bellhop_rule_errors_total", dimensions: [("rule", rule)]).increment(by: times)
-        case .keysLost(let loss):
-            Counter(label: "bellhop_rule_keys_dropped_total", dimensions: [("rule", loss.rule)]).increment(by: loss.dropped)
+            Instrument.eventsRouted.counter(in: factory).increment(by: events)
+            Instrument.deliveriesMade.counter(in: factory).increment(by: deliveries)
+            Instrument.routeSeconds.timer(in: factory).record(duration: took)
+        case .ruleFailed(let rule, _, let times): Instrument.ruleErrors.counter(rule, in: factory).increment(by: times)
+        case .keysLost(let loss): Instrument.ruleKeysDropped.counter(loss.rule, in: factory).increment(by: loss.dropped)
         case .delivered(let delivery, _, _, let took):
-            delivery.counter("done").increment()
-            Timer(label: "bellhop_delivery_seconds", dimensions: [("action", delivery.action)]).record(duration: took)
-        case .silenced(let delivery, _): delivery.counter("silenced").increment()
-        case .quiet(let delivery, _): delivery.counter("quiet").increment()
-        case .dropped(let delivery, _): delivery.counter("dropped").increment()
-        case .released(_, let count): Counter(label: "bellhop_deliveries_released_total").increment(by: count)
-        case .retrying(let delivery, _, _, _): delivery.counter("retried").increment()
-        case .postponed(let delivery, _, _, _): delivery.counter("postponed").increment()
-        case .dead(let delivery, _): delivery.counter("dead").increment()
-        case .held(let delivery, _): delivery.counter("held").increment()
-        case .paused(let delivery, _, _): delivery.counter("paused").increment()
-        case .coalesced(_, let count): Counter(label: "bellhop_deliveries_coalesced_total").increment(by: count)
-        case .breakerOpened: Self.breaker("opened")
-        case .breakerTrial: Self.breaker("trial")
-        case .breakerClosed: Self.breaker("closed")
-        case .receiverPaused(let stop):
-            Counter(label: "bellhop_receiver_pauses_total", dimensions: [("by", stop.cause.rawValue)]).increment()
-        case .eventDropped: Counter(label: "bellhop_events_dropped_total").increment()
-        case .storeFailed: Counter(label: "bellhop_store_errors_total").increment()
+            delivery.counter("done", in: factory).increment()
+            Instrument.deliverySeconds.timer(delivery.action, in: factory).record(duration: took)
+        case .silenced(let delivery, _): delivery.counter("silenced", in: factory).increment()
+        case .quiet(let delivery, _): delivery.counter("quiet", in: factory).increment()
+        case .dropped(let delivery, _): delivery.counter("dropped", in: factory).increment()
+        case .released(_, let count): Instrument.deliveriesReleased.counter(in: factory).increment(by: count)
+        case .retrying(let delivery, _, _, _): delivery.counter("retried", in: factory).increment()
+        case .postponed(let delivery, _, _, _): delivery.counter("postponed", in: factory).increment()
+        case .dead(let delivery, _): delivery.counter("dead", in: factory).increment()
+        case .held(let delivery, _): delivery.counter("held", in: factory).increment()
+        case .paused(let delivery, _, _): delivery.counter("paused", in: factory).increment()
+        case .coalesced(_, let count): Instrument.deliveriesCoalesced.counter(in: factory).increment(by: count)
+        // Without the name of the receiver, which may be an address that a rule computed.
+        case .breakerOpened: Instrument.breaker.counter("opened", in: factory).increment()
+        case .breakerTrial: Instrument.breaker.counter("trial", in: factory).increment()
+        case .breakerClosed: Instrument.breaker.counter("closed", in: factory).increment()
+        case .receiverPaused(let stop): Instrument.receiverPauses.counter(stop.cause.rawValue, in: factory).increment()
+        case .eventDropped: Instrument.eventsDropped.counter(in: factory).increment()
+        case .storeFailed: Instrument.storeErrors.counter(in: factory).increment()
         case .baseline, .recovered, .rebound, .pollSuperseded, .notice, .event, .shadowed, .silenceRefused, .leaseLost, .rescued,
             .rulesLoaded,
             .receiverResumed, .rulesRefused,
             .ruleRefused,
-            .rulesUnwatched, .configurationChanged, .configurationWrong, .configurationRestored, .pruned, .clockJumped, .stopping:
+            .rulesUnwatched, .configurationChanged, .configurationWrong, .configurationRestored, .pruned, .clockJumped,
+            .telemetryFailed,
+            .telemetryRecovered, .stopping:
             break
         }
     }
 }
 
-extension Signal {
-    /// Without the name of the receiver, which may be an address that a rule computed.
-    private static func breaker(_ change: String) {
-        Counter(label: "bellhop_breaker_total", dimensions: [("change", change)]).increment()
-    }
-}
-
 extension Delivery {
-    fileprivate func counter(_ result: String) -> Counter {
-        Counter(label: "bellhop_deliveries_total", dimensions: [("action", action), ("result", result)])
+    fileprivate func counter(_ result: String, in factory: any MetricsFactory) -> Counter {
+        Instrument.deliveries.counter(action, result, in: factory)
     }
 }

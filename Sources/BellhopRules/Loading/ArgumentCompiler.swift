@@ -27,7 +27,8 @@ struct ArgumentCompiler {
                 // A text can replace a whole list or mapping only if it is a single template, which keeps its type.
                 let isWhole = (try? TemplateText(text))?.whole != nil
                 return isWhole ? .deferred(raw) : .text(text)
-            case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path,
+            case .text, .scalar, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target,
+                .path,
                 .json,
                 .either, .markdown, .expression:
                 return .deferred(raw)

@@ -9,7 +9,8 @@ extension SettingType {
         case .list(let element): node.items != nil || element.fits(node)
         case .either(let types): types.contains { $0.fits(node) }
         case .json: true
-        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path,
+        case .text, .scalar, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target,
+            .path,
             .markdown,
             .expression:
             node.scalar.map { !$0.isAbsent } ?? false
@@ -21,7 +22,8 @@ extension SettingType {
         switch self {
         case .record(let settings): settings
         case .either(let types): types.flatMap(\.members)
-        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .list,
+        case .text, .scalar, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target,
+            .path, .list,
             .map,
             .json, .markdown, .expression:
             []

@@ -25,6 +25,7 @@ extension SettingType {
         case .name: "a name"
         case .integer(let range):
             range == Int.min...Int.max ? "a whole number" : "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .number(let range): "a number from \(JSON.double(range.lowerBound).text) to \(JSON.double(range.upperBound).text)"
         case .boolean: "`true` or `false`"
         case .duration: "a duration such as `15m`"
         case .size: "a size such as `64MB`"
@@ -57,6 +58,9 @@ extension SettingType {
         case .integer(let range):
             guard let number = Int(text), range.contains(number) else { throw mismatch(text) }
             return .int(Int64(number))
+        case .number(let range):
+            guard let number = Double(text), range.contains(number) else { throw mismatch(text) }
+            return .double(number)
         case .boolean:
             switch text {
             case "true", "True", "TRUE": return .bool(true)

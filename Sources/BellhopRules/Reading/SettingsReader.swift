@@ -130,7 +130,8 @@ public struct SettingsReader<Deferred: Sendable> {
             return json(node, setting)
         case .scalar:
             return scalar(node, setting)
-        case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .markdown,
+        case .text, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path,
+            .markdown,
             .expression:
             guard let scalar = node.scalar else { return mismatch(node, type, setting) }
             if scalar.isAbsent { return absent(node, setting) }

@@ -136,7 +136,8 @@ struct Renderer {
         case .either(let types):
             if types.contains(.json) { return try json(value) }
             return try read(text(of: value), as: type)
-        case .text, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .markdown,
+        case .text, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path,
+            .markdown,
             .expression:
             if case .duration(let duration) = value, type == .duration { return .int(duration.wholeMicroseconds) }
             return try read(text(of: value), as: type)

@@ -20,7 +20,7 @@ public enum SettingSchema {
         if let fallback = setting.fallback, let value = try? setting.type.value(of: fallback) {
             // A value that is kept in another unit than it is written in is shown as written.
             switch setting.type {
-            case .boolean, .integer: schema["default"] = value
+            case .boolean, .integer, .number: schema["default"] = value
             case .text, .scalar, .secret, .name, .duration, .size, .rate, .oneOf, .address, .target, .path, .list, .map, .record,
                 .json,
                 .either, .markdown, .expression:
@@ -44,6 +44,9 @@ public enum SettingSchema {
             if range.lowerBound > .min { schema["minimum"] = .int(Int64(range.lowerBound)) }
             if range.upperBound < .max { schema["maximum"] = .int(Int64(range.upperBound)) }
             return orTemplate(schema)
+        case .number(let range):
+            return orTemplate(
+                ["type": "number", "minimum": .double(range.lowerBound), "maximum": .double(range.upperBound)])
         case .boolean: return orTemplate(["type": "boolean"])
         case .duration: return orTemplate(["type": "string", "pattern": "^([0-9]+(d|h|ms|us|m|s))+$"])
         case .size: return orTemplate(["type": "string", "pattern": "^[0-9]+ ?([KkMmGg]i?)?[Bb]$"])

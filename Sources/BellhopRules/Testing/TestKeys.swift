@@ -123,7 +123,8 @@ enum TestKeys {
     private static func expected(_ type: SettingType) -> SettingType {
         switch type {
         case .markdown, .expression: .text
-        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .list,
+        case .text, .scalar, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target,
+            .path, .list,
             .map,
             .record, .json, .either:
             type

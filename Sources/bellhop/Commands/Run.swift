@@ -36,7 +36,7 @@ struct Run: AsyncParsableCommand {
         let logger = log.logger(clock: clock, zone: configuration.timeZone)
         let report: SignalListener = if let story { { story.tell($0) } } else { Signals.log(logger) }
         let options = Assembly.Options(
-            clock: clock, listeners: [report, Signals.metrics],
+            clock: clock, listeners: [report],
             output: { [zone = configuration.timeZone] in try await Console.agentData($0, in: zone) },
             checkpoint: CrashPoint(environment: config.environment).callAsFunction)
         let assembly: Assembly
@@ -53,13 +53,13 @@ struct Run: AsyncParsableCommand {
         } else {
             do {
                 try await Agent(assembly, logger: logger, environment: config.environment)
-                    .run(console: { ConsoleServer($0, logger: logger) })
+                    .run(servers: { $0.servers(logger: logger) })
                 story?.say("Stopped.")
             } catch let error as StoreError {
                 throw CommandError(error)
             } catch let error as ControlSocketError {
                 throw CommandError(.cannotCreate, error.message)
-            } catch let error as ConsoleServer.Problem {
+            } catch let error as ServerProblem {
                 throw CommandError(.cannotCreate, error.message)
             } catch let error as IOError {
                 throw CommandError(.cannotCreate, "The control socket beside the store cannot be made: \(error.description).")
@@ -86,6 +86,7 @@ struct Run: AsyncParsableCommand {
             throw CommandError(error)
         }
         let refused = assembly.refusedRules
+        await assembly.exporter?.flush()
         await assembly.shutdown()
         if let refused { throw CommandError(refused) }
         if let trouble = PassVerdict(pass, before: before, after: after, ended: ended).trouble { throw trouble }

@@ -97,7 +97,10 @@ struct Demo: AsyncParsableCommand {
             return true
         }
         try await Agent(assembly, logger: quiet, environment: [:]).run(
-            with: [scenario], console: { ConsoleServer($0, logger: quiet) { listening in port.withLock { $0 = listening } } },
+            with: [scenario],
+            servers: { view in
+                token == nil ? [] : [ConsoleServer(view, logger: quiet) { listening in port.withLock { $0 = listening } }]
+            },
             signals: [.sigterm, .sigint])
         return scenario.isOver
     }

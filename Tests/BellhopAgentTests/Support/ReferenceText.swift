@@ -137,7 +137,8 @@ enum ReferenceText {
         case .record(let members): members
         case .either(let types): types.flatMap(members)
         case .list(let element), .map(let element): members(element)
-        case .text, .scalar, .secret, .name, .integer, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path, .json,
+        case .text, .scalar, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target,
+            .path, .json,
             .markdown,
             .expression:
             []
@@ -153,6 +154,8 @@ enum ReferenceText {
         case .integer(let range):
             range.upperBound == Int.max
                 ? "number from \(range.lowerBound)" : "number from \(range.lowerBound) to \(range.upperBound)"
+        case .number(let range):
+            "number from \(JSON.double(range.lowerBound).text) to \(JSON.double(range.upperBound).text), with decimals"
         case .boolean: "`true` or `false`"
         case .duration: "duration"
         case .size: "size"

@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopEngine
+import BellhopTelemetry
 import Logging
 import Metrics
 import Synchronization
@@ -16,24 +17,19 @@ enum SignalText {
     }
 
     static var metrics: String {
-        var rows: [(name: String, kind: String, dimensions: String, signals: [String])] = []
-        for trace in traces {
-            for metric in trace.metrics {
-                if let index = rows.firstIndex(where: { $0.name == metric.name }) {
-                    rows[index].signals.append(trace.signal)
-                } else {
-                    rows.append((metric.name, metric.kind, metric.dimensions, [trace.signal]))
-                }
-            }
-        }
-        return "| metric | kind | dimensions | from |\n|---|---|---|---|\n"
-            + rows.sorted { $0.name < $1.name }.map { row in
-                "| `\(row.name)` | \(row.kind) | \(row.dimensions) | \(row.signals.map { "`\($0)`" }.joined(separator: ", ")) |\n"
+        "| metric | kind | labels | says | from |\n|---|---|---|---|---|\n"
+            + Instrument.all.map { instrument in
+                let labels = instrument.labels.map { "`\($0.name)`" }.joined(separator: ", ")
+                let signals = traces.filter { $0.metrics.contains { $0.name == instrument.name } }.map { "`\($0.signal)`" }
+                return "| `\(instrument.name)` | \(instrument.kind.name) | \(labels) | \(instrument.help) | "
+                    + "\(signals.joined(separator: ", ")) |\n"
             }.joined()
     }
 
+    /// The metrics that signals count.
+    static var counted: [SignalTrace.Metric] { traces.flatMap(\.metrics) }
+
     private static var traces: [SignalTrace] {
-        SignalTrace.bootstrap
         var traces: [SignalTrace] = []
         var signal = following(nil)
         while let current = signal {
@@ -90,7 +86,9 @@ enum SignalText {
         case .storeFailed: .pruned(rows: 0)
         case .pruned: .clockJumped(by: .zero)
         case .clockJumped: .rebound(connection: "", problem: nil)
-        case .rebound: .stopping(inFlight: 0)
+        case .rebound: .telemetryFailed(receiver: "", error: "")
+        case .telemetryFailed: .telemetryRecovered
+        case .telemetryRecovered: .stopping(inFlight: 0)
         case .stopping: nil
         }
     }
@@ -114,7 +112,7 @@ struct SignalTrace: Sendable {
     struct Metric: Sendable {
         var kind: String
         var name: String
-        var dimensions: String
+        var labels: [String]
     }
 
     var signal: String
@@ -128,16 +126,13 @@ struct SignalTrace: Sendable {
         let recorder = Recorder()
         var logger = Logger(label: "documentation") { _ in Listener(recorder: recorder) }
         logger.logLevel = .trace
-        Recorder.$current.withValue(recorder) { Signals([Signals.log(logger), Signals.metrics]).emit(signal) }
+        Signals([Signals.log(logger), Signals.metrics(in: Factory(recorder: recorder))]).emit(signal)
         let heard = recorder.heard.withLock { $0 }
         level = heard.level
         message = heard.message
         facts = heard.facts.filter { $0 != "signal" }.sorted()
         metrics = heard.metrics
     }
-
-    /// Set up once per process: metrics emitted under a recorder go to it, all others are discarded.
-    static let bootstrap: Void = MetricsSystem.bootstrap(Factory())
 
     /// Records the log lines and metrics of one signal. A class with a lock, because log handler and metrics factory share it.
     fileprivate final class Recorder: Sendable {
@@ -148,7 +143,6 @@ struct SignalTrace: Sendable {
             var metrics: [Metric] = []
         }
 
-        @TaskLocal static var current: Recorder?
         let heard = Mutex(Heard())
     }
 
@@ -172,9 +166,10 @@ struct SignalTrace: Sendable {
     }
 
     private struct Factory: MetricsFactory {
+        let recorder: Recorder
+
         private func hear(_ kind: String, _ name: String, _ dimensions: [(String, String)]) -> NOOPMetricsHandler {
-            let names = dimensions.map { "`\($0.0)`" }.joined(separator: ", ")
-            Recorder.current?.heard.withLock { $0.metrics.append(Metric(kind: kind, name: name, dimensions: names)) }
+            recorder.heard.withLock { $0.metrics.append(Metric(kind: kind, name: name, labels: dimensions.map(\.0))) }
             return NOOPMetricsHandler.instance
         }
 
@@ -184,7 +179,7 @@ struct SignalTrace: Sendable {
         func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
             hear("gauge", label, dimensions)
         }
-        func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler { hear("timer", label, dimensions) }
+        func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler { hear("histogram", label, dimensions) }
         func destroyCounter(_ handler: any CounterHandler) {}
         func destroyRecorder(_ handler: any RecorderHandler) {}
         func destroyTimer(_ handler: any TimerHandler) {}

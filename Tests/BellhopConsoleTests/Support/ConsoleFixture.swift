@@ -1,12 +1,13 @@
-import BellhopAgent
 import BellhopCore
 import BellhopEngine
 import BellhopInbound
 import BellhopRules
 import BellhopStore
+import BellhopTelemetry
 import BellhopTesting
 import Testing
 
+@testable import BellhopAgent
 @testable import BellhopConsole
 
 /// A console over a store in memory, with a user of each role.
@@ -30,7 +31,7 @@ struct ConsoleFixture {
     let desk: ConsoleDesk
     let view: AgentView
 
-    init(publicURL: String? = nil) async throws {
+    init(publicURL: String? = nil, reading: AgentReading = .test) async throws {
         store = try Stores.inMemory()
         let file = RuleFile(path: "rules/a.yaml", bytes: Array(Self.rule.utf8))
         let book = try RuleBook.load([file], surroundings: RuleLoading.openSurroundings())
@@ -45,7 +46,8 @@ struct ConsoleFixture {
         view = AgentView(
             inquirer: inquirer, clock: clock, configuration: configuration,
             connections: [("ops", "webhook"), ("tracker", "servicenow")],
-            book: { book }, file: { $0 == file.path ? file.bytes : nil }, news: news)
+            book: { book }, file: { $0 == file.path ? file.bytes : nil }, news: news,
+            telemetry: AgentTelemetry(MetricsRegistry(clock: clock), clock: clock) { reading })
         feed = LiveFeed(view)
         desk = ConsoleDesk(view, feed)
     }
@@ -142,4 +144,13 @@ extension ConsoleAnswer {
 
 extension String {
     fileprivate func range(of other: String) -> Range<String.Index>? { self.firstRange(of: other) }
+}
+
+extension AgentReading {
+    /// Of an agent without rules and sources.
+    static var test: AgentReading {
+        var reading = AgentReading(now: TestClock().now, started: TestClock().now)
+        reading.status = StoreStatus(sources: [], rules: [], stops: [], deliveries: [:], events: 0, unrouted: 0)
+        return reading
+    }
 }

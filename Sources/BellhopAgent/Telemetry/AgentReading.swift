@@ -1,0 +1,95 @@
+import BellhopCore
+import BellhopTelemetry
+
+/// What a running agent knows at one moment: the metrics that are not counted, and its health, follow from it.
+struct AgentReading: Sendable {
+    var now: Timestamp
+    var started: Timestamp
+    /// Nil if the store cannot be read.
+    var status: StoreStatus?
+    /// Whether the store accepted no change when it was last tried.
+    var storeRefusesChanges = false
+    /// The sources that are polled.
+    var sources: [String] = []
+    /// The latest successful poll of each source since the start.
+    var polled: [String: Timestamp] = [:]
+    /// The connections, which may be receivers.
+    var connections: [String] = []
+    /// How many rules are in force; nil before any are.
+    var rules: Int?
+    /// The mistakes because of which the changed rules are not in force.
+    var refusedRules = 0
+    var inFlight = 0
+    /// The loops that have taken no turn for too long.
+    var hangingLoops: [String] = []
+
+    var healthFacts: HealthFacts {
+        var facts = HealthFacts()
+        facts.hangingLoops = hangingLoops
+        facts.storeFails = status == nil || storeRefusesChanges
+        facts.hasRules = rules != nil
+        facts.refusedRules = refusedRules
+        facts.sources = sources.map { name in
+            HealthFacts.Source(name: name, wasPolled: polled[name] != nil, failures: known(name)?.health.failures ?? 0)
+        }
+        facts.pausedReceivers = lastingStops.filter { $0.stop.cause.isPause && connections.contains($0.stop.receiver) }
+            .map(\.stop.receiver)
+        return facts
+    }
+
+    var samples: [MetricsSnapshot.Sample] {
+        var samples: [MetricsSnapshot.Sample] = [
+            .init(.build, BellhopVersion.text, value: 1),
+            .init(.startTime, value: Double(started.microseconds) / 1e6),
+            .init(.ready, value: Health(healthFacts).isReady ? 1 : 0), .init(.storeUp, value: status == nil ? 0 : 1),
+            .init(.deliveriesInFlight, value: Double(inFlight)), .init(.rules, value: Double(rules ?? 0)),
+            .init(.rulesRefused, value: Double(refusedRules)),
+        ]
+        for source in sources {
+            let health = known(source)?.health
+            // A poll before the start counts too: an agent that was just restarted has not lost sight of its sources.
+            let last = polled[source] ?? health?.lastSuccess
+            samples.append(.init(.sourcePollAge, source, value: max((now - (last ?? started)).inSeconds, 0)))
+            samples.append(.init(.sourceFailures, source, value: Double(health?.failures ?? 0)))
+        }
+        if let status { samples += self.samples(of: status) }
+        return samples
+    }
+
+    private func samples(of status: StoreStatus) -> [MetricsSnapshot.Sample] {
+        var samples: [MetricsSnapshot.Sample] = [
+            .init(.storeEvents, value: Double(status.events)), .init(.storeEventsUnrouted, value: Double(status.unrouted)),
+            .init(.silences, value: Double(status.silences.count { $0.silence.isActive(at: now) })),
+        ]
+        samples += DeliveryState.allCases.map {
+            .init(.storeDeliveries, $0.rawValue, value: Double(status.deliveries[$0] ?? 0))
+        }
+        samples += status.sources.filter { sources.contains($0.source) }.map {
+            .init(.sourceTasks, $0.source, value: Double($0.tasks))
+        }
+        samples += status.waits.map { .init(.ruleWaits, $0.rule, $0.part.rawValue, value: Double($0.count)) }
+        for connection in connections {
+            let stops = status.stops.map(\.stop).filter { $0.receiver == connection && $0.lasts(at: now) }
+            samples += ReceiverStop.Cause.allCases.map { cause in
+                .init(.receiverStopped, connection, cause.rawValue, value: stops.contains { $0.cause == cause } ? 1 : 0)
+            }
+        }
+        samples += lastingStops.map { stop in
+            // Other receivers are addresses, which a rule may have computed.
+            let isNamed = connections.contains(stop.stop.receiver)
+            return .init(.receiverWaiting, isNamed ? stop.stop.receiver : Instrument.other, value: Double(stop.waiting))
+        }
+        return samples
+    }
+
+    private var lastingStops: [StoreStatus.StopStatus] { status?.stopped(at: now) ?? [] }
+
+    private func known(_ source: String) -> StoreStatus.SourceStatus? { status?.sources.first { $0.source == source } }
+}
+
+extension Duration {
+    var inSeconds: Double {
+        let (seconds, attoseconds) = components
+        return Double(seconds) + Double(attoseconds) / 1e18
+    }
+}

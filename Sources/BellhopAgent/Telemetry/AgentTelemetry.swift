@@ -1,0 +1,49 @@
+import BellhopCore
+public import BellhopInbound
+public import BellhopTelemetry
+import Synchronization
+
+/// What a running agent says to the tools of operators: its metrics and its health, from the same sources as `bellhop status`.
+///
+/// A class over a mutex, because all who ask share the latest reading.
+public final class AgentTelemetry: Sendable {
+    /// The metrics that are counted.
+    public let registry: MetricsRegistry
+    /// Where they are served without a login; nil for nowhere.
+    public let place: InboundServer.Place?
+    private let clock: any AgentClock
+    private let read: @Sendable () async -> AgentReading
+    private let latest = Mutex<AgentReading?>(nil)
+
+    /// How long a reading serves: many may ask at the same time, and each reading looks through the store.
+    private static let fresh = Duration.seconds(2)
+
+    init(
+        _ registry: MetricsRegistry, at place: InboundServer.Place? = nil, clock: any AgentClock,
+        read: @escaping @Sendable () async -> AgentReading
+    ) {
+        self.place = place
+        self.registry = registry
+        self.clock = clock
+        self.read = read
+    }
+
+    /// Whether the agent lives and is ready, with the reasons.
+    public func health() async -> Health { Health(await reading().healthFacts) }
+
+    /// All metrics at this moment.
+    public func metrics() async -> MetricsSnapshot {
+        registry.snapshot(with: await reading().samples + ProcessFacts.now.samples)
+    }
+
+    /// All metrics as text.
+    public func text(_ format: MetricsFormat) async -> String { await metrics().text(format) }
+
+    private func reading() async -> AgentReading {
+        let now = clock.now
+        if let latest = latest.withLock({ $0 }), latest.now <= now, now - latest.now < Self.fresh { return latest }
+        let reading = await read()
+        latest.withLock { $0 = reading }
+        return reading
+    }
+}

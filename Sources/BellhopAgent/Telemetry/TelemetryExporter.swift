@@ -1,0 +1,168 @@
+import BellhopConnectors
+import BellhopCore
+import BellhopEngine
+import BellhopTelemetry
+import Metrics
+public import ServiceLifecycle
+import Synchronization
+
+/// Sends spans and metrics to an OpenTelemetry receiver (OTLP over HTTP). It never slows the agent: what cannot be sent is dropped and
+/// counted.
+public struct TelemetryExporter: Service {
+    private let address: HTTPAddress
+    private let exchange: any HTTPExchange
+    private let sendsMetrics: Bool
+    private let tracer: Tracer?
+    private let telemetry: AgentTelemetry
+    private let clock: any AgentClock
+    private let signals: Signals
+    private let otlp: OTLP
+    private let failing = FailingFlag()
+
+    /// How often spans are sent.
+    static let spanPeriod = Duration.seconds(5)
+    /// How often metrics are sent.
+    static let metricsPeriod = Duration.seconds(60)
+    /// The most spans of one request.
+    static let batch = 512
+    /// How often a request is tried.
+    private static let attempts = 5
+    private static let longestPause = Duration.seconds(30)
+    /// How long the last requests may take when the agent stops.
+    private static let farewell = Duration.seconds(3)
+
+    init(
+        _ receiver: TelemetryConfiguration.Receiver, over exchange: any HTTPExchange, tracer: Tracer?, telemetry: AgentTelemetry,
+        clock: any AgentClock, signals: Signals, instance: String
+    ) {
+        address = receiver.address
+        self.exchange = exchange
+        sendsMetrics = receiver.sendsMetrics
+        self.tracer = tracer
+        self.telemetry = telemetry
+        self.clock = clock
+        self.signals = signals
+        otlp = OTLP(version: BellhopVersion.text, instance: instance)
+    }
+
+    public func run() async throws {
+        await cancelWhenGracefulShutdown {
+            await withDiscardingTaskGroup { group in
+                group.addTask { await self.repeating(every: Self.spanPeriod) { await self.sendSpans() } }
+                group.addTask { await self.repeating(every: Self.metricsPeriod) { await self.sendMetrics() } }
+            }
+        }
+        await flush()
+    }
+
+    /// Sends what there is, with one attempt each; gives up after some seconds.
+    public func flush() async {
+        await uncancelled {
+            await withTaskGroup { group in
+                group.addTask {
+                    await self.sendSpans(attempts: 1)
+                    await self.sendMetrics(attempts: 1)
+                }
+                group.addTask { try? await self.clock.sleep(for: Self.farewell) }
+                await group.next()
+                group.cancelAll()
+            }
+        }
+    }
+
+    private func repeating(every period: Duration, _ work: () async -> Void) async {
+        while (try? await clock.sleep(for: period)) != nil { await work() }
+    }
+
+    private func sendSpans(attempts: Int = attempts) async {
+        guard let tracer else { return }
+        while true {
+            let (spans, dropped) = tracer.take(most: Self.batch)
+            count("dropped", dropped)
+            if spans.isEmpty { return }
+            if let rejected = await send(.traces, otlp.request(spans), attempts: attempts) {
+                count("refused", rejected)
+                count("sent", spans.count - rejected)
+            } else {
+                count("dropped", spans.count)
+            }
+            if Task.isCancelled { return }
+        }
+    }
+
+    private func sendMetrics(attempts: Int = 1) async {
+        guard sendsMetrics else { return }
+        // They are cumulative: what a failed request would have said, the next one says.
+        _ = await send(.metrics, otlp.request(await telemetry.metrics()), attempts: attempts)
+    }
+
+    /// - Returns: how many items the receiver refused; nil if it took nothing.
+    private func send(_ signal: OTLP.Signal, _ body: JSON, attempts: Int) async -> Int? {
+        let request = HTTPRequest(
+            "POST", address.adding(path: signal.path), headers: ["Content-Type": "application/json"], body: body.encoded())
+        for attempt in 1...attempts {
+            let answer = await answer(to: request)
+            switch answer {
+            case .taken(let response):
+                count(signal, "done")
+                if failing.end() { signals.emit(.telemetryRecovered) }
+                return (try? JSON.parse(response.body)).map { OTLP.rejected(in: $0, signal) } ?? 0
+            case .failed(let why, let wait) where attempt < attempts && wait != nil:
+                report(why)
+                count(signal, "retried")
+                let pause = min(max(wait ?? .zero, .seconds(1 << (attempt - 1))), Self.longestPause)
+                guard (try? await clock.sleep(for: pause)) != nil else { return nil }
+            case .failed(let why, _):
+                report(why)
+                count(signal, "failed")
+                return nil
+            }
+        }
+        return nil
+    }
+
+    private enum Answer {
+        case taken(HTTPResponse)
+        /// How long to wait before it is tried again; nil if that is useless.
+        case failed(String, retryAfter: Duration?)
+    }
+
+    private func answer(to request: HTTPRequest) async -> Answer {
+        do throws(TransportError) {
+            let response = try await exchange.send(request)
+            switch response.status {
+            case 200..<300: return .taken(response)
+            // OTLP specification, *OTLP/HTTP Response*: only these are retried.
+            case 429, 502, 503, 504:
+                return .failed(
+                    "It answered \(response.status).", retryAfter: RetryAfter.read(response.headers, at: clock.now) ?? .zero)
+            default: return .failed("It answered \(response.status).", retryAfter: nil)
+            }
+        } catch {
+            return .failed(error.failure(changesSomething: true).message, retryAfter: .zero)
+        }
+    }
+
+    /// Reports the first failure in a row.
+    private func report(_ why: String) {
+        if failing.begin() { signals.emit(.telemetryFailed(receiver: address.place, error: why)) }
+    }
+
+    private func count(_ result: String, _ spans: Int) {
+        if spans > 0 { Instrument.spans.counter(result, in: telemetry.registry).increment(by: spans) }
+    }
+
+    private func count(_ signal: OTLP.Signal, _ result: String) {
+        Instrument.exports.counter(signal.rawValue, result, in: telemetry.registry).increment()
+    }
+}
+
+/// Whether the latest request failed. A class over an atomic, because both loops of an exporter write to it.
+private final class FailingFlag: Sendable {
+    private let isSet = Atomic(false)
+
+    /// True if it was not set before.
+    func begin() -> Bool { !isSet.exchange(true, ordering: .relaxed) }
+    /// True if it was set before.
+    func end() -> Bool { isSet.exchange(false, ordering: .relaxed) }
+}

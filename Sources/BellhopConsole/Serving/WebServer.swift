@@ -1,0 +1,159 @@
+import BellhopAgent
+import BellhopCore
+import BellhopInbound
+import HTTPTypes
+import HummingbirdCore
+import HummingbirdTLS
+import Logging
+import NIOCore
+import NIOPosix
+import NIOSSL
+import ServiceLifecycle
+
+/// Why a server of the console cannot listen.
+public struct ServerProblem: Error, Sendable, Hashable {
+    /// One sentence.
+    public var message: String
+}
+
+/// An HTTP server, with bounds for what it reads and how many it serves.
+struct WebServer: Sendable {
+    /// For messages.
+    private let name: String
+    private let setting: String
+    private let place: InboundServer.Place?
+    private let tls: ConsoleConfiguration.Certificate?
+    private let logger: Logger
+    private let isListening: @Sendable (Int) -> Void
+    private let answer: @Sendable (ConsoleRequest) async -> ConsoleAnswer
+
+    /// The largest body of a request, in bytes.
+    static let largestBody = 1 << 20
+    /// In bytes, of all header fields of a request.
+    private static let largestHead = 16 << 10
+    /// How many connections are kept open at once, viewers of live events included.
+    private static let mostConnections = 6000
+
+    /// - Parameters:
+    ///   - name: of the server, at the beginning of a message.
+    ///   - setting: what names its place in bellhop.yaml.
+    ///   - isListening: called with the port.
+    init(
+        name: String, setting: String, at place: InboundServer.Place?, tls: ConsoleConfiguration.Certificate? = nil,
+        logger: Logger, isListening: @escaping @Sendable (Int) -> Void,
+        answer: @escaping @Sendable (ConsoleRequest) async -> ConsoleAnswer
+    ) {
+        var quiet = logger
+        quiet.logLevel = .error  // the server's life cycle does not help the user
+        self.name = name
+        self.setting = setting
+        self.place = place
+        self.tls = tls
+        self.logger = quiet
+        self.isListening = isListening
+        self.answer = answer
+    }
+
+    func run() async throws {
+        guard let place else { return }
+        let connections = InboundConnections(most: Self.mostConnections)
+        let http = HTTP1Channel(
+            responder: { [answer] request, writer, channel in
+                try await Self.respond(request, writer, channel.remoteAddress?.ipAddress ?? "", answer)
+            },
+            configuration: .init(
+                additionalChannelHandlers: [SlowSenderHandler(InboundServer.Patience(), connections)],
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: Self.largestHead, maxHeaderListSize: Self.largestHead, maxHeaderFieldCount: 100)))
+        let address = ServerConfiguration(address: .hostname(place.host, port: place.port))
+        let isListening = isListening
+        let report: @Sendable (any Channel) async -> Void = { isListening($0.localAddress?.port ?? place.port) }
+        do {
+            if let tls = try tls.map(Self.tls) {
+                let server = Server(
+                    childChannelSetup: try TLSChannel(http, tlsConfiguration: tls), configuration: address,
+                    onServerRunning: report,
+                    eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
+                try await serve(connections) { try await server.run() }
+            } else {
+                let server = Server(
+                    childChannelSetup: http, configuration: address, onServerRunning: report,
+                    eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
+                try await serve(connections) { try await server.run() }
+            }
+        } catch let problem as ServerProblem {
+            throw problem
+        } catch {
+            throw ServerProblem(
+                message: "\(name) cannot listen at \(place.host):\(place.port), which `\(setting)` names: \(error).")
+        }
+    }
+
+    /// Runs a server until it is asked to stop.
+    private func serve(_ connections: InboundConnections, _ server: @escaping @Sendable () async throws -> Void) async throws {
+        try await withGracefulShutdownHandler {
+            try await server()
+        } onGracefulShutdown: {
+            connections.stop()
+        }
+    }
+
+    private static func tls(_ files: ConsoleConfiguration.Certificate) throws -> TLSConfiguration {
+        do {
+            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map { NIOSSLCertificateSource.certificate($0) }
+            let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
+            var tls = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
+            tls.minimumTLSVersion = .tlsv12
+            return tls
+        } catch {
+            throw ServerProblem(
+                message: "The console cannot use the certificate \(files.certificate) with the key \(files.key): \(error).")
+        }
+    }
+
+    @concurrent
+    private static func respond(
+        _ request: Request, _ writer: consuming ResponseWriter, _ peer: String,
+        _ reply: @Sendable (ConsoleRequest) async -> ConsoleAnswer
+    ) async throws {
+        var answer: ConsoleAnswer
+        var whole = ConsoleRequest(
+            request.method.rawValue, request.head.path ?? "/", headers: request.headers.map { ($0.name.rawName, $0.value) },
+            peer: peer)
+        var isRead = true
+        do {
+            whole.body = Array(try await request.body.collect(upTo: largestBody).readableBytesView)
+            answer = await reply(whole)
+        } catch {
+            isRead = false
+            answer = ConsoleAnswer(
+                Problem(413, "The body has more than \(largestBody >> 20) MB, or did not arrive whole."))
+        }
+        var fields = HTTPFields()
+        for (name, value) in answer.fields {
+            if let name = HTTPField.Name(name) { fields.append(HTTPField(name: name, value: value)) }
+        }
+        if !isRead { fields[.connection] = "close" }
+        let status = HTTPResponse.Status(code: answer.status)
+        switch answer.body {
+        case .bytes(let bytes):
+            let isBodiless = answer.status == 304 || answer.status == 204
+            if !isBodiless { fields[.contentLength] = String(bytes.count) }
+            let isEmpty = isBodiless || request.method == .head
+            try await writer.write(
+                response: HTTPResponse(status: status, headerFields: fields),
+                body: isEmpty ? ResponseBody() : ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
+            if !isRead { throw CancellationError() }
+        case .stream(let stream):
+            let head = HTTPResponse(status: status, headerFields: fields)
+            if request.method == .head { return try await writer.writeResponse(head) }
+            try await writer.write(
+                response: head,
+                body: ResponseBody { body in
+                    var stream = stream
+                    while let text = try await stream.next() { try await body.write(ByteBuffer(string: text)) }
+                    try await body.finish(nil)
+                })
+        }
+    }
+}

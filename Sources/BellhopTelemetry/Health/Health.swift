@@ -1,0 +1,120 @@
+public import BellhopCore
+
+/// Whether the agent lives, and whether it is ready, with the reasons why not.
+///
+/// It *lives* while its loops take turns: if not, only a restart helps. It is *ready* when its store is open and accepts changes, its
+/// rules are in force, and each source was polled once since the start. A source whose polls fail does not make it unready, because
+/// the others work: it is only said. The same holds for receivers.
+public struct Health: Sendable, Hashable {
+    public struct Reason: Sendable, Hashable {
+        public enum Code: String, Sendable, Hashable, CaseIterable {
+            /// A loop of the agent has taken no turn for minutes.
+            case loopHangs = "loop_hangs"
+            /// The store cannot be read, or accepted no change when it was last tried.
+            case storeFails = "store_fails"
+            case noRules = "no_rules"
+            /// A source has not been polled since the start.
+            case sourceNotPolled = "source_not_polled"
+            case sourceFails = "source_fails"
+            /// The rule files have mistakes, and the previous rules are in force.
+            case rulesRefused = "rules_refused"
+            /// A receiver gets nothing until a person resumes it.
+            case receiverPaused = "receiver_paused"
+        }
+
+        /// What a reason makes false.
+        public enum Effect: String, Sendable, Hashable, CaseIterable {
+            case live, ready
+            /// It is only said.
+            case nothing
+        }
+
+        public var code: Code
+        /// One sentence without secrets and addresses: anyone who may ask for the health can read it.
+        public var text: String
+
+        public var blocks: Effect {
+            switch code {
+            case .loopHangs: .live
+            case .storeFails, .noRules, .sourceNotPolled: .ready
+            case .sourceFails, .rulesRefused, .receiverPaused: .nothing
+            }
+        }
+    }
+
+    /// Those that block something come first.
+    public var reasons: [Reason]
+
+    public var isLive: Bool { !reasons.contains { $0.blocks == .live } }
+    public var isReady: Bool { reasons.allSatisfy { $0.blocks == .nothing } }
+
+    public init(_ facts: HealthFacts) {
+        var reasons = facts.hangingLoops.sorted().map {
+            Reason(code: .loopHangs, text: "The loop \($0) has taken no turn for minutes; restart the agent.")
+        }
+        if facts.storeFails { reasons.append(Reason(code: .storeFails, text: "The store fails; `bellhop status` says why.")) }
+        if !facts.hasRules { reasons.append(Reason(code: .noRules, text: "No rules are in force yet.")) }
+        for source in facts.sources.sorted(by: { $0.name < $1.name }) where !source.wasPolled && source.failures == 0 {
+            reasons.append(
+                Reason(code: .sourceNotPolled, text: "The source \(source.name) has not been polled since the start."))
+        }
+        for source in facts.sources.sorted(by: { $0.name < $1.name }) where source.failures > 0 {
+            reasons.append(
+                Reason(code: .sourceFails, text: "The source \(source.name) fails; `bellhop status` says why."))
+        }
+        if facts.refusedRules > 0 {
+            reasons.append(
+                Reason(code: .rulesRefused, text: "The changed rules have errors, and the old ones are in force."))
+        }
+        for receiver in facts.pausedReceivers.sorted() {
+            reasons.append(
+                Reason(code: .receiverPaused, text: "The receiver \(receiver) is paused until a person resumes it."))
+        }
+        self.reasons = reasons
+    }
+
+    /// The answer to a probe: `{"live", "ready", "reasons": [{"code", "text", "blocks"}]}`.
+    public var json: JSON {
+        [
+            "live": .bool(isLive), "ready": .bool(isReady),
+            "reasons": .array(
+                reasons.map { reason in
+                    [
+                        "code": .string(reason.code.rawValue), "text": .string(reason.text),
+                        "blocks": .string(reason.blocks.rawValue),
+                    ]
+                }),
+        ]
+    }
+}
+
+/// What is known about an agent that its health follows from.
+public struct HealthFacts: Sendable, Hashable {
+    public struct Source: Sendable, Hashable {
+        public var name: String
+        /// Whether a poll of it succeeded since the start.
+        public var wasPolled: Bool
+        /// Failed polls in a row.
+        public var failures: Int
+
+        public init(name: String, wasPolled: Bool, failures: Int) {
+            self.name = name
+            self.wasPolled = wasPolled
+            self.failures = failures
+        }
+    }
+
+    /// The loops that have taken no turn for too long.
+    public var hangingLoops: [String] = []
+    /// Whether the store cannot be read, or accepted no change when it was last tried.
+    public var storeFails = false
+    public var hasRules = true
+    /// The mistakes because of which the changed rules are not in force.
+    public var refusedRules = 0
+    /// Those that are polled.
+    public var sources: [Source] = []
+    /// Connections only: an address that a rule computes is not shown.
+    public var pausedReceivers: [String] = []
+
+    public init() {}
+}

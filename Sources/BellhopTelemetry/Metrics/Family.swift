@@ -1,0 +1,109 @@
+import BellhopCore
+import Synchronization
+
+/// The series of one instrument, in lists that only grow: finding a series takes no lock, and adding one neither.
+///
+/// A class over atomic references, because all threads that count share it.
+final class Family: Sendable {
+    let instrument: Instrument
+    private let most: Int
+    private let clock: any AgentClock
+    private let heads: [Link]
+    private let count = Atomic<Int>(0)
+
+    /// The end of a list until a series is added there.
+    final class Link: Sendable {
+        let series = AtomicLazyReference<Series>()
+    }
+
+    /// - Parameter most: the most series that are told apart; the names of any further ones become ``Instrument/other``.
+    init(_ instrument: Instrument, most: Int, clock: any AgentClock) {
+        self.instrument = instrument
+        self.most = most
+        self.clock = clock
+        heads = (0..<(instrument.hasNames ? 64 : 1)).map { _ in Link() }
+        // Whoever watches the growth of a counter needs its zero.
+        if !instrument.hasNames { for values in instrument.combinations { _ = series(values) } }
+    }
+
+    /// The series with these dimensions, in any order; nil if they are not those of the instrument.
+    func series(_ dimensions: [(String, String)]) -> Series? {
+        guard dimensions.count == instrument.labels.count else { return nil }
+        var values: [String] = []
+        values.reserveCapacity(dimensions.count)
+        for (place, label) in instrument.labels.enumerated() {
+            // The engine gives them in the declared order.
+            let isInPlace = dimensions[place].0 == label.name
+            guard let dimension = isInPlace ? dimensions[place] : dimensions.first(where: { $0.0 == label.name }) else {
+                return nil
+            }
+            values.append(dimension.1)
+        }
+        return series(values)
+    }
+
+    /// All series, sorted by their labels.
+    var all: [Series] {
+        var all: [Series] = []
+        for head in heads {
+            var link = head
+            while let series = link.series.load() {
+                all.append(series)
+                link = series.next
+            }
+        }
+        return all.sorted { $0.labels.lexicographicallyPrecedes($1.labels) }
+    }
+
+    private func series(_ values: [String]) -> Series {
+        let known = instrument.declared(values)
+        if let series = find(known, adding: count.load(ordering: .relaxed) < most) { return series }
+        // So few that they need no limit: the other labels have the values that they declare.
+        let merged = instrument.merged(known)
+        return find(merged, adding: true) ?? Series(merged, of: instrument, clock: clock)
+    }
+
+    private func find(_ values: [String], adding: Bool) -> Series? {
+        var link = heads.count == 1 ? heads[0] : heads[Int(UInt(bitPattern: values.hashValue) % UInt(heads.count))]
+        while true {
+            while let series = link.series.load() {
+                if series.labels == values { return series }
+                link = series.next
+            }
+            guard adding else { return nil }
+            let new = Series(values, of: instrument, clock: clock)
+            if link.series.storeIfNil(new) === new {
+                count.wrappingAdd(1, ordering: .relaxed)
+                return new
+            }
+        }
+    }
+}
+
+extension Instrument {
+    /// The longest value of a label, in bytes.
+    private static let longestValue = 200
+
+    /// Whether values of its labels are names, which no list declares.
+    var hasNames: Bool { labels.contains { $0.values == nil } }
+
+    /// The label values with what their labels do not declare replaced, and shortened.
+    func declared(_ values: [String]) -> [String] {
+        zip(labels, values).map { label, value in
+            if let declared = label.values { return declared.contains(value) ? value : Self.other }
+            return value.utf8.count > Self.longestValue ? String(value.prefix(Self.longestValue / 4)) : value
+        }
+    }
+
+    /// The label values without names.
+    func merged(_ values: [String]) -> [String] {
+        zip(labels, values).map { $0.values == nil ? Self.other : $1 }
+    }
+
+    /// Every combination of the values that the labels declare.
+    var combinations: [[String]] {
+        labels.reduce([[]]) { combinations, label in
+            combinations.flatMap { values in (label.values ?? []).map { values + [$0] } }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+public import BellhopCore
+public import Metrics
+
+/// Keeps the metrics that the agent counts through swift-metrics, and gives all metrics as values or text.
+///
+/// It keeps what ``Instrument/counted`` declares and discards the rest, so that its size is limited. A class, as its protocol
+/// requires; counting takes no lock.
+public final class MetricsRegistry: MetricsFactory {
+    /// The series of an instrument that are told apart, by default.
+    public static let mostSeries = 500
+
+    private let families: [String: Family]
+    private let most: Int
+    private let clock: any AgentClock
+    private let started: Timestamp
+
+    /// - Parameters:
+    ///   - instruments: those that are counted.
+    ///   - most: the series of an instrument that are told apart: a name beyond that becomes ``Instrument/other``.
+    public init(_ instruments: [Instrument] = Instrument.counted, most: Int = mostSeries, clock: any AgentClock) {
+        self.most = most
+        self.clock = clock
+        started = clock.now
+        families = Dictionary(uniqueKeysWithValues: instruments.map { ($0.name, Family($0, most: most, clock: clock)) })
+    }
+
+    /// All metrics at this moment.
+    /// - Parameter shown: the values of those that are not counted.
+    public func snapshot(with shown: [MetricsSnapshot.Sample] = []) -> MetricsSnapshot {
+        let counted = families.values.map { family in
+            MetricsSnapshot.Family(family.instrument, family.all.map { MetricsSnapshot.Series($0.labels, $0.snapshot) })
+        }
+        let shown = Dictionary(grouping: shown, by: \.instrument).map { instrument, samples in
+            MetricsSnapshot.Family(instrument, samples, most: most)
+        }
+        return MetricsSnapshot(started: started, at: clock.now, families: counted + shown)
+    }
+
+    /// All metrics as text.
+    public func text(_ format: MetricsFormat, with shown: [MetricsSnapshot.Sample] = []) -> String {
+        snapshot(with: shown).text(format)
+    }
+
+    // MARK: For swift-metrics
+
+    public func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        if case .counter(let cell)? = families[label]?.series(dimensions)?.value { return cell }
+        return NOOPMetricsHandler.instance
+    }
+
+    public func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+        if case .gauge(let cell)? = families[label]?.series(dimensions)?.value { return cell }
+        return NOOPMetricsHandler.instance
+    }
+
+    public func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
+        switch families[label]?.series(dimensions)?.value {
+        case .gauge(let cell): cell
+        case .histogram(let cell): cell
+        case .counter, nil: NOOPMetricsHandler.instance
+        }
+    }
+
+    public func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+        if case .histogram(let cell)? = families[label]?.series(dimensions)?.value { return cell }
+        return NOOPMetricsHandler.instance
+    }
+
+    // A series stays: what it counted is still true.
+    public func destroyCounter(_ handler: any CounterHandler) {}
+    public func destroyMeter(_ handler: any MeterHandler) {}
+    public func destroyRecorder(_ handler: any RecorderHandler) {}
+    public func destroyTimer(_ handler: any TimerHandler) {}
+}
+
+extension Series {
+    fileprivate var snapshot: MetricsSnapshot.Value {
+        switch value {
+        case .counter(let cell): .count(cell.value)
+        case .gauge(let cell): .number(cell.value)
+        case .histogram(let cell): .histogram(cell.value)
+        }
+    }
+}

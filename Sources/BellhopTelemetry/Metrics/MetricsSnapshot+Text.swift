@@ -1,0 +1,109 @@
+import BellhopCore
+
+extension MetricsSnapshot {
+    /// The text that Prometheus and others read, with the whole of each family together.
+    public func text(_ format: MetricsFormat) -> String {
+        var writer = MetricsWriter(format: format)
+        for family in families { writer.write(family) }
+        return writer.end()
+    }
+}
+
+/// Writes one of the text formats.
+private struct MetricsWriter {
+    let format: MetricsFormat
+    private var text = ""
+
+    init(format: MetricsFormat) { self.format = format }
+
+    mutating func write(_ family: MetricsSnapshot.Family) {
+        let instrument = family.instrument
+        let isOpen = format == .openMetrics
+        let name = isOpen ? instrument.family : instrument.name
+        let type =
+            switch instrument.kind {
+            case .info where !isOpen: "gauge"
+            case .counter, .gauge, .info, .histogram: instrument.kind.name
+            }
+        text += "# HELP \(name) \(escaped(instrument.help, quotes: isOpen))\n# TYPE \(name) \(type)\n"
+        if isOpen, let unit = instrument.unit { text += "# UNIT \(name) \(unit.rawValue)\n" }
+        for series in family.series { write(series, of: instrument) }
+    }
+
+    func end() -> String {
+        switch format {
+        case .prometheus: text
+        case .openMetrics: text + "# EOF\n"
+        }
+    }
+
+    private mutating func write(_ series: MetricsSnapshot.Series, of instrument: Instrument) {
+        let labels = zip(instrument.labels.map(\.name), series.labels).map { ($0, $1) }
+        switch series.value {
+        case .count(let count): line(instrument.name, labels, String(count))
+        case .number(let number): line(instrument.name, labels, Self.text(number))
+        case .histogram(let histogram): write(histogram, labels, of: instrument)
+        }
+    }
+
+    private mutating func write(
+        _ histogram: MetricsSnapshot.Histogram, _ labels: [(String, String)], of instrument: Instrument
+    ) {
+        guard case .histogram(let bounds) = instrument.kind else { return }
+        var total: Int64 = 0
+        for (place, count) in histogram.counts.enumerated() {
+            total += count
+            let bound = place < bounds.count ? bounds[place] : .infinity
+            line(
+                instrument.name + "_bucket", labels + [("le", Self.text(bound))], String(total),
+                exemplar: histogram.exemplars[place])
+        }
+        line(instrument.name + "_count", labels, String(total))
+        line(instrument.name + "_sum", labels, Self.text(histogram.sum))
+    }
+
+    private mutating func line(
+        _ name: String, _ labels: [(String, String)], _ value: String, exemplar: Exemplar? = nil
+    ) {
+        text += name
+        if !labels.isEmpty {
+            text += "{" + labels.map { "\($0)=\"\(escaped($1, quotes: true))\"" }.joined(separator: ",") + "}"
+        }
+        text += " " + value
+        if let exemplar, format == .openMetrics {
+            let time = Double(exemplar.time.microseconds) / 1e6
+            text +=
+                " # {trace_id=\"\(exemplar.trace.text)\",span_id=\"\(exemplar.span.text)\"} \(Self.text(exemplar.value)) \(Self.decimal(time))"
+        }
+        text += "\n"
+    }
+
+    /// A number with a point or an exponent: the same text in both formats, so that a bucket has one name.
+    private static func text(_ number: Double) -> String {
+        if number.isNaN { return "NaN" }
+        if number.isInfinite { return number < 0 ? "-Inf" : "+Inf" }
+        return number.description
+    }
+
+    /// Without an exponent.
+    private static func decimal(_ seconds: Double) -> String {
+        let thousandths = Int64(seconds * 1000)
+        let rest = String(thousandths % 1000)
+        return "\(thousandths / 1000).\(String(repeating: "0", count: 3 - rest.count))\(rest)"
+    }
+
+    private func escaped(_ text: String, quotes: Bool) -> String {
+        guard text.utf8.contains(where: { $0 == UInt8(ascii: "\\") || $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\"") })
+        else { return text }
+        var escaped = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "\\": escaped.append(contentsOf: "\\\\".unicodeScalars)
+            case "\n": escaped.append(contentsOf: "\\n".unicodeScalars)
+            case "\"" where quotes: escaped.append(contentsOf: "\\\"".unicodeScalars)
+            default: escaped.append(scalar)
+            }
+        }
+        return String(escaped)
+    }
+}

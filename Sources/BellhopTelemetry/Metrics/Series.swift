@@ -1,0 +1,126 @@
+public import BellhopCore
+import Metrics
+import Synchronization
+
+/// The values of one instrument under one set of label values. Written without a lock, by any number of threads.
+///
+/// A class, because whoever counts keeps it, and because the series of an instrument form lists.
+final class Series: Sendable {
+    let labels: [String]
+    let value: Value
+    /// The rest of its list.
+    let next = Family.Link()
+
+    enum Value: Sendable {
+        case counter(CounterCell)
+        case gauge(GaugeCell)
+        case histogram(HistogramCell)
+    }
+
+    init(_ labels: [String], of instrument: Instrument, clock: any AgentClock) {
+        self.labels = labels
+        value =
+            switch instrument.kind {
+            case .counter: .counter(CounterCell())
+            case .gauge, .info: .gauge(GaugeCell())
+            case .histogram(let bounds): .histogram(HistogramCell(bounds, clock: clock))
+            }
+    }
+}
+
+/// A class, as its protocol requires.
+final class CounterCell: CounterHandler {
+    private let count = Atomic<Int64>(0)
+
+    var value: Int64 { count.load(ordering: .relaxed) }
+
+    /// A counter only grows.
+    func increment(by amount: Int64) {
+        if amount > 0 { count.wrappingAdd(amount, ordering: .relaxed) }
+    }
+
+    func reset() { count.store(0, ordering: .relaxed) }
+}
+
+/// A class, as its protocols require.
+final class GaugeCell: MeterHandler, RecorderHandler {
+    private let number = AtomicDouble()
+
+    var value: Double { number.value }
+
+    func set(_ value: Int64) { number.set(Double(value)) }
+    func set(_ value: Double) { number.set(value) }
+    func increment(by amount: Double) { number.add(amount) }
+    func decrement(by amount: Double) { number.add(-amount) }
+    func record(_ value: Int64) { set(value) }
+    func record(_ value: Double) { set(value) }
+}
+
+/// A class, as its protocols require.
+final class HistogramCell: TimerHandler, RecorderHandler {
+    private let bounds: [Double]
+    private let clock: any AgentClock
+    private let counts: [CounterCell]
+    private let total = AtomicDouble()
+    /// The latest of each bucket. A lock, taken only for values of sampled traces.
+    private let exemplars = Mutex<[Int: Exemplar]>([:])
+
+    init(_ bounds: [Double], clock: any AgentClock) {
+        self.bounds = bounds
+        self.clock = clock
+        counts = (0...bounds.count).map { _ in CounterCell() }
+    }
+
+    var value: MetricsSnapshot.Histogram {
+        MetricsSnapshot.Histogram(
+            counts: counts.map(\.value), sum: total.value, exemplars: exemplars.withLock { $0 })
+    }
+
+    func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
+    func record(_ value: Int64) { record(Double(value)) }
+
+    func record(_ value: Double) {
+        guard value.isFinite else { return }
+        let bucket = bounds.firstIndex { value <= $0 } ?? bounds.count
+        counts[bucket].increment(by: 1)
+        total.add(value)
+        if let context = TraceContext.current, context.isSampled {
+            let exemplar = Exemplar(trace: context.trace, span: context.span, value: value, time: clock.now)
+            exemplars.withLock { $0[bucket] = exemplar }
+        }
+    }
+}
+
+/// One value of a histogram, with the trace that it belongs to.
+public struct Exemplar: Sendable, Hashable {
+    public var trace: TraceID
+    public var span: SpanID
+    public var value: Double
+    public var time: Timestamp
+
+    public init(trace: TraceID, span: SpanID, value: Double, time: Timestamp) {
+        self.trace = trace
+        self.span = span
+        self.value = value
+        self.time = time
+    }
+}
+
+/// A number that many threads add to: the bits of a double in an atomic word.
+private struct AtomicDouble: ~Copyable, Sendable {
+    private let bits = Atomic<UInt64>(0)
+
+    var value: Double { Double(bitPattern: bits.load(ordering: .relaxed)) }
+
+    func set(_ value: Double) { bits.store(value.bitPattern, ordering: .relaxed) }
+
+    func add(_ amount: Double) {
+        var old = bits.load(ordering: .relaxed)
+        while true {
+            let (exchanged, found) = bits.weakCompareExchange(
+                expected: old, desired: (Double(bitPattern: old) + amount).bitPattern, ordering: .relaxed)
+            if exchanged { return }
+            old = found
+        }
+    }
+}

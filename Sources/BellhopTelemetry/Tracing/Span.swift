@@ -1,0 +1,60 @@
+public import BellhopCore
+
+/// A piece of work with its beginning and its end (OpenTelemetry, Trace API).
+public struct Span: Sendable, Hashable {
+    public enum Kind: Int64, Sendable, Hashable {
+        case `internal` = 1
+        /// A request to a remote system.
+        case client = 3
+    }
+
+    /// A moment of interest within it.
+    public struct Moment: Sendable, Hashable {
+        public var name: String
+        public var time: Timestamp
+
+        public init(_ name: String, _ time: Timestamp) {
+            self.name = name
+            self.time = time
+        }
+    }
+
+    public var trace: TraceID
+    public var id: SpanID
+    /// Nil for the first of its trace.
+    public var parent: SpanID?
+    public var name: String
+    public var kind: Kind
+    public var start: Timestamp
+    public var end: Timestamp
+    public var attributes: JSON.Object
+    public var moments: [Moment] = []
+    /// Why the work failed; nil if it did not.
+    public var failure: String?
+
+    public init(
+        _ name: String, in context: TraceContext, parent: SpanID? = nil, kind: Kind = .internal, from start: Timestamp,
+        to end: Timestamp, attributes: JSON.Object = [:]
+    ) {
+        trace = context.trace
+        id = context.span
+        self.parent = parent
+        self.name = name
+        self.kind = kind
+        self.start = start
+        self.end = max(start, end)
+        self.attributes = attributes
+    }
+}
+
+/// Which traces are sent: a part of them, the same in every program that sees their ids (OpenTelemetry, `TraceIdRatioBased`).
+public struct TraceSampling: Sendable, Hashable {
+    /// From 0, none, to 1, all.
+    public var part: Double
+
+    public init(_ part: Double) { self.part = part }
+
+    public func includes(_ trace: TraceID) -> Bool {
+        Double(trace.low & UInt64(Int64.max)) < part * Double(Int64.max) || part >= 1
+    }
+}

@@ -1,0 +1,134 @@
+import BellhopConnectors
+import BellhopCore
+import BellhopEngine
+import BellhopTelemetry
+import BellhopTesting
+import Metrics
+import Simulator
+import Synchronization
+import Testing
+
+@testable import BellhopAgent
+
+/// Sending to an OpenTelemetry receiver over HTTP.
+@Suite(.timeLimit(.minutes(2))) struct TelemetryExporterTests {
+    private let clock = TestClock()
+    private let simulation: Simulation
+    private let tracer = Tracer(TraceSampling(1), room: 2000)
+    private let registry: MetricsRegistry
+    private let recorder = SignalRecorder()
+
+    init() {
+        let clock = clock
+        simulation = Simulation { clock.now.microseconds }
+        registry = MetricsRegistry(clock: clock)
+    }
+
+    private func exporter(_ address: String) throws -> TelemetryExporter {
+        let receiver = TelemetryConfiguration.Receiver(
+            address: try HTTPAddress(address + "/otlp"), headers: [:], plainHTTP: false, sampling: tracer.sampling,
+            sendsMetrics: true)
+        let telemetry = AgentTelemetry(registry, clock: clock) { [clock] in AgentReading(now: clock.now, started: clock.now) }
+        return TelemetryExporter(
+            receiver, over: try HTTPConnection(receiver.http, clock: clock), tracer: tracer, telemetry: telemetry, clock: clock,
+            signals: Signals([recorder.hear]), instance: "test")
+    }
+
+    private func happen(_ events: Int) {
+        for number in 0..<events {
+            let task = Snapshot(key: TaskKey("k\(number)"), number: "INC\(number)", title: "T", url: "", fields: [:])
+            let event = Event(.taskCreated(task, in: "s"), facts: "\(number)", source: "s", subject: "s/k", at: clock.now)
+            tracer.stored(event, by: "poll", from: clock.now, to: clock.now, moments: [.init("listed", clock.now)])
+        }
+    }
+
+    /// How many spans were sent, dropped and refused.
+    private var counts: [Int64] {
+        let family = registry.snapshot().families.first { $0.instrument == .spans }
+        return ["sent", "dropped", "refused"].map { result in
+            guard case .count(let count)? = family?.series.first(where: { $0.labels == [result] })?.value else { return 0 }
+            return count
+        }
+    }
+
+    @Test func `spans and metrics arrive in the form of the specification, in several requests if there are many`() async throws {
+        try await SimulatorServer(simulation).serve { address in
+            happen(1200)
+            Instrument.eventsRouted.counter(in: registry).increment(by: 7)
+            Instrument.pollSeconds.timer("s", in: registry).record(duration: .milliseconds(70))
+            try await exporter(address).flush()
+            #expect(Set(simulation.telemetry.spans.map(\.trace)).count == 1200)
+            #expect(simulation.requests.count("POST", path: "/otlp/v1/traces") == 3)
+            let metrics = simulation.telemetry.metrics
+            #expect(metrics["bellhop_events_routed_total"]?["sum"]?["dataPoints"]?[0]?["asInt"] == "7")
+            #expect(metrics["bellhop_poll_seconds"]?["unit"] == "s" && metrics["bellhop_ready"]?["gauge"] != nil)
+            #expect(counts == [1200, 0, 0])
+        }
+    }
+
+    @Test func `a receiver that is busy is asked again after the time that it names, and nothing is lost`() async throws {
+        try await SimulatorServer(simulation).serve { address in
+            simulation.faults.add(.unavailable(.seconds(7)), path: "/otlp/v1/traces")
+            happen(3)
+            let exporter = try exporter(address)
+            let running = Task { try await exporter.run() }
+            try await clock.waitForSleepers(2)
+            await clock.advance(by: TelemetryExporter.spanPeriod)
+            try await until { simulation.requests.count(path: "/otlp/v1/traces") == 1 }
+            try await clock.waitForSleepers(2)
+            #expect(clock.nextDeadline.map { $0 - clock.now } == .seconds(7))
+            #expect(simulation.telemetry.spans.isEmpty)
+            await clock.advance(by: .seconds(7))
+            try await until { simulation.telemetry.spans.count == 3 }
+            try await until { counts == [3, 0, 0] }
+            try await until { recorder.names == ["telemetry.failed", "telemetry.recovered"] }
+            running.cancel()
+            _ = await running.result
+        }
+    }
+
+    @Test func `what a receiver refuses is counted and not repeated`() async throws {
+        try await SimulatorServer(simulation).serve { address in
+            let exporter = try exporter(address)
+            simulation.faults.add(.status(400, body: "no"), path: "/otlp/v1/traces")
+            happen(5)
+            await exporter.flush()
+            #expect(counts == [0, 5, 0] && recorder.names.first == "telemetry.failed")
+            simulation.telemetry.refuse(2)
+            happen(5)
+            await exporter.flush()
+            #expect(counts == [3, 5, 2])
+        }
+    }
+
+    @Test func `a receiver that never answers costs a bounded time and a bounded number of spans`() async throws {
+        try await SimulatorServer(simulation).serve { address in
+            simulation.faults.add(.hangs, path: "/otlp/v1/traces", times: nil)
+            happen(5000)
+            #expect(tracer.count == 2000)
+            let exporter = try exporter(address)
+            let flushing = Task { await exporter.flush() }
+            try await clock.waitForSleepers(1)
+            await clock.advance(by: .seconds(3))
+            await flushing.value
+            #expect(counts[1] >= 3000)
+        }
+    }
+}
+
+/// The names of the signals that were emitted. A class over a mutex, because signals come from several threads.
+private final class SignalRecorder: Sendable {
+    private let heard = Mutex<[String]>([])
+
+    var names: [String] { heard.withLock { $0 } }
+
+    func hear(_ signal: Signal) { heard.withLock { $0.append(signal.name) } }
+}
+
+private func until(_ isSo: () -> Bool) async throws {
+    for _ in 0..<2000 {
+        if isSo() { return }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+    Issue.record("It did not happen within ten seconds.")
+}

@@ -1,0 +1,49 @@
+import BellhopCore
+import BellhopTelemetry
+import BellhopTesting
+import Testing
+
+@testable import BellhopAgent
+@testable import BellhopConsole
+
+@Suite struct TelemetryDeskTests {
+    private func ask(
+        _ fixture: ConsoleFixture, _ path: String, method: String = "GET", as role: ConsoleRole? = nil, accept: String? = nil
+    ) async -> (status: Int, type: String?, text: String) {
+        var headers: [(name: String, value: String)] = []
+        if let role { headers.append(("Authorization", "Bearer \(ConsoleFixture.tokens[role] ?? "")")) }
+        if let accept { headers.append(("Accept", accept)) }
+        let answer = await fixture.desk.answer(ConsoleRequest(method, path, headers: headers, peer: "192.0.2.1"))
+        guard case .bytes(let bytes) = answer.body else { return (answer.status, nil, "") }
+        let type = answer.fields.first { $0.name == "Content-Type" }?.value
+        return (answer.status, type, String(decoding: bytes, as: UTF8.self))
+    }
+
+    @Test func `the console tells anyone whether the agent is ready, and only users what it counts`() async throws {
+        let fixture = try await ConsoleFixture()
+        let ready = await ask(fixture, "/health/ready")
+        #expect(ready.status == 503 && ready.text.contains(#""code":"no_rules""#) && ready.type == "application/json")
+        #expect(await ask(fixture, "/health/live").status == 200)
+        #expect(await ask(fixture, "/metrics").status == 401)
+        let metrics = await ask(fixture, "/metrics", as: .viewer)
+        #expect(metrics.status == 200 && metrics.type == MetricsFormat.prometheus.contentType)
+        #expect(metrics.text.contains("\nbellhop_ready 0.0\n"))
+        let open = await ask(fixture, "/metrics", as: .viewer, accept: "application/openmetrics-text;version=1.0.0")
+        #expect(open.type == MetricsFormat.openMetrics.contentType && open.text.hasSuffix("# EOF\n"))
+        let refused = await ask(fixture, "/metrics")
+        #expect(refused.type == "application/problem+json")
+        #expect(await ask(fixture, "/health/live", method: "POST").status == 405)
+    }
+
+    @Test func `a loop that hangs makes the agent dead, a failing source does not make it unready`() async throws {
+        var reading = AgentReading.test
+        reading.rules = 1
+        let ready = try await ConsoleFixture(reading: reading)
+        #expect(await ask(ready, "/health/ready").status == 200)
+        reading.hangingLoops = ["router"]
+        let dead = try await ConsoleFixture(reading: reading)
+        let answer = await ask(dead, "/health/live")
+        #expect(answer.status == 503 && answer.text.contains("router"))
+        #expect(await ask(dead, "/health/ready").status == 503)
+    }
+}

@@ -1,0 +1,31 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopEngine
+
+@Suite struct LoopTurnsTests {
+    @Test func `a loop hangs when its turn lasts for more than five minutes, and no longer when it waits or begins another`() {
+        let turns = LoopTurns()
+        turns.begin(.router, at: .seconds(10))
+        turns.begin(.dispatcher, at: .seconds(200))
+        #expect(turns.hanging(at: .seconds(310)) == [])
+        #expect(turns.hanging(at: .seconds(311)) == [.router])
+        #expect(turns.hanging(at: .seconds(600)) == [.router, .dispatcher])
+        turns.begin(.router, at: .seconds(600))
+        turns.end(.dispatcher)
+        #expect(turns.hanging(at: .seconds(601)) == [])
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `an engine that waits for work does not hang, however long that lasts`() async throws {
+        let bench = try Bench()
+        let source = bench.source()
+        let shelf = try await bench.shelf("rule: daily\non: {every: 1d}\ndo: [{log: hello}]", sources: [source])
+        let engine = Engine(
+            bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { _ in ScriptedAction() })
+        let running = Task { try await engine.run() }
+        await bench.run(until: bench.now + .seconds(3600))
+        #expect(engine.hangingLoops == [])
+        running.cancel()
+        _ = await running.result
+    }
+}
