@@ -107,8 +107,9 @@ let package = Package(
         .target(
             name: "BellhopConsole",
             dependencies: [
-                "BellhopAgent", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules", crypto, httpTypes,
-                hummingbirdCore, hummingbirdTLS, logging, nioCore, nioPosix, nioSSL, serviceLifecycle,
+                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules",
+                "BellhopTelemetry", crypto, httpTypes, hummingbirdCore, hummingbirdTLS, logging, nioCore, nioPosix, nioSSL,
+                serviceLifecycle,
             ],
             resources: ["css", "js", "svg"].map { .embedInCode("Assets/console.\($0)") },
             swiftSettings: house),
@@ -154,8 +155,9 @@ let package = Package(
         .testTarget(
             name: "BellhopConsoleTests",
             dependencies: [
-                "BellhopAgent", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules",
-                "BellhopStore", "BellhopTelemetry", "BellhopTesting", asyncHTTPClient, logging, nioCore, nioHTTP1,
+                "BellhopAgent", "BellhopConnectors", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopInbound",
+                "BellhopRules", "BellhopStore", "BellhopTelemetry", "BellhopTesting", "Simulator", asyncHTTPClient, logging,
+                nioCore, nioHTTP1,
                 serviceLifecycle,
             ],
             swiftSettings: house),

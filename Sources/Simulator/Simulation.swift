@@ -17,6 +17,8 @@ public struct Simulation: Sendable {
     public let mail: SimulatedMail
     /// A JSON API under `/rest`.
     public let api: SimulatedAPI
+    /// An OpenID provider under `/openid`.
+    public let openID: SimulatedOpenID
     /// An OpenTelemetry receiver under `/otlp`.
     public let telemetry = SimulatedTelemetry()
     public let faults: FaultPlan
@@ -37,6 +39,7 @@ public struct Simulation: Sendable {
         services = SimulatedServices()
         mail = SimulatedMail(now: now)
         api = SimulatedAPI(now: now)
+        openID = SimulatedOpenID(now: now)
         faults = FaultPlan(seed: seed &+ 3)
         requests = RequestLog()
         self.now = now

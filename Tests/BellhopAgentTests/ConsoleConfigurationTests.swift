@@ -1,4 +1,5 @@
 import BellhopAgent
+import BellhopConnectors
 import BellhopCore
 import BellhopInbound
 import Testing
@@ -52,5 +53,20 @@ import Testing
         #expect(try await users("{name: ada, token: 0123456789abcdef}, {name: ada, token: fedcba9876543210}") == 1)
         #expect(try await users("{name: ada, token: 0123456789abcdef, role: boss}") == 1)
         #expect(try await users("{name: ada, tokn: 0123456789abcdef}") >= 1)
+    }
+
+    @Test func `a provider of accounts is read, and one that gives no roles or has no encryption is refused`() async throws {
+        func file(_ openid: String) -> String { "{listen: \"127.0.0.1:1\", openid: {client_id: b, \(openid)}}" }
+        let configuration = try await ConfigurationTests().load(
+            Self.file(file("issuer: \"https://login.example\", claim: a.b, operators: [x], admins: [y]"))
+        ).console
+        let openID = try #require(configuration.openID)
+        #expect(openID.settings.issuer == "https://login.example" && openID.settings.nameClaim == "email")
+        #expect(openID.role(of: ["a": ["b": ["y", "x"]]]) == .admin && openID.role(of: ["a": ["b": "x"]]) == .operator)
+        #expect(openID.role(of: ["a": ["b": []]]) == nil && openID.role(of: ["a": "y"]) == nil)
+        #expect(try await problems(file("issuer: \"https://login.example\"")).count == 1)
+        #expect(try await problems(file("issuer: \"http://login.example\", viewers: [\"*\"]")).count == 1)
+        #expect(try await problems(file("issuer: login, viewers: [\"*\"]")).count == 1)
+        #expect(try await problems(file("issuer: \"http://127.0.0.1:1\", viewers: [\"*\"]")) == [])
     }
 }

@@ -97,7 +97,8 @@ public struct Agent: Sendable {
             inquirer: inquirer, clock: assembly.surroundings.clock, configuration: configuration.console,
             zone: configuration.timeZone, connections: configuration.connections.map { ($0.name, $0.kind) },
             book: { shelf.book }, file: { path in shelf.book.flatMap { Self.file(path, of: $0) } },
-            news: assembly.surroundings.bells.router, telemetry: assembly.telemetry)
+            news: assembly.surroundings.bells.router, telemetry: assembly.telemetry,
+            provider: assembly.provider)
     }
 
     /// The bytes of a file that has rules in force; nil for any other.

@@ -23,6 +23,8 @@ public struct Assembly: Sendable {
     public let telemetry: AgentTelemetry
     /// Sends them to an OpenTelemetry receiver, if bellhop.yaml names one.
     public let exporter: TelemetryExporter?
+    /// Who says who the console's visitors are.
+    let provider: OpenIDProvider?
     /// Warnings about the rule files.
     public let warnings: [Diagnostic]
 
@@ -113,6 +115,14 @@ public struct Assembly: Sendable {
             } catch {
                 throw .diagnostics(
                     Diagnostics([Diagnostic(code: "bad-connection", "`telemetry`: \(error.message)", at: nil)]))
+            }
+        }
+        provider = try configuration.console.openID.map { openID throws(AssemblyError) in
+            do throws(ConnectorError) {
+                let http = HTTPConnection.Configuration(name: "openid", ca: openID.ca, timeout: .seconds(10), maxBody: 1 << 20)
+                return OpenIDProvider(openID.settings, over: try HTTPConnection(http, clock: clock), clock: clock)
+            } catch {
+                throw .diagnostics(Diagnostics([Diagnostic(code: "bad-connection", "`openid`: \(error.message)", at: nil)]))
             }
         }
         // The stored notes of the sources are enough to start with. Each source learns the rest before its first poll.

@@ -1,3 +1,4 @@
+public import BellhopConnectors
 public import BellhopCore
 public import BellhopEngine
 public import BellhopRules
@@ -19,11 +20,14 @@ public struct AgentView: Sendable {
     /// Rings when there may be new events.
     public let news: Bell
     public let telemetry: AgentTelemetry?
+    /// Where people log in with their accounts; nil if only tokens are taken.
+    public let provider: OpenIDProvider?
 
     public init(
         inquirer: Inquirer, clock: any AgentClock, configuration: ConsoleConfiguration, zone: TimeZoneTable = .utc,
         connections: [(name: String, kind: String)] = [], book: @escaping @Sendable () -> RuleBook? = { nil },
-        file: @escaping @Sendable (String) -> [UInt8]? = { _ in nil }, news: Bell = Bell(), telemetry: AgentTelemetry? = nil
+        file: @escaping @Sendable (String) -> [UInt8]? = { _ in nil }, news: Bell = Bell(),
+        telemetry: AgentTelemetry? = nil, provider: OpenIDProvider? = nil
     ) {
         self.inquirer = inquirer
         self.clock = clock
@@ -34,6 +38,7 @@ public struct AgentView: Sendable {
         self.file = file
         self.news = news
         self.telemetry = telemetry
+        self.provider = provider
     }
 
     /// A browser's zone, by its name.

@@ -1,3 +1,4 @@
+public import BellhopConnectors
 public import BellhopCore
 public import BellhopInbound
 import BellhopRules
@@ -24,6 +25,8 @@ public struct ConsoleConfiguration: Sendable {
     public var publicURL: String?
     /// Whether an admin may change rule files.
     public var mayEdit = false
+    /// Where people log in with their own accounts; nil if only tokens are taken.
+    public var openID: OpenID?
 
     public init() {}
 
@@ -36,6 +39,28 @@ public struct ConsoleConfiguration: Sendable {
             self.name = name
             self.role = role
             self.token = token
+        }
+    }
+
+    /// A provider of accounts, and what they may do here.
+    public struct OpenID: Sendable {
+        public var settings: OpenIDProvider.Settings
+        /// A PEM file with authorities to trust besides the system's.
+        public var ca: String?
+        /// The claim that gives roles; dots lead into it.
+        public var claim: String
+        /// The values of the claim that give a role; `*` for everybody.
+        public var roles: [ConsoleRole: Set<String>]
+
+        /// The highest role that these claims give; nil for none.
+        public func role(of claims: JSON) -> ConsoleRole? {
+            var value: JSON? = claims
+            for name in claim.split(separator: ".") { value = value?[String(name)] }
+            let held = Set(value?.asString.map { [$0] } ?? value?.asArray?.compactMap(\.asString) ?? [])
+            return [ConsoleRole.admin, .operator, .viewer].first { role in
+                guard let wanted = roles[role] else { return false }
+                return wanted.contains("*") || !wanted.isDisjoint(with: held)
+            }
         }
     }
 
@@ -53,6 +78,7 @@ extension ConfigurationManifest {
             "The address and port of the console; beyond this machine only with `tls` or `public_url`.",
             example: "listen: \"127.0.0.1:8090\""),
         Setting("users", .list(.record(consoleUser)), "Who may log in; `bellhop console token` adds others."),
+        Setting("openid", .record(consoleOpenID), "Lets people log in with their accounts at a provider (OpenID Connect)."),
         Setting("tls", .record(consoleTLS), "A certificate, so that the console speaks HTTPS."),
         Setting(
             "public_url", .text,
@@ -64,6 +90,21 @@ extension ConfigurationManifest {
         Setting("name", .text, required: true, "The name in the audit."),
         Setting("token", .text, required: true, "What the user logs in with: at least 16 characters."),
         Setting("role", .oneOf(ConsoleRole.allCases.map(\.rawValue)), default: "viewer", "What the user may do."),
+    ]
+
+    public static let consoleOpenID: [Setting] = [
+        Setting(
+            "issuer", .text, required: true,
+            "The provider's address, exactly as it names itself: `https://login.example.com/realms/acme`."),
+        Setting("client_id", .text, required: true, "The id under which the provider knows this console."),
+        Setting("client_secret", .secret, "Its secret; none for a public client."),
+        Setting("scope", .text, default: "openid profile email", "The scopes to ask for."),
+        Setting("name", .text, default: "email", "The claim that names a person in the audit."),
+        Setting("claim", .text, default: "groups", "The claim that gives roles; dots lead into it: `realm_access.roles`."),
+        Setting("viewers", .list(.text), "The values of the claim that make a viewer; `*` for everybody with an account."),
+        Setting("operators", .list(.text), "Those that make an operator."),
+        Setting("admins", .list(.text), "Those that make an admin."),
+        Setting("ca", .path, "A PEM file with certificate authorities to trust in addition to the system's."),
     ]
 
     public static let consoleTLS: [Setting] = [
@@ -109,8 +150,39 @@ struct ConsoleReading {
                 code: "open-console", "the console would listen at \(place.host) without encryption", at: node["listen"] ?? node,
                 help: "listen at 127.0.0.1, or add `tls`, or name the proxy's address with `public_url: https://…`")
         }
+        console.openID = openID(settings.record("openid"), node["openid"] ?? node, &reader)
         console.users = users(settings, node["users"], &reader)
         return console
+    }
+
+    private func openID(
+        _ settings: Settings?, _ node: Node, _ reader: inout SettingsReader<Never>
+    ) -> ConsoleConfiguration.OpenID? {
+        guard let settings, let issuer = settings.text("issuer"), let client = settings.text("client_id") else { return nil }
+        var roles: [ConsoleRole: Set<String>] = [:]
+        for (name, role) in [("viewers", ConsoleRole.viewer), ("operators", .operator), ("admins", .admin)] {
+            let values = settings.texts(name)
+            if !values.isEmpty { roles[role] = Set(values) }
+        }
+        if roles.isEmpty {
+            reader.report(
+                code: "wrong-value", "`openid` gives nobody a role", at: node,
+                help: "add `viewers`, `operators` or `admins`: `viewers: [\"*\"]` lets everybody with an account look")
+        }
+        do throws(HTTPAddress.Problem) {
+            let address = try HTTPAddress(issuer)
+            if let refusal = HTTPConnection.Configuration(name: "openid").refusal(of: address) {
+                reader.report(code: "plain-http", refusal, at: node["issuer"] ?? node)
+            }
+        } catch {
+            reader.report(
+                code: "wrong-value", "`issuer` is not an https address: \(error.message)", at: node["issuer"] ?? node)
+        }
+        return ConsoleConfiguration.OpenID(
+            settings: OpenIDProvider.Settings(
+                issuer: issuer, clientID: client, clientSecret: settings.text("client_secret"),
+                scope: settings.text("scope") ?? "openid profile email", nameClaim: settings.text("name") ?? "email"),
+            ca: settings.text("ca").map(path), claim: settings.text("claim") ?? "groups", roles: roles)
     }
 
     private func users(

@@ -17,12 +17,20 @@ final class Gate: Sendable {
     static let mostFailures = 10
     static let span = Duration.seconds(60)
     private static let mostAddresses = 1000
+    /// How long a session lasts that began with an account elsewhere.
+    static let accountSpan = Duration.seconds(12 * 3600)
 
     private struct Entry {
         var session: Visitor.Session
-        /// The token that began it, so that it ends with the token.
-        var tokenHash: String
+        var owner: Owner
         var used: Timestamp
+    }
+
+    private enum Owner {
+        /// The hash of the token that began the session, so that it ends with the token.
+        case token(String)
+        /// Somebody with an account elsewhere; what they may do is asked again after some time.
+        case person(Visitor, until: Timestamp)
     }
 
     private struct State {
@@ -65,22 +73,41 @@ final class Gate: Sendable {
             state.sessions[key] = entry
             return entry
         }
-        guard let entry, let owner = try await tokens().first(where: { $0.hash == entry.tokenHash }) else { return nil }
-        return Visitor(name: owner.name, role: owner.role, session: entry.session)
+        switch entry?.owner {
+        case .token(let hash)?:
+            guard let owner = try await tokens().first(where: { $0.hash == hash }) else { return nil }
+            return Visitor(name: owner.name, role: owner.role, session: entry?.session)
+        case .person(var visitor, let until)?:
+            guard now < until else { return nil }
+            visitor.session = entry?.session
+            return visitor
+        case nil: return nil
+        }
     }
 
     /// Begins a session for the owner of a token.
     func logIn(_ token: String, from request: ConsoleRequest) async throws(Problem) -> Visitor {
         let owner = try await owner(of: token, from: request)
+        let session = begin(.token(owner.hash))
+        return Visitor(name: owner.name, role: owner.role, session: session)
+    }
+
+    /// Begins a session for somebody with an account elsewhere.
+    func logIn(_ name: String, _ role: ConsoleRole) -> Visitor {
+        var visitor = Visitor(name: name, role: role)
+        visitor.session = begin(.person(visitor, until: view.clock.now + Self.accountSpan))
+        return visitor
+    }
+
+    private func begin(_ owner: Owner) -> Visitor.Session {
         let session = Visitor.Session(id: ConsoleToken.random(), formToken: ConsoleToken.random())
         state.withLock { state in
             if state.sessions.count >= Self.mostSessions, let oldest = state.sessions.min(by: { $0.value.used < $1.value.used }) {
                 state.sessions[oldest.key] = nil
             }
-            state.sessions[ConsoleToken.hash(of: session.id)] = Entry(
-                session: session, tokenHash: owner.hash, used: view.clock.now)
+            state.sessions[ConsoleToken.hash(of: session.id)] = Entry(session: session, owner: owner, used: view.clock.now)
         }
-        return Visitor(name: owner.name, role: owner.role, session: session)
+        return session
     }
 
     func logOut(_ visitor: Visitor) {
@@ -90,12 +117,15 @@ final class Gate: Sendable {
 
     /// The header field that gives a browser its session; without a visitor, the one that ends it.
     func cookie(for visitor: Visitor?) -> (name: String, value: String) {
+        cookie(Self.cookie, visitor?.session?.id ?? "", for: Self.idle)
+    }
+
+    /// The header field that sets a cookie; an empty value removes it.
+    func cookie(_ name: String, _ value: String, for span: Duration) -> (name: String, value: String) {
         let isSecure = view.configuration.tls != nil || view.configuration.publicURL?.hasPrefix("https://") == true
-        let value = visitor?.session?.id ?? ""
-        let age = value.isEmpty ? 0 : Int(Self.idle.components.seconds)
+        let age = value.isEmpty ? 0 : Int(span.components.seconds)
         return (
-            "Set-Cookie",
-            "\(Self.cookie)=\(value); Path=/; HttpOnly; SameSite=Lax; Max-Age=\(age)" + (isSecure ? "; Secure" : "")
+            "Set-Cookie", "\(name)=\(value); Path=/; HttpOnly; SameSite=Lax; Max-Age=\(age)" + (isSecure ? "; Secure" : "")
         )
     }
 

@@ -63,6 +63,7 @@ enum Pages {
     static func answer(
         _ request: ConsoleRequest, _ visitor: Visitor?, _ desk: ConsoleDesk
     ) async throws(Problem) -> ConsoleAnswer {
+        if request.path == OpenIDDesk.path, let openID = desk.openID { return try await openID.answer(request, desk.gate) }
         if request.path == ["login"] { return try await logIn(request, visitor, desk) }
         guard let visitor else {
             guard request.method == "GET" else { return loginPage(request, desk.view, status: 401) }
@@ -107,13 +108,20 @@ enum Pages {
         do throws(Problem) {
             let visitor = try await desk.gate.logIn(token.filter { !$0.isWhitespace }, from: request)
             let wanted = request.form.first { $0.name == "next" }?.value ?? "/"
-            var answer = ConsoleAnswer.seeOther(HTML.isLink(wanted) && wanted.hasPrefix("/") ? wanted : "/")
+            var answer = ConsoleAnswer.seeOther(isPage(wanted) ? wanted : "/")
             answer.fields.append(desk.gate.cookie(for: visitor))
             return answer
         } catch {
             guard error.status == 401 || error.status == 429 else { throw error }
             return loginPage(request, desk.view, status: error.status, problem: error)
         }
+    }
+
+    /// Whether a text is the address of a page of this console.
+    static func isPage(_ address: String) -> Bool {
+        // Browsers skip tabs, and read a backslash as a slash.
+        HTML.isLink(address) && address.hasPrefix("/")
+            && address.utf8.allSatisfy { 0x21...0x7e ~= $0 && $0 != UInt8(ascii: "\\") }
     }
 
     /// The page that a request is for, with its query.
@@ -129,9 +137,14 @@ enum Pages {
         let t = Words(language: Language(request))
         let next = request.form.first { $0.name == "next" }?.value ?? request.value("next") ?? "/"
         let complaint = problem.map { problem -> HTML in "<p class=\"bad\" role=\"alert\" id=\"problem\">\(problem.detail)</p>" }
+        let account = view.provider.map { _ -> HTML in
+            let address = "/login/openid?next=" + PercentText.encoded(next)
+            return "<p><a class=\"button\" href=\"\(address)\">\(t("Log in with your account"))</a></p>"
+        }
         let body: HTML = """
             <main id="content" class="login"><h1>Bellhop</h1>
-            <p>\(t("Log in with a token. `bellhop console token` makes one."))</p>\(complaint)
+            \(complaint)\(account)
+            <p>\(t("Log in with a token. `bellhop console token` makes one."))</p>
             <form method="post" action="/login"><input type="hidden" name="next" value="\(next)">
             <label for="token">\(t("Token"))</label>
             <input id="token" name="token" type="password" autocomplete="current-password" required>

@@ -32,7 +32,8 @@ struct Words: Sendable {
     static let german: [String: String] = [
         "Overview": "Übersicht", "Events": "Ereignisse", "Tasks": "Aufgaben", "Rules": "Regeln", "Deliveries": "Zustellungen",
         "Waiting": "Wartendes", "Silences": "Stummschaltungen", "Receivers": "Empfänger", "Audit": "Prüfprotokoll",
-        "Log in": "Anmelden", "Log out": "Abmelden", "Token": "Token", "Skip to the content": "Zum Inhalt springen",
+        "Log in": "Anmelden", "Log in with your account": "Mit dem eigenen Konto anmelden", "Log out": "Abmelden",
+        "Token": "Token", "Skip to the content": "Zum Inhalt springen",
         "Pages": "Seiten", "Needs a person": "Braucht einen Menschen",
         "Nothing needs a person.": "Nichts braucht einen Menschen.",
         "Sources": "Quellen", "Source": "Quelle", "State": "Zustand", "Last poll": "Letzte Abfrage", "Error": "Fehler",

@@ -7,11 +7,13 @@ struct ConsoleDesk: Sendable {
     let feed: LiveFeed
     let gate: Gate
     private let telemetry: TelemetryDesk?
+    let openID: OpenIDDesk?
 
     init(_ view: AgentView, _ feed: LiveFeed) {
         self.view = view
         self.feed = feed
         gate = Gate(view)
+        openID = OpenIDDesk(view)
         telemetry = view.telemetry.map { TelemetryDesk(telemetry: $0) }
     }
 

@@ -62,7 +62,7 @@ struct Switchboard: Sendable {
 
     private func isForInstance(_ request: ReceivedRequest) -> Bool {
         let first = request.segments.first ?? ""
-        return !["hooks", "webhook", "API", "mfp", "external", "rest", "otlp"].contains(first)
+        return !["hooks", "webhook", "API", "mfp", "external", "rest", "openid", "otlp"].contains(first)
             && !SimulatedChats.paths.contains(first)
             && !SimulatedServices.paths.contains(first)
     }
@@ -76,6 +76,7 @@ struct Switchboard: Sendable {
             case let service? where SimulatedServices.paths.contains(service): simulation.services.answer(request)
             case "API": simulation.eto.answer(request)
             case "mfp", "external": simulation.mobileFoundation.answer(request)
+            case "openid": simulation.openID.answer(request)
             case "otlp": simulation.telemetry.answer(request)
             case "rest": simulation.api.answer(request, quirks)
             default: simulation.instance.answer(request, quirks: quirks)

@@ -1,3 +1,4 @@
+import BellhopConnectors
 import BellhopCore
 import BellhopEngine
 import BellhopInbound
@@ -31,7 +32,10 @@ struct ConsoleFixture {
     let desk: ConsoleDesk
     let view: AgentView
 
-    init(publicURL: String? = nil, reading: AgentReading = .test) async throws {
+    init(
+        publicURL: String? = nil, reading: AgentReading = .test, provider: OpenIDProvider? = nil,
+        openID: ConsoleConfiguration.OpenID? = nil
+    ) async throws {
         store = try Stores.inMemory()
         let file = RuleFile(path: "rules/a.yaml", bytes: Array(Self.rule.utf8))
         let book = try RuleBook.load([file], surroundings: RuleLoading.openSurroundings())
@@ -39,6 +43,7 @@ struct ConsoleFixture {
         var configuration = ConsoleConfiguration()
         configuration.place = InboundServer.Place(host: "127.0.0.1", port: 0)
         configuration.publicURL = publicURL
+        configuration.openID = openID
         configuration.users = Self.tokens.map { .init(name: "the \($0.key.rawValue)", role: $0.key, token: $0.value) }
         let agent = Inquirer.Agent(
             facts: { ["version": "test"] }, wake: {}, book: { book }, events: news, takeOver: { _, _ in [] })
@@ -47,7 +52,8 @@ struct ConsoleFixture {
             inquirer: inquirer, clock: clock, configuration: configuration,
             connections: [("ops", "webhook"), ("tracker", "servicenow")],
             book: { book }, file: { $0 == file.path ? file.bytes : nil }, news: news,
-            telemetry: AgentTelemetry(MetricsRegistry(clock: clock), clock: clock) { reading })
+            telemetry: AgentTelemetry(MetricsRegistry(clock: clock), clock: clock) { reading },
+            provider: provider)
         feed = LiveFeed(view)
         desk = ConsoleDesk(view, feed)
     }

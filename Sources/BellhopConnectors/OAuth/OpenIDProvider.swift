@@ -1,0 +1,183 @@
+public import BellhopCore
+import Crypto
+import Synchronization
+
+/// A provider that says who a person is (OpenID Connect Core 1.0, the authorization code flow with PKCE).
+///
+/// The ID token comes from the token endpoint itself over TLS, which stands for its signature (section 3.1.3.7, rule 6).
+/// A class over a mutex, because it remembers the provider's addresses.
+public final class OpenIDProvider: Sendable {
+    /// How to ask, and what the answers mean.
+    public struct Settings: Sendable, Hashable {
+        /// The provider's address, exactly as it names itself.
+        public var issuer: String
+        public var clientID: String
+        public var clientSecret: String?
+        /// The scopes to ask for, separated by spaces.
+        public var scope: String
+        /// The claim that names the person.
+        public var nameClaim: String
+
+        public init(issuer: String, clientID: String, clientSecret: String?, scope: String, nameClaim: String) {
+            self.issuer = issuer
+            self.clientID = clientID
+            self.clientSecret = clientSecret
+            self.scope = scope
+            self.nameClaim = nameClaim
+        }
+    }
+
+    /// A login that a person has begun.
+    public struct Login: Sendable, Hashable {
+        /// The provider's page, where the browser goes.
+        public var page: String
+        public var state: String
+        var nonce: String
+        var verifier: String
+        var redirect: String
+    }
+
+    /// Who logged in.
+    public struct Person: Sendable, Hashable {
+        public var name: String
+        public var claims: JSON
+    }
+
+    /// Why a login failed, in sentences without secrets.
+    public struct Problem: Error, Sendable, Hashable {
+        public var message: String
+    }
+
+    private struct Addresses: Sendable {
+        var authorization: HTTPAddress
+        var token: HTTPAddress
+        var takesBasic: Bool
+        var read: Timestamp
+    }
+
+    private let settings: Settings
+    private let exchange: any HTTPExchange
+    private let clock: any AgentClock
+    private let random: @Sendable () -> UInt64
+    private let known = Mutex<Addresses?>(nil)
+
+    /// How long the provider's addresses are remembered.
+    private static let fresh = Duration.seconds(3600)
+    /// How far the provider's clock may differ.
+    private static let skew: Int64 = 60
+    private static let longestName = 200
+
+    public init(
+        _ settings: Settings, over exchange: any HTTPExchange, clock: any AgentClock,
+        random: @escaping @Sendable () -> UInt64 = { .random(in: .min ... .max) }
+    ) {
+        self.settings = settings
+        self.exchange = exchange
+        self.clock = clock
+        self.random = random
+    }
+
+    /// Begins a login.
+    /// - Parameter redirect: where the provider sends the browser back to.
+    public func begin(redirect: String) async throws(Problem) -> Login {
+        let addresses = try await addresses()
+        let (state, nonce) = (AuthorizationRequest.secret(16, random), AuthorizationRequest.secret(16, random))
+        let verifier = AuthorizationRequest.secret(32, random)
+        let query = [
+            ("response_type", "code"), ("client_id", settings.clientID), ("redirect_uri", redirect),
+            ("scope", settings.scope), ("state", state), ("nonce", nonce),
+            ("code_challenge", Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))),
+            ("code_challenge_method", "S256"),
+        ]
+        let page = addresses.authorization.adding(query: PercentEncoding.query(query)).text
+        return Login(page: page, state: state, nonce: nonce, verifier: verifier, redirect: redirect)
+    }
+
+    /// Who a code stands for.
+    public func person(_ code: String, of login: Login) async throws(Problem) -> Person {
+        let addresses = try await addresses()
+        var form = [
+            ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", login.redirect),
+            ("code_verifier", login.verifier),
+        ]
+        var headers: HeaderFields = ["Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"]
+        if let secret = settings.clientSecret, addresses.takesBasic {
+            headers["Authorization"] = Base64.basic(
+                username: PercentEncoding.encode(settings.clientID), password: PercentEncoding.encode(secret))
+        } else {
+            form.append(("client_id", settings.clientID))
+            if let secret = settings.clientSecret { form.append(("client_secret", secret)) }
+        }
+        let body = try await answer(
+            to: HTTPRequest("POST", addresses.token, headers: headers, body: Array(PercentEncoding.query(form).utf8)))
+        guard let token = body["id_token"]?.asString else {
+            throw Problem(message: "\(settings.issuer) answered without an ID token. Is `openid` among the scopes?")
+        }
+        let parts = token.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, let bytes = Base64.decode(parts[1].replacing("-", with: "+").replacing("_", with: "/")),
+            let claims = try? JSON.parse(bytes)
+        else { throw Problem(message: "\(settings.issuer) answered with an ID token that cannot be read.") }
+        return try person(claims, of: login)
+    }
+
+    /// Checks the claims (OpenID Connect Core 1.0, section 3.1.3.7).
+    private func person(_ claims: JSON, of login: Login) throws(Problem) -> Person {
+        func refused(_ why: String) -> Problem { Problem(message: "The ID token of \(settings.issuer) was refused: \(why).") }
+        guard claims["iss"]?.asString == settings.issuer else { throw refused("it is of another issuer") }
+        let audience = claims["aud"]?.asString.map { [$0] } ?? claims["aud"]?.asArray?.compactMap(\.asString) ?? []
+        guard audience.contains(settings.clientID) else { throw refused("it is for another client") }
+        if audience.count > 1 || claims["azp"] != nil {
+            guard claims["azp"]?.asString == settings.clientID else { throw refused("it is for another client") }
+        }
+        guard claims["nonce"]?.asString == login.nonce else { throw refused("it belongs to another login") }
+        let now = clock.now.seconds
+        guard let end = claims["exp"]?.asDouble, Double(now - Self.skew) < end else { throw refused("it has expired") }
+        let name = claims[settings.nameClaim]?.asString ?? ""
+        let isPlain = name.unicodeScalars.allSatisfy { !$0.properties.isDefaultIgnorableCodePoint && $0.value >= 0x20 }
+        guard !name.isEmpty, name.utf8.count <= Self.longestName, isPlain else {
+            throw Problem(
+                message: "\(settings.issuer) does not say who you are: the claim `\(settings.nameClaim)` is missing or strange.")
+        }
+        return Person(name: name, claims: claims)
+    }
+
+    /// The provider's addresses (OpenID Connect Discovery 1.0, section 4).
+    private func addresses() async throws(Problem) -> Addresses {
+        let now = clock.now
+        if let known = known.withLock({ $0 }), known.read <= now, now - known.read < Self.fresh { return known }
+        let place: HTTPAddress
+        do throws(HTTPAddress.Problem) { place = try HTTPAddress(settings.issuer) } catch {
+            throw Problem(message: error.message)
+        }
+        let document = try await answer(to: HTTPRequest(place.adding(path: "/.well-known/openid-configuration")))
+        guard document["issuer"]?.asString == settings.issuer else {
+            throw Problem(message: "The provider at \(settings.issuer) names itself differently: write `issuer` as it does.")
+        }
+        func address(_ name: String) throws(Problem) -> HTTPAddress {
+            guard let text = document[name]?.asString, let address = try? HTTPAddress(text) else {
+                throw Problem(message: "\(settings.issuer) names no `\(name)`.")
+            }
+            return address
+        }
+        let methods = document["token_endpoint_auth_methods_supported"]?.asArray?.compactMap(\.asString)
+        let addresses = Addresses(
+            authorization: try address("authorization_endpoint"), token: try address("token_endpoint"),
+            takesBasic: methods?.contains("client_secret_basic") ?? true, read: now)
+        known.withLock { $0 = addresses }
+        return addresses
+    }
+
+    private func answer(to request: HTTPRequest) async throws(Problem) -> JSON {
+        let response: HTTPResponse
+        do throws(TransportError) {
+            response = try await exchange.send(request)
+        } catch {
+            throw Problem(message: error.failure(changesSomething: false).message)
+        }
+        guard response.isSuccess, let body = try? JSON.parse(response.body), body.asObject != nil else {
+            let error = (try? JSON.parse(response.body))?["error"]?.asString.map { ": " + Redaction.excerpt($0, length: 60) }
+            throw Problem(message: "\(request.address.place) answered \(response.status)\(error ?? "").")
+        }
+        return body
+    }
+}
