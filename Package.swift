@@ -21,6 +21,7 @@ let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummi
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
+let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
@@ -47,6 +48,7 @@ let package = Package(
     // Without traits, nothing in the program needs the whole of Foundation, whose tables of languages are 34 MB.
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", exact: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
@@ -85,7 +87,7 @@ let package = Package(
                 "BellhopCore", crypto, httpTypes, hummingbirdCore, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
             ],
             swiftSettings: house),
-        .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML"], swiftSettings: house),
+        .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML", heap], swiftSettings: house),
         .target(name: "BellhopStore", dependencies: ["BellhopCore", "CSQLite"], swiftSettings: house),
         .target(name: "BellhopTelemetry", dependencies: ["BellhopCore", metrics], swiftSettings: house),
 

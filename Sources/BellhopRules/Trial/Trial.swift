@@ -7,8 +7,10 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     public internal(set) var now: Timestamp
     var state: RuleState = [:]
     var tasks: [Scope.ID: [Snapshot]] = [:]
-    /// The places of tasks in the lists of ``tasks``, which has only the scopes whose tasks rules read.
-    private var places: [Scope.ID: [TaskKey: Int]] = [:]
+    /// A number for each task of the lists of ``tasks``, which has only the scopes whose tasks rules read: it stays when others leave.
+    private var slots: [Scope.ID: [TaskKey: Int]] = [:]
+    /// The numbers of the tasks of each list, in its order.
+    private var taken: [Scope.ID: [Int]] = [:]
     private let listed: Set<Scope.ID>
     /// The tasks of all scopes by their keys.
     private var present: [Scope.ID: [TaskKey: Snapshot]] = [:]
@@ -111,7 +113,8 @@ public struct Trial<Witness: TrialWitness>: Sendable {
 
     mutating func set(_ list: [Snapshot], of scope: Scope.ID) {
         tasks[scope] = list
-        places[scope] = Dictionary(list.enumerated().map { ($1.key, $0) }) { first, _ in first }
+        slots[scope] = Dictionary(list.enumerated().map { ($1.key, $0) }) { first, _ in first }
+        taken[scope] = Array(list.indices)
         present[scope] = Dictionary(list.map { ($0.key, $0) }) { first, _ in first }
     }
 
@@ -270,20 +273,20 @@ public struct Trial<Witness: TrialWitness>: Sendable {
                 departed[scope, default: [:]][task.key] = task
                 reasons[scope, default: [:]][task.key] = event.data[.reason]?.asString.flatMap(RemovalReason.init)
                 present[scope]?[task.key] = nil
-                if let place = places[scope]?[task.key], var list = tasks[scope] {
-                    tasks[scope] = nil
-                    list.remove(at: place)
-                    tasks[scope] = list
-                    places[scope] = Dictionary(list.enumerated().map { ($1.key, $0) }) { first, _ in first }
+                if let slot = slots[scope]?.removeValue(forKey: task.key), let place = taken[scope]?.place(of: slot) {
+                    taken[scope]?.remove(at: place)
+                    tasks[scope]?.remove(at: place)
                 }
                 continue
             }
             if present[scope, default: [:]].updateValue(task, forKey: task.key) == nil { departed[scope]?[task.key] = nil }
             guard listed.contains(scope) else { continue }
-            if let place = places[scope]?[task.key] {
+            if let slot = slots[scope]?[task.key], let place = taken[scope]?.place(of: slot) {
                 tasks[scope]?[place] = task
             } else {
-                places[scope, default: [:]][task.key] = tasks[scope]?.count ?? 0
+                let slot = (taken[scope]?.last ?? -1) + 1
+                slots[scope, default: [:]][task.key] = slot
+                taken[scope, default: []].append(slot)
                 tasks[scope, default: []].append(task)
             }
         }
@@ -314,5 +317,17 @@ extension RuleBook {
         }
         if let scope = facts.scope(of: source) { scopes.insert(scope) }
         return scopes
+    }
+}
+
+extension [Int] {
+    /// Where a number stands among these, which ascend; nil if it does not.
+    fileprivate func place(of number: Int) -> Int? {
+        var (low, high) = (startIndex, endIndex)
+        while low < high {
+            let middle = (low + high) / 2
+            if self[middle] < number { low = middle + 1 } else { high = middle }
+        }
+        return low < endIndex && self[low] == number ? low : nil
     }
 }

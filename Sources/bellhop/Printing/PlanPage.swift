@@ -28,7 +28,7 @@ struct PlanPage {
             Console.data("\nThe events of the last day would have led to the same deliveries: \(difference.same).")
         } else {
             part("Deliveries of the last day, by its events", lines)
-            Console.data("\nThe same as now: \(difference.same).")
+            if difference.same > 0 { Console.data("\nDeliveries that stay as they are: \(difference.same).") }
         }
     }
 

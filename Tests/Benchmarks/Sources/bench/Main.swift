@@ -6,7 +6,7 @@ import Glibc
 enum Main {
     static let benchmarks: [Benchmark] =
         PollBenchmarks.all + TableBenchmarks.all + StoreBenchmarks.all + StoreTrials.all + RoutingBenchmarks.all
-        + WaitingBenchmarks.all + ExplainBenchmarks.all
+        + WaitingBenchmarks.all + ExplainBenchmarks.all + BackTestBenchmarks.all
         + ExpressionBenchmarks.all + WebhookBenchmarks.all + InboundBenchmarks.all + ProgramBenchmarks.all
 
     static func main() async {

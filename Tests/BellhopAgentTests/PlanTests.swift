@@ -1,0 +1,63 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+@testable import BellhopAgent
+
+@Suite struct PlanTests {
+    private func files(_ text: String) -> [RuleFile] { [RuleFile(path: "rules/a.yaml", bytes: Array(text.utf8))] }
+
+    private func plan(
+        _ before: String, _ after: String, sources: ([String], [String]) = ([], []), connections: ([String], [String]) = ([], []),
+        secrets: ([String], [String]) = ([], []), scopes: [String: Scope.ID] = [:], known: Set<Scope.ID> = []
+    ) throws -> Plan {
+        let now = Timestamp(seconds: 1_767_603_600)
+        func state(_ text: String, _ sources: [String], _ connections: [String], _ secrets: [String]) -> RulesInForce {
+            RulesInForce(at: now, files: files(text), connections: connections, sources: sources, secrets: secrets)
+        }
+        func book(_ text: String) throws -> RuleBook {
+            try RuleBook.load(files(text), surroundings: RuleLoading.openSurroundings())
+        }
+        return Plan(
+            state(before, sources.0, connections.0, secrets.0), state(after, sources.1, connections.1, secrets.1),
+            before: try book(before), after: try book(after), scopes: scopes, known: known, at: now)
+    }
+
+    private static let plain = "rule: a\non: task_created\ndo: [{log: x}]\n"
+
+    @Test func `the same files change nothing, however they are written`() throws {
+        #expect(try plan(Self.plain, Self.plain).isEmpty)
+        #expect(try plan(Self.plain, "# A comment\nrule: a\non: [task_created]\ndo:\n  - log: x\n").rules.map(\.name) == ["a"])
+        #expect(try plan(Self.plain, "# A comment\nrule:   a\n\non: task_created\ndo:\n  - log: x\n").isEmpty)
+    }
+
+    @Test func `rules that come, go and change are named in order, with the keys that change`() throws {
+        let before = Self.plain + "---\nrule: c\non: task_created\ndo: [{log: x}]\n"
+        let after =
+            "rule: a\non: task_created\nwhen: task.priority == 1\ndo: [{log: y}]\n---\nrule: b\non: task_created\ndo: [{log: x}]\n"
+        let rules = try plan(before, after).rules
+        #expect(rules.map(\.name) == ["a", "b", "c"] && rules.map(\.change) == [.changed, .added, .removed])
+        #expect(Set(rules[0].parts) == ["when", "do"] && rules[0].keepsTimers == nil)
+    }
+
+    @Test func `a changed step keeps the timers of a rule, a changed wait or schedule begins them anew`() throws {
+        let waiting = "rule: a\non: task_created\nfor: 5m\ndo: [{log: x}]\n"
+        #expect(try plan(waiting, waiting.replacing("log: x", with: "log: y")).rules.map(\.keepsTimers) == [true])
+        #expect(try plan(waiting, waiting.replacing("5m", with: "6m")).rules.map(\.keepsTimers) == [false])
+        let daily = "rule: a\non: {every: 1d}\ndo: [{log: x}]\n"
+        #expect(try plan(daily, daily.replacing("log: x", with: "log: y")).rules.map(\.keepsTimers) == [true])
+        #expect(try plan(daily, daily.replacing("1d", with: "2d")).rules.map(\.keepsTimers) == [false])
+    }
+
+    @Test func `sources, receivers and secrets that come and go are named, and so are new baselines`() throws {
+        let (old, new) = (Scope.ID(text: "old"), Scope.ID(text: "new"))
+        let plan = try plan(
+            Self.plain, Self.plain, sources: (["s", "t"], ["s", "u"]), connections: (["x"], []), secrets: ([], ["k"]),
+            scopes: ["s": old, "u": new], known: [old])
+        #expect(plan.sources.added == ["u"] && plan.sources.removed == ["t"] && plan.baselines == ["u"])
+        #expect(plan.connections.removed == ["x"] && plan.secrets.added == ["k"] && !plan.isEmpty)
+        #expect(plan.json["changes"] == true && plan.json["receivers"]?["removed"] == ["x"])
+        #expect(try self.plan(Self.plain, Self.plain, scopes: ["s": old], known: [old]).isEmpty)
+        #expect(try !self.plan(Self.plain, Self.plain, scopes: ["s": new], known: [old]).isEmpty)
+    }
+}

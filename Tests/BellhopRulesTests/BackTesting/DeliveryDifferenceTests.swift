@@ -1,0 +1,57 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+@Suite struct DeliveryDifferenceTests {
+    private func delivery(
+        _ event: String, rule: String = "r", text: String = "a", at second: Int64 = 0, action: String = "log",
+        initial: Delivery.InitialState = .available, occasion: Occasion.ID? = nil
+    ) -> Delivery {
+        Delivery(
+            id: Delivery.ID(
+                occasion: occasion ?? Occasion.event(Event.ID(event)).id, rule: rule, step: StepPath("0"), receiver: "ops"),
+            revision: "1", action: action, arguments: .values(["text": .string(text)]), task: nil, lane: "ops",
+            createdAt: Timestamp(seconds: second), initial: initial)
+    }
+
+    @Test func `what both make alike is counted and forgotten, in whichever order it comes`() {
+        var difference = DeliveryDifference()
+        difference.add(before: [delivery("a")], after: [])
+        #expect(!difference.isEmpty)
+        difference.add(before: [delivery("b")], after: [delivery("a"), delivery("b", at: 5)])
+        difference.add(before: [], after: [delivery("c")])
+        difference.add(before: [delivery("c")], after: [])
+        #expect(difference.isEmpty && difference.same == 3)
+    }
+
+    @Test func `other contents, another action or another beginning is a change`() {
+        for other in [delivery("a", text: "b"), delivery("a", action: "webhook"), delivery("a", initial: .shadow)] {
+            var difference = DeliveryDifference()
+            difference.add(before: [delivery("a")], after: [other])
+            #expect(difference.same == 0 && difference.changed.map(\.after) == [other])
+            #expect(difference.coming.isEmpty && difference.going.isEmpty && !difference.isEmpty)
+        }
+    }
+
+    @Test func `what only one of them makes comes or goes, in the order of its time and then of its rule`() {
+        var difference = DeliveryDifference()
+        difference.add(
+            before: [delivery("x", at: 3), delivery("y", at: 1)],
+            after: [delivery("z", rule: "b", at: 2), delivery("z", rule: "a", at: 2), delivery("w", at: 1)])
+        #expect(difference.going.map(\.createdAt.seconds) == [1, 3])
+        #expect(difference.coming.map(\.id.rule) == ["r", "a", "b"])
+    }
+
+    @Test func `a run of a timer is the same though the event that began it has another place on the bus`() {
+        func timer(_ place: Int64) -> Occasion.ID {
+            Occasion.timer(.init(rule: "r", kind: .hold, key: "k/1-2"), due: Timestamp(seconds: -5), begun: place).id
+        }
+        var difference = DeliveryDifference()
+        difference.add(before: [delivery("", occasion: timer(7))], after: [delivery("", occasion: timer(9))])
+        #expect(difference.same == 1 && difference.isEmpty)
+        #expect(timer(7) != timer(9) && timer(7).withoutPlaces == timer(9).withoutPlaces)
+        #expect(timer(7).withoutPlaces.hasSuffix("/-5000000/k/1-2"))
+        let step = Occasion.escalation(of: timer(7), step: 1, repetition: 2).id
+        #expect(step.withoutPlaces == Occasion.escalation(of: timer(8), step: 1, repetition: 2).id.withoutPlaces)
+    }
+}
