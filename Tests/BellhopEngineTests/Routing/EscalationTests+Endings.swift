@@ -24,7 +24,9 @@ extension `Escalations` {
         let office = try await Office(Self.paging)
         try await office.put("a")
         try await office.wait(20)
-        #expect(office.texts == ["chat: new a", "pager: new a", "pager: late", "pager: kept"])
+        // The receivers of one step get it in no order.
+        #expect(office.texts.prefix(2).sorted() == ["chat: new a", "pager: new a"])
+        #expect(office.texts.dropFirst(2) == ["pager: late", "pager: kept"])
         let late = try #require(office.action.performed.first { $0.delivery.text == "pager: late" }).delivery
         try await office.comment("a")
         #expect(office.texts.dropFirst(4) == ["pager closes t-a", "pager closes \(late.id.text)"])
