@@ -24,7 +24,9 @@ extension `Escalations` {
         let office = try await Office(Self.paging)
         try await office.put("a")
         try await office.wait(20)
-        #expect(office.texts == ["chat: new a", "pager: new a", "pager: late", "pager: kept"])
+        // The receivers of one step get it in no order.
+        #expect(office.texts.prefix(2).sorted() == ["chat: new a", "pager: new a"])
+        #expect(office.texts.dropFirst(2) == ["pager: late", "pager: kept"])
         let late = try #require(office.action.performed.first { $0.delivery.text == "pager: late" }).delivery
         try await office.comment("a")
         #expect(office.texts.dropFirst(4) == ["pager closes t-a", "pager closes \(late.id.text)"])
@@ -53,7 +55,7 @@ extension `Escalations` {
         let other = try await Office(Self.paging.replacing("until: answered", with: "until: true"))
         try await other.put("a")
         try await other.wait(10)
-        #expect(other.texts == ["chat: new a", "pager: new a"])
+        #expect(other.texts.sorted() == ["chat: new a", "pager: new a"])
         try await other.comment("a")
         #expect(other.texts.count == 2)
     }
@@ -91,7 +93,7 @@ extension `Escalations` {
         office.source.put(task("a", "y", ["priority": 1]))
         await office.bench.clock.advance(by: .seconds(300))
         try await office.wait(10)
-        #expect(office.texts == ["chat: new a", "pager: new a"])
+        #expect(office.texts.sorted() == ["chat: new a", "pager: new a"])
         try await office.wait(1)
         #expect(office.texts.last == "pager: late")
         // A rule that has become a shadow calls nobody any more.
