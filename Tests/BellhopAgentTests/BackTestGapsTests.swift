@@ -65,6 +65,84 @@ import Testing
         #expect(found[2].hasPrefix("The source late could not be read from \((start + .seconds(40)).rfc3339) until the end"))
     }
 
+    private func time(_ seconds: Int) -> String { (start + .seconds(seconds)).rfc3339 }
+
+    /// A row of the audit about an act.
+    private func row(_ act: String, _ facts: JSON.Object, after seconds: Int) -> AuditRow {
+        var entry: JSON.Object = ["kind": "act", "act": .string(act)]
+        for (name, value) in facts { entry[name] = value }
+        return AuditRow(number: 1, at: start + .seconds(seconds), entry: JSON.object(entry).text, hash: "")
+    }
+
+    private func sentences(
+        _ rows: [AuditRow], events: [Event] = [], pauses: [Pause] = [], stops: [ReceiverStop] = []
+    ) throws -> [String] {
+        var gaps = BackTestGaps()
+        for event in events { gaps.note(event) }
+        for row in rows { gaps.note(row) }
+        gaps.note(pauses, stops)
+        return gaps.sentences(of: try book(), report()).dropLast()
+    }
+
+    @Test func `pauses of rules and of writes are told from the audit, those of other rules are not`() throws {
+        let found = try sentences(
+            [
+                row("resume", ["rule": "a"], after: 5), row("pause", ["rule": "a", "why": "noisy"], after: 10),
+                row("pause", ["rule": "gone"], after: 11), row("pause", ["writes": true], after: 20),
+                row("resume", ["rule": "a"], after: 30), row("retry", ["deliveries": 1], after: 31),
+            ])
+        #expect(
+            found == [
+                "The rule a was paused until \(time(5)) and saw no events; here it sees them.",
+                "The rule a was paused from \(time(10)) until \(time(30)) and saw no events; here it sees them.",
+                "Writes to tasks were paused from \(time(20)) until the end, and waited; here they do not.",
+            ])
+    }
+
+    @Test func `a pause that began before the time and lasts is known from what is paused now, and told once`() throws {
+        let before = start + .seconds(-60)
+        let found = try sentences(
+            [row("pause", ["writes": true], after: 20)],
+            pauses: [Pause(.rule("a"), since: before, why: ""), Pause(.writes, since: start + .seconds(20), why: "")],
+            stops: [ReceiverStop(receiver: "ops", cause: .person, since: before, until: nil, interval: .zero, why: "")])
+        #expect(
+            found == [
+                "The rule a was paused from \(before.rfc3339) until the end and saw no events; here it sees them.",
+                "The receiver ops was paused from \(before.rfc3339) until the end, and its deliveries waited; here they do not.",
+                "Writes to tasks were paused from \(time(20)) until the end, and waited; here they do not.",
+            ])
+    }
+
+    @Test func `a paused receiver is told from its events`() throws {
+        let paused = Event(
+            id: Event.ID("p"), type: .receiverPaused, source: "ops", subject: "ops", time: start, data: ["receiver": "ops"])
+        let resumed = Event(
+            id: Event.ID("r"), type: .receiverResumed, source: "ops", subject: "ops", time: start + .seconds(9),
+            data: ["receiver": "ops"])
+        #expect(
+            try sentences([], events: [paused, resumed]) == [
+                "The receiver ops was paused from \(time(0)) until \(time(9)), and its deliveries waited; here they do not."
+            ])
+    }
+
+    @Test func `rules that changed meanwhile are named with the time of their last change`() throws {
+        let found = try sentences([
+            row("reload", ["added": ["a", "other"]], after: 5), row("reload", ["changed": ["a"]], after: 7),
+        ])
+        #expect(
+            found == [
+                "Rules were added or changed meanwhile; here each has one text for all of the time: a (\(time(7)) and before)."
+            ])
+    }
+
+    @Test func `many failures of a source are ten lines and a count`() throws {
+        let events = (0..<25).flatMap {
+            [event(.sourceFailing, "s", after: .seconds(20 * $0)), event(.sourceRecovered, "s", after: .seconds(20 * $0 + 9))]
+        }
+        let found = try sentences([], events: events)
+        #expect(found.count == 11 && found.last == "There are 15 more such times.")
+    }
+
     @Test func `rules that remember and rules that read tasks are named`() throws {
         let remembering = try book("rule: calm\non: task_created\nonce: task.id\ndo: [{log: x}]\n")
         #expect(try sentences([], report(), rules: remembering).count { $0.contains("calm") && $0.contains("begins empty") } == 1)

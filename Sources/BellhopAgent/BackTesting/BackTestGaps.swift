@@ -3,17 +3,77 @@ import BellhopRules
 
 /// What the events of a store cannot tell a back-test.
 struct BackTestGaps {
-    /// Since when sources fail.
-    private var failing: [String: Timestamp] = [:]
-    private var unread: [(source: String, from: Timestamp?, to: Timestamp?)] = []
+    /// Times at which something was not as usual, by its name.
+    private struct Spans {
+        private(set) var open: [String: Timestamp] = [:]
+        private var closed: [(name: String, from: Timestamp?, to: Timestamp)] = []
+
+        mutating func begin(_ name: String, at time: Timestamp) { open[name] = open[name] ?? time }
+        mutating func end(_ name: String, at time: Timestamp) { closed.append((name, open.removeValue(forKey: name), time)) }
+
+        /// The spans of those that are meant, each as a sentence.
+        func sentences(_ isMeant: (String) -> Bool = { _ in true }, _ sentence: (String, String) -> String) -> [String] {
+            let ended = closed.filter { isMeant($0.name) }.map { span in
+                let from = span.from.map { "from \($0.rfc3339) " } ?? ""
+                return sentence(span.name, from + "until \(span.to.rfc3339)")
+            }
+            let lasting = open.filter { isMeant($0.key) }.sorted { $0.key < $1.key }.map { name, from in
+                sentence(name, "from \(from.rfc3339) until the end")
+            }
+            let all = ended + lasting
+            let more = all.count - BackTestGaps.most
+            return more > 0 ? all.prefix(BackTestGaps.most) + ["There are \(more) more such times."] : all
+        }
+    }
+
+    /// The most sentences of one kind.
+    private static let most = 10
+
+    private var failing = Spans()
+    private var pausedReceivers = Spans()
+    private var pausedRules = Spans()
+    private var pausedWrites = Spans()
+    /// When rules were added or changed.
+    private var changes: [String: [Timestamp]] = [:]
 
     mutating func note(_ event: Event) {
         switch event.type {
-        case .sourceFailing: failing[event.source] = failing[event.source] ?? event.time
-        case .sourceRecovered:
-            unread.append((event.source, failing.removeValue(forKey: event.source), event.time))
+        case .sourceFailing: failing.begin(event.source, at: event.time)
+        case .sourceRecovered: failing.end(event.source, at: event.time)
+        case .receiverPaused: event.data[.receiver]?.asString.map { pausedReceivers.begin($0, at: event.time) }
+        case .receiverResumed: event.data[.receiver]?.asString.map { pausedReceivers.end($0, at: event.time) }
         default: break
         }
+    }
+
+    /// Takes note of what people did.
+    mutating func note(_ row: AuditRow) {
+        // Most rows are attempts of deliveries.
+        guard row.entry.contains(#""act""#), let entry = try? JSON.parse(row.entry) else { return }
+        switch entry["act"]?.asString {
+        case "pause":
+            if entry["writes"] == true { pausedWrites.begin("", at: row.at) }
+            if let rule = entry["rule"]?.asString { pausedRules.begin(rule, at: row.at) }
+        case "resume":
+            if entry["writes"] == true { pausedWrites.end("", at: row.at) }
+            if let rule = entry["rule"]?.asString { pausedRules.end(rule, at: row.at) }
+        case "reload":
+            for rule in ["added", "changed"].flatMap({ entry[$0]?.asArray ?? [] }).compactMap(\.asString) {
+                changes[rule, default: []].append(row.at)
+            }
+        default: break
+        }
+    }
+
+    /// Takes note of what is paused now, which may have begun before the time that is looked at.
+    mutating func note(_ pauses: [Pause], _ stops: [ReceiverStop]) {
+        for pause in pauses {
+            switch pause.subject {
+            case .rule(let name): pausedRules.begin(name, at: pause.since)
+            case .writes: pausedWrites.begin("", at: pause.since)
+            }
+        }
+        for stop in stops where stop.cause.isPause { pausedReceivers.begin(stop.receiver, at: stop.since) }
     }
 
     func sentences(of book: RuleBook, _ report: BackTestReport) -> [String] {
@@ -22,15 +82,21 @@ struct BackTestGaps {
             found.append("The store has no events before \(first.rfc3339).")
         }
         if report.unreadable > 0 { found.append("Events that cannot be read: \(report.unreadable).") }
-        var gaps = unread
-        for (source, from) in failing.sorted(by: { $0.key < $1.key }) { gaps.append((source, from, nil)) }
-        for gap in gaps {
-            let from = gap.from.map { "from \($0.rfc3339) " } ?? ""
-            let to = gap.to.map { "until \($0.rfc3339)" } ?? "until the end"
-            found.append(
-                "The source \(gap.source) could not be read \(from)\(to): what changed meanwhile was seen later or never.")
+        found += failing.sentences { name, time in
+            "The source \(name) could not be read \(time): what changed meanwhile was seen later or never."
         }
-        let (remembering, reading) = book.rulesByKnowledge(among: report.tally.isCounted)
+        let isCounted = report.tally.isCounted
+        found += pausedRules.sentences({ book.contains($0) && isCounted($0) }) { name, time in
+            "The rule \(name) was paused \(time) and saw no events; here it sees them."
+        }
+        found += pausedReceivers.sentences { name, time in
+            "The receiver \(name) was paused \(time), and its deliveries waited; here they do not."
+        }
+        found += pausedWrites.sentences { _, time in
+            "Writes to tasks were paused \(time), and waited; here they do not."
+        }
+        found += changesOfRules(in: book, isCounted)
+        let (remembering, reading) = book.rulesByKnowledge(among: isCounted)
         if !remembering.isEmpty {
             found.append(
                 "What was waited for, counted, gathered or remembered at the begin is not known: it begins empty for "
@@ -41,8 +107,20 @@ struct BackTestGaps {
                 "Tasks that no event of this time shows are not known: \(reading.listed) read the tasks of sources.")
         }
         found.append(
-            "Times at which no agent ran, pauses, failed deliveries and answers of people to what rules would have done are not part "
-                + "of it.")
+            "Times at which no agent ran, failed deliveries and answers of people to what rules would have done are not part of it."
+        )
         return found
+    }
+
+    private func changesOfRules(in book: RuleBook, _ isCounted: (String) -> Bool) -> [String] {
+        let changed = changes.filter { book.contains($0.key) && isCounted($0.key) }.sorted { $0.key < $1.key }
+        guard !changed.isEmpty else { return [] }
+        let names = changed.prefix(Self.most).map { name, times in
+            "\(name) (\(times.last?.rfc3339 ?? "")\(times.count > 1 ? " and before" : ""))"
+        }
+        let more = changed.count > Self.most ? ["\(changed.count - Self.most) more"] : []
+        return [
+            "Rules were added or changed meanwhile; here each has one text for all of the time: \((names + more).joined(separator: ", "))."
+        ]
     }
 }

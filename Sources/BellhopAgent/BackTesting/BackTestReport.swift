@@ -18,17 +18,21 @@ public struct BackTestReport: Sendable {
     /// What history cannot know, as sentences.
     public var gaps: [String] = []
     /// The deliveries in their order: for programs.
-    public private(set) var deliveries: [JSON] = []
-    private var released: Set<Delivery.ID> = []
+    public private(set) var deliveries = DeliveryOutlines()
+    /// Where the messages stand that quiet times hold.
+    private var held: [Delivery.ID: Int] = [:]
 
     init(since: Timestamp, until: Timestamp) { (self.since, self.until) = (since, until) }
 
-    /// A message that a quiet time held is one delivery, held and sent.
-    mutating func add(_ made: [Delivery]) {
-        for delivery in made {
-            if released.remove(delivery.id) != nil { continue }
-            if case .quiet = delivery.initial { released.insert(delivery.id) }
-            deliveries.append(delivery.outline)
+    /// A message that a quiet time held is one delivery: its state changes if it is not sent at the end.
+    mutating func add(_ made: BackTest.Made, _ isCounted: (String) -> Bool) {
+        for delivery in made.deliveries where isCounted(delivery.id.rule) {
+            let place = deliveries.add(DeliveryOutline(delivery))
+            if case .quiet = delivery.initial { held[delivery.id] = place }
+        }
+        for delivery in made.released {
+            guard let place = held.removeValue(forKey: delivery.id), delivery.initial != .available else { continue }
+            deliveries.setState(delivery.initial.name, at: place)
         }
     }
 
@@ -47,7 +51,7 @@ public struct BackTestReport: Sendable {
             "days": counts(tally.days.map { ($0.key, $0.value) }),
             "receivers": counts(tally.receivers.map { ($0.key, $0.value) }),
             "groups": counts(tally.groups.map { ($0.key, $0.value) }),
-            "deliveries": .array(deliveries), "unknown": .array(gaps.map(JSON.string)),
+            "deliveries": deliveries.json, "count": .int(Int64(deliveries.count)), "unknown": .array(gaps.map(JSON.string)),
         ]
         if let difference {
             json["difference"] = difference.json
@@ -57,25 +61,5 @@ public struct BackTestReport: Sendable {
 
     private func counts(_ counts: [(String, Int)]) -> JSON {
         .object(counts.sorted { $0.0 < $1.0 }.reduce(into: [:]) { $0[$1.0] = .int(Int64($1.1)) })
-    }
-}
-
-extension DeliveryDifference {
-    public var json: JSON {
-        [
-            "same": .int(Int64(same)), "comes": .array(coming.map(\.outline)), "goes": .array(going.map(\.outline)),
-            "changes": .array(changed.map(\.after.outline)),
-        ]
-    }
-}
-
-extension Delivery {
-    /// What it is for and how it begins, for programs.
-    fileprivate var outline: JSON {
-        [
-            "rule": .string(id.rule), "occasion": .string(id.occasion.withoutPlaces), "action": .string(action),
-            "receiver": .string(id.receiver), "state": .string(initial.name), "task": task.map { .string($0.number) } ?? .null,
-            "time": .string(createdAt.rfc3339),
-        ]
     }
 }

@@ -51,9 +51,22 @@ public struct BackTestRun {
                 progress(Double(place - span.after) / Double(span.through - span.after))
             }
         }
-        take(test.finish(at: report.until), other?.finish(at: report.until) ?? [])
+        take(test.finish(at: report.until), other?.finish(at: report.until))
         report.tally = test.tally
+        try await readActs(store)
         report.gaps = gaps.sentences(of: test.book, report)
+    }
+
+    /// Reads what people did in the time, and what is paused now.
+    private mutating func readActs(_ store: any Store) async throws(StoreError) {
+        var query = AuditQuery(since: report.since, limit: Self.page)
+        while !Task.isCancelled {
+            let rows = try await store.audit(query)
+            for row in rows where row.at <= report.until { gaps.note(row) }
+            guard let last = rows.last, rows.count == Self.page else { break }
+            query.after = last.number
+        }
+        gaps.note(try await store.pauses(), try await store.stops())
     }
 
     private mutating func show(_ events: [StoredEvent]) {
@@ -61,12 +74,14 @@ public struct BackTestRun {
         report.events += found.count
         for stored in found { gaps.note(stored.event) }
         if let first = found.first, report.first == nil { report.first = first.event.time }
-        take(test.feed(found), other?.feed(found) ?? [])
+        take(test.feed(found), other?.feed(found))
     }
 
-    private mutating func take(_ made: [Delivery], _ others: [Delivery]) {
-        report.add(made.filter { test.tally.isCounted($0.id.rule) })
+    private mutating func take(_ made: BackTest.Made, _ others: BackTest.Made?) {
+        let isCounted = test.tally.isCounted
+        report.add(made, isCounted)
         report.difference?.add(
-            before: others.filter { test.tally.isCounted($0.id.rule) }, after: made.filter { test.tally.isCounted($0.id.rule) })
+            before: (others?.deliveries ?? []).filter { isCounted($0.id.rule) },
+            after: made.deliveries.filter { isCounted($0.id.rule) })
     }
 }

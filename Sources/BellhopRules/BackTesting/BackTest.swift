@@ -13,6 +13,9 @@ public struct BackTest: Sendable {
     private var held: Set<Delivery.ID> = []
     private(set) var events = 0
 
+    /// The most messages after which those that are no longer held are forgotten.
+    private static let mostHeld = 10_000
+
     /// Between the places of two stored events there is room for those that the rules make themselves.
     private static let placesApart: Int64 = 1 << 20
 
@@ -37,8 +40,15 @@ public struct BackTest: Sendable {
     /// What was seen until now.
     public var tally: BackTestTally { trial.witness }
 
+    /// What the rules did.
+    public struct Made: Sendable {
+        public var deliveries: [Delivery] = []
+        /// The messages among these and earlier ones that a quiet time held, with what became of them at its end.
+        public var released: [Delivery] = []
+    }
+
     /// Shows the next events of the bus, and returns what the rules did.
-    public mutating func feed(_ page: some Sequence<StoredEvent>) -> [Delivery] {
+    public mutating func feed(_ page: some Sequence<StoredEvent>) -> Made {
         for stored in page {
             if let first = moment.first, first.event.time != stored.event.time { show() }
             moment.append(stored)
@@ -47,7 +57,7 @@ public struct BackTest: Sendable {
     }
 
     /// Lets the rest of the time pass, and returns what the rules did.
-    public mutating func finish(at end: Timestamp) -> [Delivery] {
+    public mutating func finish(at end: Timestamp) -> Made {
         show()
         trial.advance(to: end)
         return takeDeliveries()
@@ -79,9 +89,8 @@ public struct BackTest: Sendable {
         }
     }
 
-    /// A message that was kept back and is sent later by itself is one delivery.
-    private mutating func takeDeliveries() -> [Delivery] {
-        var made: [Delivery] = []
+    private mutating func takeDeliveries() -> Made {
+        var made = Made()
         for delivery in trial.takeDeliveries() {
             if case .dead = delivery.initial { dead.insert(delivery.id.text) }
             let isReleased = held.remove(delivery.id) != nil
@@ -89,8 +98,10 @@ public struct BackTest: Sendable {
             let task = delivery.task.flatMap { trial.task($0.key, of: $0.source) }
             let group = task.flatMap { $0.labels["assignment_group"] ?? $0.fields["assignment_group"] }?.asString
             trial.witness.count(delivery, group: group, isReleased: isReleased)
-            if !isReleased { made.append(delivery) }
+            if isReleased { made.released.append(delivery) } else { made.deliveries.append(delivery) }
         }
+        // Messages that were joined to one are not released themselves.
+        if held.count > Self.mostHeld { held.formIntersection(trial.heldMessages) }
         return made
     }
 }

@@ -58,7 +58,8 @@ public struct BackTestTally: TrialWitness {
 
     mutating func count(_ delivery: Delivery, group: String?, isReleased: Bool) {
         guard isCounted(delivery.id.rule) else { return }
-        rules[delivery.id.rule, default: OfRule()].deliveries[isReleased ? "released" : delivery.initial.name, default: 0] += 1
+        let state = isReleased && delivery.initial == .available ? "released" : delivery.initial.name
+        rules[delivery.id.rule, default: OfRule()].deliveries[state, default: 0] += 1
         if isReleased { return }
         rules[delivery.id.rule, default: OfRule()].samples.append(delivery)
         if rules[delivery.id.rule]?.samples.count ?? 0 > Self.mostSamples { rules[delivery.id.rule]?.samples.removeFirst() }

@@ -1,77 +1,97 @@
 public import BellhopCore
 
-/// What of the deliveries of two back-tests differs, told while both run: what is the same in both is forgotten at once.
+/// The deliveries that only one of two back-tests makes, found while both run: what both make alike is forgotten at once.
 public struct DeliveryDifference: Sendable {
-    /// A delivery that only one of them makes.
-    public struct Entry: Sendable, Hashable {
-        public var delivery: Delivery
-        public var key: Key
-    }
-
-    /// What a delivery is for. Unlike its id, it does not depend on places on the bus, at which the two may differ.
-    public struct Key: Sendable, Hashable {
+    private struct Key: Hashable {
         var occasion: String
         var rule: String
         var step: StepPath
         var receiver: String
-        /// Tells a message that a quiet time held from its release.
-        var isReleased = false
 
-        init(_ id: Delivery.ID) {
-            occasion = id.occasion.withoutPlaces
-            (rule, step, receiver) = (id.rule, id.step, id.receiver)
+        init(_ outline: DeliveryOutline) {
+            (occasion, rule, step, receiver) = (outline.occasion, outline.rule, outline.step, outline.receiver)
         }
     }
 
-    private var before: [Key: Delivery] = [:]
-    private var after: [Key: Delivery] = [:]
-    /// Those that both make, with other contents.
-    public private(set) var changed: [(before: Delivery, after: Delivery)] = []
+    /// A delivery that the other back-test has not made yet.
+    private struct Single {
+        var outline: DeliveryOutline
+        /// The hash of its arguments.
+        var contents: Int
+    }
+
+    private typealias Singles = [Key: Single]
+
+    private var (before, after): (Singles, Singles) = ([:], [:])
+    /// The deliveries for which the other back-test's was not waited any longer.
+    private var (gone, come): (DeliveryOutlines, DeliveryOutlines)
+    /// Those that both make, with other contents: as they become.
+    public private(set) var changed: DeliveryOutlines
     /// How many both make alike.
     public private(set) var same = 0
+    /// The most deliveries that wait for the other back-test's.
+    private let mostSingles: Int
 
-    public init() {}
+    /// - Parameter most: how many deliveries of a kind are kept.
+    public init(most: Int = 100_000, mostSingles: Int = 100_000) {
+        (gone, come, changed) = (DeliveryOutlines(most: most), DeliveryOutlines(most: most), DeliveryOutlines(most: most))
+        self.mostSingles = mostSingles
+    }
 
-    public var isEmpty: Bool { before.isEmpty && after.isEmpty && changed.isEmpty }
+    public var isEmpty: Bool { before.isEmpty && after.isEmpty && come.count + gone.count + changed.count == 0 }
 
     /// Those that come, and those that go, in the order of their time.
-    public var coming: [Delivery] { Self.sorted(after) }
-    public var going: [Delivery] { Self.sorted(before) }
+    public var coming: DeliveryOutlines { Self.settled(come, after) }
+    public var going: DeliveryOutlines { Self.settled(gone, before) }
 
-    private static func sorted(_ list: [Key: Delivery]) -> [Delivery] {
-        list.values.sorted {
-            ($0.createdAt, $0.id.rule, $0.id.step.text, $0.id.receiver) < (
-                $1.createdAt, $1.id.rule, $1.id.step.text, $1.id.receiver
-            )
+    private static func settled(_ outlines: DeliveryOutlines, _ singles: Singles) -> DeliveryOutlines {
+        sorted(singles).reduce(into: outlines) { $0.add($1.value.outline) }
+    }
+
+    private static func sorted(_ singles: Singles) -> [(key: Key, value: Single)] {
+        singles.sorted {
+            let (one, other) = ($0.value.outline, $1.value.outline)
+            return (one.time, one.rule, one.step.text, one.receiver) < (other.time, other.rule, other.step.text, other.receiver)
         }
     }
 
     public mutating func add(before made: [Delivery], after new: [Delivery]) {
         for delivery in made {
-            let key = Key(delivery.id)
-            if let other = after.removeValue(forKey: key) { compare(delivery, other) } else { before[key] = delivery }
+            let single = Single(outline: DeliveryOutline(delivery), contents: delivery.arguments.hashValue)
+            let key = Key(single.outline)
+            if let other = after.removeValue(forKey: key) { compare(single, other) } else { before[key] = single }
         }
         for delivery in new {
-            let key = Key(delivery.id)
-            if let other = before.removeValue(forKey: key) { compare(other, delivery) } else { after[key] = delivery }
+            let single = Single(outline: DeliveryOutline(delivery), contents: delivery.arguments.hashValue)
+            let key = Key(single.outline)
+            if let other = before.removeValue(forKey: key) { compare(other, single) } else { after[key] = single }
+        }
+        if before.count > mostSingles { Self.settle(&before, into: &gone) }
+        if after.count > mostSingles { Self.settle(&after, into: &come) }
+    }
+
+    /// Gives up the older half, for which the other back-test's are hardly still to come.
+    private static func settle(_ singles: inout Singles, into outlines: inout DeliveryOutlines) {
+        for (key, single) in sorted(singles).prefix(singles.count / 2 + 1) {
+            outlines.add(single.outline)
+            singles[key] = nil
         }
     }
 
-    private mutating func compare(_ one: Delivery, _ other: Delivery) {
+    private mutating func compare(_ one: Single, _ other: Single) {
         let isSame =
-            one.action == other.action && one.arguments == other.arguments && one.initial.name == other.initial.name
-        if isSame { same += 1 } else { changed.append((one, other)) }
+            one.outline.action == other.outline.action && one.contents == other.contents
+            && one.outline.state == other.outline.state
+        if isSame { same += 1 } else { changed.add(other.outline) }
     }
-}
 
-extension Occasion.ID {
-    /// The name without the place on the bus of the event that began a timer.
-    public var withoutPlaces: String {
-        guard let timer = text.firstRange(of: "timer/")?.lowerBound else { return text }
-        var parts = text[timer...].split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
-        guard parts.count == 5 else { return text }
-        // Times before 1970 begin with the sign.
-        if let end = parts[3].dropFirst().firstIndex(of: "-") { parts[3] = String(parts[3][..<end]) }
-        return text[..<timer] + parts.joined(separator: "/")
+    public var json: JSON {
+        let (coming, going) = (coming, going)
+        return [
+            "same": .int(Int64(same)), "comes": coming.json, "goes": going.json, "changes": changed.json,
+            "counts": [
+                "comes": .int(Int64(coming.count)), "goes": .int(Int64(going.count)), "changes": .int(Int64(changed.count)),
+            ],
+        ]
     }
 }

@@ -14,9 +14,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     private let listed: Set<Scope.ID>
     /// The tasks of all scopes by their keys.
     private var present: [Scope.ID: [TaskKey: Snapshot]] = [:]
-    private var departed: [Scope.ID: [TaskKey: Snapshot]] = [:]
-    /// Why tasks left.
-    private var reasons: [Scope.ID: [TaskKey: RemovalReason]] = [:]
+    private var departed: [Scope.ID: TrialDepartures] = [:]
     var timers = TrialTimers()
     private(set) var sequence: Int64
     private var events: TrialEvents
@@ -66,6 +64,9 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     }
 
     private var moment: TrialMoment { TrialMoment(book: book, now: now, tasks: tasks) }
+
+    /// The messages that quiet times hold now.
+    var heldMessages: [Delivery.ID] { holding.messages.map(\.delivery.id) }
 
     /// Takes the deliveries made since the last time.
     public mutating func takeDeliveries() -> [Delivery] {
@@ -171,13 +172,13 @@ public struct Trial<Witness: TrialWitness>: Sendable {
             for key in keys {
                 if let task = present[scope]?[key] {
                     facts.tasks[scope, default: [:]][key] = RememberedTask(snapshot: task, generation: 0)
-                } else if let task = departed[scope]?[key] {
+                } else if let departure = departed[scope]?[key] {
                     facts.tasks[scope, default: [:]][key] = RememberedTask(
-                        snapshot: task, generation: 0, removed: now, reason: reasons[scope]?[key])
+                        snapshot: departure.task, generation: 0, removed: now, reason: departure.reason)
                 }
             }
         }
-        deliveries += holding.release(until: end, by: book, facts, silences: silenceBook, at: now)
+        add(holding.release(until: end, by: book, facts, silences: silenceBook, at: now))
     }
 
     /// Decides a batch, and gives it what turns out to be needed.
@@ -201,8 +202,8 @@ public struct Trial<Witness: TrialWitness>: Sendable {
             for key in keys {
                 if let task = present[scope]?[key] {
                     now[scope, default: [:]][key] = task
-                } else if let task = departed[scope]?[key] {
-                    left[scope, default: [:]][key] = task
+                } else if let departure = departed[scope]?[key] {
+                    left[scope, default: [:]][key] = departure.task
                 }
             }
         }
@@ -219,9 +220,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         for write in routing.state {
             if case .set(_, let expires) = write.change { expiries[write.key] = expires }
         }
-        let made = holding.keep(routing.deliveries)
-        deliveries += made
-        for case .silenced(let silence) in made.map(\.initial) { kept[silence, default: 0] += 1 }
+        add(holding.keep(routing.deliveries))
         for timer in routing.fired { timers.remove(timer) }
         for change in routing.timers {
             switch change {
@@ -229,6 +228,11 @@ public struct Trial<Witness: TrialWitness>: Sendable {
             case .cancel(let id): timers.remove(id)
             }
         }
+    }
+
+    private mutating func add(_ made: [Delivery]) {
+        deliveries += made
+        for case .silenced(let silence) in made.map(\.initial) { kept[silence, default: 0] += 1 }
     }
 
     /// The events that are emitted once earlier steps are done, which succeed in tests.
@@ -270,8 +274,8 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         guard book.facts.events[event.type]?.hasTask == true, let task = event.task else { return }
         for scope in book.scopes(of: event.source) {
             if event.type == .taskRemoved {
-                departed[scope, default: [:]][task.key] = task
-                reasons[scope, default: [:]][task.key] = event.data[.reason]?.asString.flatMap(RemovalReason.init)
+                let reason = event.data[.reason]?.asString.flatMap(RemovalReason.init)
+                departed[scope, default: TrialDepartures()].add(task, reason)
                 present[scope]?[task.key] = nil
                 if let slot = slots[scope]?.removeValue(forKey: task.key), let place = taken[scope]?.place(of: slot) {
                     taken[scope]?.remove(at: place)
@@ -279,7 +283,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
                 }
                 continue
             }
-            if present[scope, default: [:]].updateValue(task, forKey: task.key) == nil { departed[scope]?[task.key] = nil }
+            if present[scope, default: [:]].updateValue(task, forKey: task.key) == nil { departed[scope]?.remove(task.key) }
             guard listed.contains(scope) else { continue }
             if let slot = slots[scope]?[task.key], let place = taken[scope]?.place(of: slot) {
                 tasks[scope]?[place] = task

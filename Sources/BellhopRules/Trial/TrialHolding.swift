@@ -36,11 +36,11 @@ struct TrialHolding {
         if message.resolve { conversations.remove(key) } else { conversations.insert(key) }
     }
 
-    /// Releases what was held until a moment, and returns what is sent, in order.
+    /// Releases what was held until a moment, and returns in order what is sent, silenced or dropped.
     mutating func release(
         until end: Timestamp, by book: RuleBook, _ facts: ReleaseFacts, silences: SilenceBook, at now: Timestamp
     ) -> [Delivery] {
-        var sent: [Delivery] = []
+        var released: [Delivery] = []
         let due = messages.filter { $0.delivery.runAt == end }
         messages.removeAll { $0.delivery.runAt == end }
         for receiver in Set(due.map(\.delivery.id.receiver)).sorted() {
@@ -55,18 +55,26 @@ struct TrialHolding {
                 case .sent:
                     var delivery = message.delivery
                     delivery.initial = .available
-                    sent.append(delivery)
+                    released.append(delivery)
                     send(delivery)
+                case .silenced(let silence):
+                    var delivery = message.delivery
+                    delivery.initial = .silenced(by: silence)
+                    released.append(delivery)
+                case .dropped(let why):
+                    var delivery = message.delivery
+                    delivery.initial = .dropped(why)
+                    released.append(delivery)
                 case .held(let until):
                     var message = message
                     message.delivery.runAt = until
                     messages.append(message)
-                case .joined, .silenced, .dropped: break
+                case .joined: break
                 }
             }
-            if let joined = release.joined { sent.append(joined) }
+            if let joined = release.joined { released.append(joined) }
         }
         messages.sort { $0.place < $1.place }
-        return sent
+        return released
     }
 }

@@ -76,19 +76,10 @@ struct BackTestPage {
         Console.data("")
         if difference.isEmpty { return Console.data("The same deliveries as with the other rules: \(difference.same).") }
         Console.data(Paint.bold("Against the other rules") + ", which make \(difference.same) of the deliveries alike:")
-        show(difference.coming, mark: Paint.green("+"))
-        show(difference.going, mark: Paint.red("-"))
-        show(difference.changed.map(\.after), mark: Paint.yellow("~"))
-    }
-
-    private func show(_ deliveries: [Delivery], mark: String) {
-        for delivery in deliveries.prefix(Self.most) {
-            let number = delivery.task.map { " about \($0.number)" } ?? ""
-            Console.data(
-                "  \(mark) \(time(delivery.createdAt))  \(delivery.id.rule.visible): \(delivery.action.visible) to \(delivery.id.receiver.visible)\(number.visible)"
-            )
+        for line in difference.lines(zone: link.zone) {
+            let paint: Paint = line.mark == "+" ? .green : line.mark == "-" ? .red : .yellow
+            Console.data("  \(paint(line.mark)) \(line.text)")
         }
-        if deliveries.count > Self.most { Console.data("  \(mark) and \(deliveries.count - Self.most) more: --json lists all") }
     }
 
     private func list(_ title: String, _ counts: [(key: String, value: Int)]) {

@@ -8,9 +8,6 @@ struct PlanPage {
     private let link: StoreLink
     private let isMarkdown: Bool
 
-    /// How many deliveries of a kind are shown.
-    private static let most = 10
-
     init(_ plan: Plan, link: StoreLink, isMarkdown: Bool) { (self.plan, self.link, self.isMarkdown) = (plan, link, isMarkdown) }
 
     func print() {
@@ -21,9 +18,7 @@ struct PlanPage {
         part("Secrets", lines(plan.secrets))
         if let obstacle = plan.obstacle { return Console.data("\n" + obstacle) }
         guard let difference = plan.report?.difference else { return }
-        let lines =
-            deliveries(difference.coming, "+") + deliveries(difference.going, "-")
-            + deliveries(difference.changed.map(\.after), "~")
+        let lines = difference.lines(zone: link.zone, name: name)
         if lines.isEmpty {
             Console.data("\nThe events of the last day would have led to the same deliveries: \(difference.same).")
         } else {
@@ -47,18 +42,6 @@ struct PlanPage {
         names.added.map { ("+", name($0)) } + names.removed.map { ("-", name($0)) }
     }
 
-    private func deliveries(_ list: [Delivery], _ mark: String) -> [(String, String)] {
-        let shown = list.prefix(Self.most).map { delivery -> (String, String) in
-            let task = delivery.task.map { " about \($0.number)" } ?? ""
-            return (
-                mark,
-                "\(delivery.createdAt.formatted(in: link.zone)) \(name(delivery.id.rule)): \(delivery.action.visible) to "
-                    + "\(delivery.id.receiver.visible)\(task.visible)"
-            )
-        }
-        return shown + (list.count > Self.most ? [(mark, "and \(list.count - Self.most) more: --json lists all")] : [])
-    }
-
     private func name(_ name: String) -> String { isMarkdown ? "`\(name.visible)`" : name.visible }
 
     private func part(_ title: String, _ lines: [(mark: String, text: String)]) {
@@ -70,5 +53,23 @@ struct PlanPage {
             Console.data(isMarkdown ? "- \(words[line.mark] ?? ""): \(line.text)" : "  \(paint(line.mark)) \(line.text)")
         }
         if isMarkdown { Console.data("") }
+    }
+}
+
+extension DeliveryDifference {
+    /// What comes, goes and changes: of each the first ones, and how many more there are.
+    func lines(zone: TimeZoneTable, name: (String) -> String = \.visible) -> [(mark: String, text: String)] {
+        let most = 10
+        return [("+", coming), ("-", going), ("~", changed)].flatMap { mark, deliveries in
+            let lines = deliveries.first.prefix(most).map { delivery in
+                let task = delivery.task.map { " about \($0)" } ?? ""
+                return (
+                    mark,
+                    "\(delivery.time.formatted(in: zone)) \(name(delivery.rule)): \(delivery.action.visible) to "
+                        + "\(delivery.receiver.visible)\(task.visible)"
+                )
+            }
+            return lines + (deliveries.count > most ? [(mark, "and \(deliveries.count - most) more: --json lists them")] : [])
+        }
     }
 }

@@ -4,7 +4,8 @@ import BellhopRules
 import BellhopTesting
 import Testing
 
-/// Random histories of an agent that runs all the time: a back-test of its rules over the stored events makes its deliveries.
+/// Random histories of an agent that runs all the time, with silences and failures of its source: a back-test of its rules over the
+/// stored events makes its deliveries.
 @Suite(.timeLimit(.minutes(10))) struct `Histories and their back-tests` {
     private static let rules =
         WaitingModel.rules + "\n" + """
@@ -30,6 +31,10 @@ import Testing
             rule: k
             on: [task_created, task_changed]
             do: [{notify: {to: chat, title: "k ${{ task.title }}"}}]
+            ---
+            rule: signs
+            on: [silence_started, silence_ended, source_failing, source_recovered]
+            do: [{log: "signs ${{ event.type }}"}]
             """
 
     @Test(arguments: 0..<20)
@@ -40,9 +45,24 @@ import Testing
         let bench = try Bench()
         let begin = bench.now
         let office = try await Office(Self.rules, [])
+        var silence: Silence?
         for number in 0..<60 {
             for _ in 0..<(random.oneIn(5) ? Int.random(in: 2...12, using: &random) : Int.random(in: 0...1, using: &random)) {
                 try await office.wait(1)
+            }
+            if random.oneIn(8) {
+                let failure = Failure(.gateway, .retry(after: nil), "502 Bad Gateway")
+                office.source.edit {
+                    $0.lists = Array(repeating: .failure(failure), count: Int.random(in: 1...6, using: &random))
+                }
+            }
+            if random.oneIn(10) {
+                silence = try await Self.silence(number, in: office, for: Int.random(in: 2...9, using: &random))
+            } else if let given = silence, random.oneIn(4) {
+                await office.bench.clock.advance(by: .seconds(60))
+                _ = try await office.bench.store.endSilence(given.id, at: office.bench.now)
+                try await office.look()
+                silence = nil
             }
             let id = ["a", "b", "c", "d"][Int.random(in: 0..<4, using: &random)]
             switch Int.random(in: 0..<4, using: &random) {
@@ -55,28 +75,47 @@ import Testing
         // Once more, so that everything that is due is done.
         try await office.look()
         let store = office.bench.store
-        var test = BackTest(book, from: begin)
+        var test = BackTest(book, from: begin, silences: try await store.silences())
         let events = Array(try await store.events(EventQuery(limit: 100_000)))
-        var made: [Delivery] = []
+        var made: [Delivery.ID: Delivery] = [:]
+        func take(_ found: BackTest.Made) {
+            for delivery in found.deliveries { made[delivery.id] = delivery }
+            for delivery in found.released where delivery.initial != .available { made[delivery.id] = delivery }
+        }
         // Pages end at any place.
         var rest = events[...]
         while !rest.isEmpty {
             let count = Int.random(in: 1...9, using: &random)
-            made += test.feed(rest.prefix(count))
+            take(test.feed(rest.prefix(count)))
             rest = rest.dropFirst(count)
         }
-        made += test.finish(at: office.bench.now)
+        take(test.finish(at: office.bench.now))
         func lines(_ deliveries: [Delivery]) -> [String] {
             deliveries.map {
                 "\($0.createdAt.rfc3339) \($0.id.rule) \($0.id.step.text) \($0.id.receiver) \($0.initial.name) \($0.text)"
             }.sorted()
         }
-        let (found, real) = (lines(made), lines(try await office.bench.deliveries().map(\.delivery)))
+        let (found, real) = (lines(Array(made.values)), lines(try await office.bench.deliveries().map(\.delivery)))
         #expect(real.count > 50)
+        if seed == 0 {
+            #expect(real.contains { $0.contains(" silenced ") } && real.contains { $0.contains("signs source_failing") })
+        }
         guard found != real else { return }
         let difference = found.difference(from: real)
         let surplus = difference.insertions.prefix(10).map { "+ \($0)" }
         let lost = difference.removals.prefix(10).map { "- \($0)" }
         #expect((surplus + lost).joined(separator: " | ") == "", "seed \(seed)")
+    }
+
+    /// Lets a minute pass and silences some tasks, before anything else happens at that moment.
+    private static func silence(_ number: Int, in office: Office, for minutes: Int) async throws -> Silence {
+        await office.bench.clock.advance(by: .seconds(60))
+        let silence = Silence(
+            when: number.isMultiple(of: 2) ? "task.priority == 1" : nil, starts: office.bench.now,
+            ends: office.bench.now + .seconds(60 * minutes), reason: "x", by: "ann"
+        ).identified
+        _ = try await office.bench.store.add(silence, at: office.bench.now)
+        try await office.look()
+        return silence
     }
 }

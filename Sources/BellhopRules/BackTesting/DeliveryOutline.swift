@@ -1,0 +1,64 @@
+public import BellhopCore
+
+/// What a delivery is for and how it begins.
+public struct DeliveryOutline: Sendable, Hashable {
+    public var rule: String
+    /// The occasion without places on the bus, in which two back-tests may differ.
+    public var occasion: String
+    public var step: StepPath
+    public var receiver: String
+    public var action: String
+    public var state: String
+    /// The number of its task.
+    public var task: String?
+    public var time: Timestamp
+
+    public init(_ delivery: Delivery) {
+        occasion = delivery.id.occasion.withoutPlaces
+        (rule, step, receiver) = (delivery.id.rule, delivery.id.step, delivery.id.receiver)
+        (action, state) = (delivery.action, delivery.initial.name)
+        (task, time) = (delivery.task?.number, delivery.createdAt)
+    }
+
+    public var json: JSON {
+        [
+            "rule": .string(rule), "occasion": .string(occasion), "action": .string(action), "receiver": .string(receiver),
+            "state": .string(state), "task": task.map(JSON.string) ?? .null, "time": .string(time.rfc3339),
+        ]
+    }
+}
+
+/// The first of many deliveries, and how many there are.
+public struct DeliveryOutlines: Sendable, Hashable {
+    public private(set) var first: [DeliveryOutline] = []
+    public private(set) var count = 0
+    /// The most that are kept.
+    private let most: Int
+
+    public init(most: Int = 100_000) { self.most = most }
+
+    /// Returns where it stands, or nil if it is not kept.
+    @discardableResult
+    public mutating func add(_ outline: DeliveryOutline) -> Int? {
+        count += 1
+        guard first.count < most else { return nil }
+        first.append(outline)
+        return first.count - 1
+    }
+
+    public mutating func setState(_ state: String, at place: Int) { first[place].state = state }
+
+    public var json: JSON { .array(first.map(\.json)) }
+}
+
+extension Occasion.ID {
+    /// The name without the place on the bus of the event that began a timer.
+    public var withoutPlaces: String {
+        guard let timer = text.firstRange(of: "timer/")?.lowerBound else { return text }
+        var parts = text[timer...].split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 5 else { return text }
+        // Times before 1970 begin with the sign.
+        if let end = parts[3].dropFirst().firstIndex(of: "-") { parts[3] = String(parts[3][..<end]) }
+        return text[..<timer] + parts.joined(separator: "/")
+    }
+}
