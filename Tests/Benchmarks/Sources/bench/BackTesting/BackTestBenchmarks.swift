@@ -35,7 +35,7 @@ enum BackTestBenchmarks {
         time = try await Stopwatch.seconds {
             report = try await BackTestRun.report(store, book, from: start, to: start + .seconds(8 * 86_400))
         }
-        guard let report, report.events == count, !report.deliveries.isEmpty else { throw BenchError("events are missing") }
+        guard let report, report.events == count, report.deliveries.count > 0 else { throw BenchError("events are missing") }
         try await store.close()
         return [
             Measurement(
