@@ -1,6 +1,7 @@
 import BellhopAgent
 import BellhopCore
 import BellhopTesting
+import Foundation
 import Testing
 
 @testable import BellhopConsole
@@ -9,9 +10,11 @@ import Testing
     /// The addresses of all pages, with an event, a task, a rule and a delivery.
     private func addresses(_ fixture: ConsoleFixture, _ event: Event) async -> [String] {
         let delivery = await fixture.api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""
+        let backTest = await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
         return Pages.all.map { page in
             page.path.replacing("{event}", with: event.id.text).replacing("{task}", with: event.task?.number ?? "")
                 .replacing("{rule}", with: "acknowledge").replacing("{delivery}", with: delivery)
+                .replacing("{backtest}", with: backTest)
         }.filter { !$0.hasSuffix("/edit") }
     }
 
@@ -56,12 +59,15 @@ import Testing
     }
 
     @Test func `every word of the pages has a German one`() throws {
-        for name in ["Pages", "Pages+Overview", "Pages+Events", "Pages+Deliveries", "Pages+Rules", "Acts", "Context"] {
-            let source = try Repository.text("Sources/BellhopConsole/Pages/\(name).swift")
+        for name in try FileManager.default.contentsOfDirectory(
+            atPath: Repository.root.appending(path: "Sources/BellhopConsole/Pages").path)
+        {
+            let source = try Repository.text("Sources/BellhopConsole/Pages/" + name)
             for match in source.matches(of: /[^a-z]t\("([^"]+)"\)/) {
                 #expect(Words.german[String(match.output.1)] != nil, "\(match.output.1)")
             }
         }
+        for state in BackTestJobs.Job.State.allCases.map(\.rawValue) { #expect(Words.german[state] != nil, "\(state)") }
         for state in DeliveryState.allCases.map(\.rawValue) + SourceState.allCases.map(\.rawValue) {
             #expect(Words.german[state] != nil, "\(state)")
         }

@@ -12,6 +12,8 @@ public struct BackTest: Sendable {
     /// The messages that quiet times hold.
     private var held: Set<Delivery.ID> = []
     private(set) var events = 0
+    /// Takes the steps that made a delivery.
+    private let coverage: CoverageRecord?
 
     /// Between the places of two stored events there is room for those that the rules make themselves.
     private static let placesApart: Int64 = 1 << 20
@@ -20,10 +22,13 @@ public struct BackTest: Sendable {
     ///   - rules: those that are counted; nil for all.
     ///   - start: the begin of the time that is looked at. What happened before is not known.
     ///   - silences: those of that time.
+    ///   - coverage: what the rules were loaded with, if it is to be known what of them was met.
     public init(
-        _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, silences: [SilenceRecord] = []
+        _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, silences: [SilenceRecord] = [],
+        coverage: CoverageRecord? = nil
     ) {
         self.book = book
+        self.coverage = coverage
         let silences = silences.map { record in
             var silence = record.silence
             if let ended = record.ended { silence.ends = min(silence.ends, ended) }
@@ -83,6 +88,9 @@ public struct BackTest: Sendable {
     private mutating func takeDeliveries() -> [Delivery] {
         var made: [Delivery] = []
         for delivery in trial.takeDeliveries() {
+            if let coverage, let rule = book.rule(named: delivery.id.rule) {
+                coverage.note(delivery.id.step, of: rule.name, in: rule.summary.file)
+            }
             if case .dead = delivery.initial { dead.insert(delivery.id.text) }
             let isReleased = held.remove(delivery.id) != nil
             if case .quiet = delivery.initial { held.insert(delivery.id) }
