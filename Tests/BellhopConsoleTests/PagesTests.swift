@@ -100,6 +100,16 @@ import Testing
         #expect(language("en", cookie: "bellhop_language=de") == .german)
     }
 
+    @Test func `the overview shows what became of the deliveries of each hour`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Printer", "Scanner"], initial: .dead(Failure(.refused, .giveUp, "No.")))
+        await fixture.clock.advance(by: .seconds(7200))
+        _ = try await fixture.happen(["Mail"], from: 10)
+        let page = try await fixture.logIn(as: .viewer).get("/").text
+        #expect(page.contains("<title>09:00 failed: 2</title>") && page.contains("<title>11:00 not sent: 1</title>"))
+        #expect(page.contains("aria-label=\"Deliveries per hour, in the last 24 hours: 3\""))
+    }
+
     @Test func `times are in the browser's zone`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen("x")

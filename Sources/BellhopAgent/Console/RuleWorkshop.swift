@@ -39,7 +39,8 @@ public struct RuleWorkshop: Sendable {
         let book = try inForce()
         let files = try await files(with: [edited])
         do throws(Diagnostics) {
-            return Diagnostics(try book.loading(files).warnings)
+            let warnings = try book.loading(files).warnings
+            return Diagnostics(warnings.filter { $0.place?.file == edited.path })
         } catch {
             return error
         }

@@ -2,9 +2,6 @@ import Synchronization
 
 /// Lets in only some at once; a class with a mutex, because they come on several threads.
 final class Turnstile: Sendable {
-    /// For checks and tests of rules, which take processor time from routing.
-    static let trying = Turnstile(most: 2)
-
     private let most: Int
     private let inside = Mutex(0)
 

@@ -37,14 +37,14 @@ struct Workbench: Sendable {
 
     func check(_ text: String) async throws(Problem) -> Diagnostics {
         let file = try edited(text)
-        let turn = try Turnstile.trying.enter()
+        let turn = try call.jobs.trying.enter()
         defer { turn.leave() }
         do throws(WorkshopError) { return try await workshop.check(file) } catch { throw Problem(error) }
     }
 
     func test(_ text: String) async throws(Problem) -> [RuleTestResult] {
         let file = try edited(text)
-        let turn = try Turnstile.trying.enter()
+        let turn = try call.jobs.trying.enter()
         defer { turn.leave() }
         do throws(WorkshopError) { return try await workshop.test(file) } catch { throw Problem(error) }
     }
@@ -55,7 +55,7 @@ struct Workbench: Sendable {
             throw Problem(403, "Rule files are not changed here: `console.edit: true` in bellhop.yaml allows it.")
         }
         let file = try edited(text)
-        let turn = try Turnstile.trying.enter()
+        let turn = try call.jobs.trying.enter()
         defer { turn.leave() }
         let result: Result<Void, WorkshopError> = await Person.$current.withValue(call.person) {
             do throws(WorkshopError) { return .success(try await workshop.save(file, over: tag)) } catch {

@@ -54,6 +54,8 @@ final class BackTestJobs: Sendable {
     private let view: AgentView
     private let state = Mutex(State())
     private let bell = Bell()
+    /// For checks and tests of rules, which take processor time from routing, too.
+    let trying = Turnstile(most: 2)
 
     init(_ view: AgentView) { self.view = view }
 

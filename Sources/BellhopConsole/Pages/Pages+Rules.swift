@@ -73,7 +73,7 @@ extension Pages {
         if list.refused > 0, context.may(.operator), context.view.workshop != nil {
             let problems = try await Workbench(context.call(), rule: rule.summary.name).check(text).all
             if problems.contains(where: { $0.severity == .error }) {
-                return listing(context, text, Tried(text: text, tag: "", problems: problems))
+                return listing(context, text, of: path, Tried(text: text, tag: "", problems: problems))
             }
         }
         let met = context.jobs.jobs.lazy.compactMap { job in

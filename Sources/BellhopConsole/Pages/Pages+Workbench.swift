@@ -35,7 +35,7 @@ extension Pages {
             """
         return page(
             context, "\(t("Workbench")) \(bench.rule)", status: tried?.refusal?.status ?? 200,
-            form + listing(context, text, tried) + changes(context, bench, text))
+            form + listing(context, text, of: bench.path, tried) + changes(context, bench, text))
     }
 
     /// What was found, in a few words.
@@ -56,18 +56,17 @@ extension Pages {
         }
         guard tried.isChecked else { return "" }
         let errors = tried.problems.count { $0.severity == .error }
-        return errors == 0
-            ? "<p role=\"status\" class=\"good\">\(t("The rules fit."))</p>"
-            : "<p role=\"alert\" class=\"bad\">\(errors) \(t("Errors"))</p>"
+        if errors == 0 { return "<p role=\"status\" class=\"good\">\(t("The rules fit."))</p>" }
+        let list = tried.problems.prefix(20).map { problem -> HTML in "<li>\(problem.inOneLine)</li>" }
+        return "<div role=\"alert\" class=\"bad\"><p>\(t("Errors")): \(errors)</p><ul>\(list)</ul></div>"
     }
 
     /// The text with line numbers, and what is wrong below its line.
-    static func listing(_ context: PageContext, _ text: String, _ tried: Tried?) -> HTML {
+    static func listing(_ context: PageContext, _ text: String, of path: String, _ tried: Tried?) -> HTML {
         guard let tried, !tried.problems.isEmpty else { return "" }
         let t = context.t
         var elsewhere: [HTML] = []
         var byLine: [Int: [Diagnostic]] = [:]
-        let path = tried.problems.compactMap(\.place?.file).first
         for problem in tried.problems {
             if let place = problem.place, place.file == path {
                 byLine[place.line, default: []].append(problem)

@@ -68,7 +68,7 @@ struct RunGraph {
             if node.depth == 0 { parent = place }
             boxes += """
                 <rect class="node \(node.tone)" x="\(x + 1)" y="\(y + 1)" width="\(width - x - 2)" height="\(height - 2)" rx="4"></rect>
-                <text class="title" x="\(x + 8)" y="\(y + 17)">\(shortened(node.title, at: x))</text><text x="\(x + 8)" y="\(y + 32)">\(shortened(node.text, at: x))</text>
+                <text class="title" x="\(x + 8)" y="\(y + (node.text.isEmpty ? 25 : 17))">\(shortened(node.title, at: x))</text><text x="\(x + 8)" y="\(y + 32)">\(shortened(node.text, at: x))</text>
                 """
         }
         let words = nodes.map(\.title).joined(separator: " → ")

@@ -71,7 +71,8 @@ struct Words: Sendable {
         "This needs JavaScript; the page shows what there is when it is loaded.":
             "Dies braucht JavaScript; die Seite zeigt, was beim Laden da ist.",
         "Schedule": "Zeitplan", "Description": "Beschreibung", "Problem": "Problem", "No events.": "Keine Ereignisse.",
-        "Calendar": "Kalender", "What": "Was", "Often": "Häufig", "Last": "Zuletzt",
+        "under way": "unterwegs", "not sent": "nicht gesendet", "Calendar": "Kalender", "What": "Was", "Often": "Häufig",
+        "Last": "Zuletzt",
         "Quiet: messages wait": "Ruhezeit: Nachrichten warten", "Quiet: messages are dropped": "Ruhezeit: Nachrichten entfallen",
         "No schedule and no quiet time in the next days.": "Kein Zeitplan und keine Ruhezeit in den nächsten Tagen.",
         "Schedules of rules and quiet times of the next seven days.":
