@@ -306,6 +306,9 @@ class Checks:
         self.picture(driver, "back-test")
         enter("New:", "Truly new:", "save")
         wait_for("the saved rule", lambda: "Truly new:" in self.site.get("/rules/tell").get("text", ""))
+        self.site.new_task("After the change")
+        titles = lambda: [d["message"]["title"] for d in self.site.get("/deliveries?rule=tell")["deliveries"]]
+        wait_for("the changed rule", lambda: any(title.startswith("Truly new:") for title in titles()))
         driver.get(self.site.address + "/rules/tell")
         driver.find_element(By.CSS_SELECTOR, "form[action='/backtests'] button").click()
         wait_for("the coverage", lambda: "What was met" in body())
