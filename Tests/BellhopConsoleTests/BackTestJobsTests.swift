@@ -40,6 +40,19 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a long report is cut, and its page says how many deliveries there are`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true)
+        _ = try await fixture.happen((0..<600).map { "Task \($0)" })
+        try await fixture.working {
+            let id = await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
+            let report = try await over(fixture, id)["report"]
+            #expect(report?["events"] == 600 && report?["deliveries"]?.asArray?.count == BackTestJobs.mostInList)
+            let browser = try await fixture.logIn(as: .viewer)
+            let page = await browser.get("/backtests/" + id).text
+            #expect(page.contains("<p>+ 400+</p>") || page.contains("<p>+ 500</p>"))
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func `rules that have mistakes, or that nobody knows, are refused at once`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         let file: JSON = ["file": .string(fixture.path), "text": .string(Self.other.replacing("title", with: "titel"))]

@@ -171,7 +171,7 @@ final class BackTestJobs: Sendable {
             if Task.isCancelled { return }
             var json = report.json.cut(to: Self.mostInList)
             let coverage = plan.met
-            if let coverage { json = json.with("coverage", coverage.json) }
+            if let coverage { json = json.with("coverage", coverage.json.cut(to: Self.mostInList)) }
             change(id) { job, now in
                 job.report = json
                 job.coverage = coverage

@@ -79,7 +79,7 @@ struct BackTestPage {
             <h2>\(t("What the rules would have done"))</h2><p>\(t("Events")): \(report["events"].shown)</p>
             \(context.table(t("Rules"), [t("Rule"), t("Runs"), t("Deliveries"), t("Stopped or waited"), t("Error")], rules))
             \(Self.differences(context, report["difference"]))
-            <h2>\(t("Deliveries"))</h2>\(Self.deliveries(context, report["deliveries"], t("Deliveries")))
+            <h2>\(t("Deliveries"))</h2>\(Self.deliveries(context, report["deliveries"], report["count"], t("Deliveries")))
             <h2>\(t("What history cannot tell"))</h2><ul>\(unknown)</ul>
             """
     }
@@ -92,15 +92,24 @@ struct BackTestPage {
         let t = context.t
         guard let difference, difference.asObject != nil else { return "" }
         let kinds = [("comes", "Would come"), ("goes", "Would go"), ("changes", "Would change")].map { name, title -> HTML in
-            "<h3>\(t(title))</h3>\(deliveries(context, difference[name], t(title)))"
+            "<h3>\(t(title))</h3>\(deliveries(context, difference[name], difference["counts"]?[name], t(title)))"
         }
         return "<h2>\(t("Difference"))</h2><p>\(t("The same in both")): \(difference["same"].shown)</p>\(kinds)"
     }
 
-    /// A list of deliveries.
-    private static func deliveries(_ context: PageContext, _ list: JSON?, _ caption: String) -> HTML {
+    /// The most deliveries of a list that a page shows.
+    private static let most = 100
+
+    /// The first of a list of deliveries, and how many there are.
+    ///
+    /// - Parameter count: of all of them, if the report says it.
+    private static func deliveries(_ context: PageContext, _ list: JSON?, _ count: JSON?, _ caption: String) -> HTML {
         let t = context.t
-        let rows = (list?.asArray ?? []).prefix(100).map { delivery -> [HTML] in
+        let all = list?.asArray ?? []
+        let left = Int(count?.asInt ?? Int64(all.count)) - most
+        let isMore = count == nil && all.count == BackTestJobs.mostInList
+        let more: HTML = left > 0 ? "<p>+ \(left)\(isMore ? "+" : "" as HTML)</p>" : ""
+        let rows = all.prefix(most).map { delivery -> [HTML] in
             let number = delivery["task"].text
             return [
                 context.time(delivery["time"]), "\(delivery["rule"].text)",
@@ -108,7 +117,7 @@ struct BackTestPage {
                 number.isEmpty ? "" : context.link("tasks", number, text: number), context.state(delivery["state"].text),
             ]
         }
-        return context.table(caption, [t("Time"), t("Rule"), t("Action"), t("Task"), t("State")], rows)
+        return context.table(caption, [t("Time"), t("Rule"), t("Action"), t("Task"), t("State")], rows) + more
     }
 }
 
