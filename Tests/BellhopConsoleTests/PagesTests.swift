@@ -1,6 +1,7 @@
 import BellhopAgent
 import BellhopCore
 import BellhopTesting
+import Foundation
 import Testing
 
 @testable import BellhopConsole
@@ -9,9 +10,11 @@ import Testing
     /// The addresses of all pages, with an event, a task, a rule and a delivery.
     private func addresses(_ fixture: ConsoleFixture, _ event: Event) async -> [String] {
         let delivery = await fixture.api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""
+        let backTest = await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
         return Pages.all.map { page in
             page.path.replacing("{event}", with: event.id.text).replacing("{task}", with: event.task?.number ?? "")
                 .replacing("{rule}", with: "acknowledge").replacing("{delivery}", with: delivery)
+                .replacing("{backtest}", with: backTest)
         }.filter { !$0.hasSuffix("/edit") }
     }
 
@@ -56,12 +59,15 @@ import Testing
     }
 
     @Test func `every word of the pages has a German one`() throws {
-        for name in ["Pages", "Pages+Overview", "Pages+Events", "Pages+Deliveries", "Pages+Rules", "Acts", "Context"] {
-            let source = try Repository.text("Sources/BellhopConsole/Pages/\(name).swift")
+        for name in try FileManager.default.contentsOfDirectory(
+            atPath: Repository.root.appending(path: "Sources/BellhopConsole/Pages").path)
+        {
+            let source = try Repository.text("Sources/BellhopConsole/Pages/" + name)
             for match in source.matches(of: /[^a-z]t\("([^"]+)"\)/) {
                 #expect(Words.german[String(match.output.1)] != nil, "\(match.output.1)")
             }
         }
+        for state in BackTestJobs.Job.State.allCases.map(\.rawValue) { #expect(Words.german[state] != nil, "\(state)") }
         for state in DeliveryState.allCases.map(\.rawValue) + SourceState.allCases.map(\.rawValue) {
             #expect(Words.german[state] != nil, "\(state)")
         }
@@ -92,6 +98,16 @@ import Testing
         #expect(language("fr") == .english)
         #expect(language("de;q=0") == .english)
         #expect(language("en", cookie: "bellhop_language=de") == .german)
+    }
+
+    @Test func `the overview shows what became of the deliveries of each hour`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Printer", "Scanner"], initial: .dead(Failure(.refused, .giveUp, "No.")))
+        await fixture.clock.advance(by: .seconds(7200))
+        _ = try await fixture.happen(["Mail"], from: 10)
+        let page = try await fixture.logIn(as: .viewer).get("/").text
+        #expect(page.contains("<title>09:00 failed: 2</title>") && page.contains("<title>11:00 not sent: 1</title>"))
+        #expect(page.contains("aria-label=\"Deliveries per hour, in the last 24 hours: 3\""))
     }
 
     @Test func `times are in the browser's zone`() async throws {

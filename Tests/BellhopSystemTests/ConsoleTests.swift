@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a search finds events by a condition, and explains a mistake`() async throws {
+    @Test func `a search finds events and deliveries by a condition, and explains a mistake`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             _ = stage.instance.addTask("incident", title: "Mail is down", assignedTo: Stage.user)
             _ = stage.instance.addTask("incident", title: "Printer burns", assignedTo: Stage.user)
@@ -68,6 +68,11 @@ import Testing
             #expect(!titles.isEmpty && titles.allSatisfy { $0 == "Mail is down" }, "\(found.errors)")
             let wrong = try await stage.bellhop("events", "--where", "tsk.title == 'x'")
             #expect(wrong.code == 78 && wrong.errors.contains("`task`"), "\(wrong.code) \(wrong.errors)")
+            let condition = "delivery.task.title.startsWith('Mail') && delivery.text.contains('Thanks')"
+            let made = try await stage.bellhop("deliveries", "--where", condition, "--json")
+            let tasks = try made.output.split(separator: "\n").map { try JSON.parse(String($0)).at("task", "title") }
+            #expect(tasks == ["Mail is down"], "\(made.errors)")
+            #expect(try await stage.bellhop("deliveries", "--where", "delivery.sate == 'x'").errors.contains("`state`"))
         }
     }
 }

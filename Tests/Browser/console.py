@@ -19,6 +19,7 @@ import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from selenium import webdriver
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -100,7 +101,7 @@ class Site:
         with open(folder + "/bellhop.yaml", "w") as file:
             file.write(
                 f"""version: 1
-console: {{listen: "127.0.0.1:{self.port}", users: [{{name: ada, token: {TOKEN}, role: operator}}]}}
+console: {{listen: "127.0.0.1:{self.port}", users: [{{name: ada, token: {TOKEN}, role: admin}}], edit: true}}
 connections:
   snow: {{kind: servicenow, instance: "http://127.0.0.1:{instance}", auth: {{basic: {{username: john.doe, password: secret}}}}}}
   hook: {{kind: webhook, url: "http://127.0.0.1:{receiver.server_port}/"}}
@@ -120,6 +121,23 @@ rule: tell
 on: task_created
 do:
   - notify: {to: hook, title: "New: ${{ task.number }}", text: "${{ task.title }}"}
+---
+rule: morning
+on: {schedule: "30 8 * * MON-FRI"}
+quiet: {hours: "22:00-07:00"}
+do:
+  - notify: {to: hook, text: Good morning}
+"""
+            )
+        with open(folder + "/rules/a.test.yaml", "w") as file:
+            file.write(
+                """tests:
+  - name: a new task is told
+    given:
+      - task_created: {task: {id: a1, number: INC1, title: Mail}}
+    expect:
+      - comment: {task: a1}
+      - notify: {to: hook}
 """
             )
         environment = dict(os.environ, XDG_CONFIG_HOME=folder)
@@ -199,7 +217,9 @@ class Checks:
         event = self.site.get("/events?type=task_created")["events"][-1]
         return [
             "/", "/events", "/events?where=task.number!=%27%27", "/events/" + event["id"], "/tasks",
-            "/tasks/" + event["data"]["task"]["number"], "/rules", "/rules/tell", "/deliveries", "/deliveries/" + dead["id"],
+            "/tasks/" + event["data"]["task"]["number"], "/events/" + event["id"] + "/test", "/tasks?where=task.title!=%27%27",
+            "/rules", "/rules/tell", "/rules/tell/workbench", "/backtests", "/calendar", "/deliveries", "/deliveries/" + dead["id"],
+            "/deliveries?where=delivery.attempts%3E0", "/silences?rule=tell",
             "/deliveries/" + dead["id"] + "/edit", "/timers", "/silences", "/receivers", "/audit",
         ]
 
@@ -241,6 +261,7 @@ class Checks:
         wait_for("the pause", lambda: self.site.get("/rules/tell")["paused"])
         driver.find_element(By.CSS_SELECTOR, "form[action$='/resume'] button").click()
         wait_for("the end of the pause", lambda: not self.site.get("/rules/tell")["paused"])
+        self.workbench(driver)
         driver.get(address + "/receivers")
         driver.find_element(By.CSS_SELECTOR, "form[action='/receivers/snow/pause'] button").click()
         stopped = lambda: {r["receiver"]: r["stopped"] for r in self.site.get("/receivers")["receivers"]}
@@ -255,6 +276,48 @@ class Checks:
         driver.find_element(By.CSS_SELECTOR, "form[action$='/end'] button").click()
         wait_for("the end of the silence", lambda: not self.site.get("/silences")["silences"])
         self.expect("nothing of a ticket runs as a script", "owned" not in driver.title)
+
+    def workbench(self, driver):
+        """Checks, tests, back-tests and saves a rule; the agent takes it up."""
+        address = self.site.address + "/rules/tell/workbench"
+
+        def enter(old, new, command):
+            driver.get(address)
+            text = driver.find_element(By.ID, "text")
+            value = text.get_attribute("value")
+            text.clear()
+            text.send_keys(value.replace(old, new))
+            driver.find_element(By.CSS_SELECTOR, f"button[value={command}]").click()
+
+        enter("rule: tell\non:", "rule: tell\nwhen: tsk.title != ''\non:", "check")
+
+        def body():
+            try:
+                return driver.find_element(By.TAG_NAME, "body").text
+            except (NoSuchElementException, StaleElementReferenceException):  # the next page is coming
+                return ""
+
+        wait_for("the mistake", lambda: "did you mean `task`?" in body())
+        self.picture(driver, "workbench")
+        enter("New:", "Very new:", "test")
+        wait_for("the tests", lambda: "1 passed" in body())
+        enter("rule: tell\non:", "rule: tell\nwhen: task.title == 'Mail is down'\non:", "backtest")
+        wait_for("the back-test", lambda: "Would go" in body())
+        self.picture(driver, "back-test")
+        enter("New:", "Truly new:", "save")
+        wait_for("the saved rule", lambda: "Truly new:" in self.site.get("/rules/tell").get("text", ""))
+        self.site.new_task("After the change")
+        titles = lambda: [d["message"]["title"] for d in self.site.get("/deliveries?rule=tell")["deliveries"]]
+        wait_for("the changed rule", lambda: any(title.startswith("Truly new:") for title in titles()))
+        driver.get(self.site.address + "/rules/tell")
+        driver.find_element(By.CSS_SELECTOR, "form[action='/backtests'] button").click()
+        wait_for("the coverage", lambda: "What was met" in body())
+        driver.get(self.site.address + "/rules/tell")
+        self.picture(driver, "coverage")
+
+    def picture(self, driver, name):
+        if self.pictures:
+            driver.save_screenshot(f"{self.pictures}/{name}.png")
 
     def keyboard(self, driver):
         """From the address bar: the skip link comes first, each control can be reached, and Enter follows a link."""

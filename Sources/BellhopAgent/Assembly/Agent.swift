@@ -3,6 +3,7 @@ import BellhopCore
 import BellhopEngine
 import BellhopInbound
 import BellhopRules
+import BellhopStore
 import Glibc
 public import Logging
 public import ServiceLifecycle
@@ -93,12 +94,17 @@ public struct Agent: Sendable {
 
     private func view(_ inquirer: Inquirer) -> AgentView {
         let (configuration, shelf) = (assembly.configuration, assembly.shelf)
+        let file: @Sendable (String) -> [UInt8]? = { path in shelf.book.flatMap { Self.file(path, of: $0) } }
+        let workshop = RuleWorkshop(inquirer, book: { shelf.book }, file: file) {
+            [store = configuration.store] () throws(StoreError) in
+            try Stores.openForReading(store)
+        }
         return AgentView(
             inquirer: inquirer, clock: assembly.surroundings.clock, configuration: configuration.console,
             zone: configuration.timeZone, connections: configuration.connections.map { ($0.name, $0.kind) },
-            book: { shelf.book }, file: { path in shelf.book.flatMap { Self.file(path, of: $0) } },
+            book: { shelf.book }, file: file,
             news: assembly.surroundings.bells.router, telemetry: assembly.telemetry,
-            provider: assembly.provider)
+            provider: assembly.provider, workshop: workshop)
     }
 
     /// The bytes of a file that has rules in force; nil for any other.

@@ -15,9 +15,10 @@ public struct BackTestRun {
     ///   - against: the rules to compare with; nil for none.
     ///   - rules: the rules of both that are counted and compared; nil for all.
     private init(
-        _ book: RuleBook, against: RuleBook?, counting rules: Set<String>?, _ report: BackTestReport, silences: [SilenceRecord]
+        _ book: RuleBook, against: RuleBook?, counting rules: Set<String>?, _ report: BackTestReport, silences: [SilenceRecord],
+        coverage: CoverageRecord?
     ) {
-        test = BackTest(book, counting: rules, from: report.since, silences: silences)
+        test = BackTest(book, counting: rules, from: report.since, silences: silences, coverage: coverage)
         other = against.map { BackTest($0, counting: rules, from: report.since, silences: silences) }
         self.report = report
         if against != nil { self.report.difference = DeliveryDifference() }
@@ -25,14 +26,18 @@ public struct BackTestRun {
 
     /// What the rules would have done.
     ///
-    /// - Parameter progress: told after each page how much of the events is done, from 0 to 1.
+    /// - Parameters:
+    ///   - coverage: takes what of the rules is met; the one that they were loaded with.
+    ///   - progress: told after each page how much of the events is done, from 0 to 1.
     public static func report(
         _ store: any Store, _ book: RuleBook, against: RuleBook? = nil, counting rules: Set<String>? = nil,
-        from since: Timestamp, to until: Timestamp, progress: (Double) -> Void = { _ in }
+        from since: Timestamp, to until: Timestamp, coverage: CoverageRecord? = nil,
+        progress: (Double) -> Void = { _ in }
     ) async throws(StoreError) -> BackTestReport {
         let silences = try await store.silences()
         var run = BackTestRun(
-            book, against: against, counting: rules, BackTestReport(since: since, until: until), silences: silences)
+            book, against: against, counting: rules, BackTestReport(since: since, until: until), silences: silences,
+            coverage: coverage)
         try await run.read(store, progress)
         return run.report
     }

@@ -22,12 +22,14 @@ public struct AgentView: Sendable {
     public let telemetry: AgentTelemetry?
     /// Where people log in with their accounts; nil if only tokens are taken.
     public let provider: OpenIDProvider?
+    /// Where rules are tried; nil if they cannot be.
+    public let workshop: RuleWorkshop?
 
     public init(
         inquirer: Inquirer, clock: any AgentClock, configuration: ConsoleConfiguration, zone: TimeZoneTable = .utc,
         connections: [(name: String, kind: String)] = [], book: @escaping @Sendable () -> RuleBook? = { nil },
         file: @escaping @Sendable (String) -> [UInt8]? = { _ in nil }, news: Bell = Bell(),
-        telemetry: AgentTelemetry? = nil, provider: OpenIDProvider? = nil
+        telemetry: AgentTelemetry? = nil, provider: OpenIDProvider? = nil, workshop: RuleWorkshop? = nil
     ) {
         self.inquirer = inquirer
         self.clock = clock
@@ -39,6 +41,7 @@ public struct AgentView: Sendable {
         self.news = news
         self.telemetry = telemetry
         self.provider = provider
+        self.workshop = workshop
     }
 
     /// A browser's zone, by its name.

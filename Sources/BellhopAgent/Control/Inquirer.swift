@@ -94,7 +94,10 @@ public struct Inquirer: Sendable {
         func json(_ hours: [Activity.Hour]) -> JSON {
             .array(hours.map { ["hour": .int($0.hour), "count": .int(Int64($0.count))] })
         }
-        return ["events": json(activity.events), "deliveries": json(activity.deliveries)]
+        let deliveries = DeliveryState.allCases.compactMap { state in
+            activity.deliveries[state].map { (state.rawValue, json($0)) }
+        }
+        return ["events": json(activity.events), "deliveries": .object(JSON.Object(deliveries))]
     }
 
     func status() async throws(StoreError) -> JSON {

@@ -46,11 +46,14 @@ enum PrivateFile {
     ///
     /// The draft is always a new file. An existing one is unlinked and never written to: it may have another link,
     /// another program may hold it open, or its mode may let others read it.
-    static func write(_ bytes: [UInt8], to path: String) throws(FileError) {
+    ///
+    /// - Parameter mode: the file's permissions.
+    static func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o600) throws(FileError) {
         let draft = path + ".new"
         unlink(draft)
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { throw writingError("cannot write \(draft)") }
+        if mode != 0o600 { fchmod(file, mode) }
         var written = 0
         while written < bytes.count {
             let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + written, bytes.count - written) }

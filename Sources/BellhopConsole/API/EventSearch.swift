@@ -9,16 +9,11 @@ struct EventSearch: Sendable {
 
     init(_ call: Call) throws(Problem) {
         self.call = call
-        filter = try call.text("where").map { text throws(Problem) in try Self.filter(text, call.view) }
+        filter = try call.text("where").map { text throws(Problem) in try Self.filter(text, call) }
     }
 
-    static func filter(_ text: String, _ view: AgentView) throws(Problem) -> EventFilter {
-        guard let book = view.book() else { throw Problem(503, "The rules are not loaded yet: try again.", retryAfter: 1) }
-        do throws(Diagnostics) {
-            return try book.filter(text)
-        } catch {
-            throw Problem(422, error.all.map { $0.message + ($0.help.map { ": \($0)" } ?? "") }.joined(separator: "; "))
-        }
+    static func filter(_ text: String, _ call: Call) throws(Problem) -> EventFilter {
+        try call.checked { book throws(Diagnostics) in try book.filter(text) }
     }
 
     private func query(through: Int64?, limit: Int) -> EventQuery {

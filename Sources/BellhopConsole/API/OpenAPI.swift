@@ -38,7 +38,15 @@ enum OpenAPI {
                 ("schedule", .nullable(.text())), ("actions", .list(.text())), ("runs", .integer()), ("errors", .integer()),
                 ("error", .nullable(.text())), ("last_run", .nullable(.time())), ("next", .nullable(.time())),
                 ("paused", .boolean()), ("text", .text("The text of its file.")),
-            ], optional: ["text"]),
+                (
+                    "stops",
+                    .list(
+                        .object([
+                            ("verdict", .text("Why it stopped or waited in the last 24 hours.")), ("count", .integer()),
+                            ("last", .time()),
+                        ]))
+                ),
+            ], optional: ["text", "stops"]),
         "Receiver": .object([
             ("receiver", .text()), ("kind", .text()), ("stopped", .nullable(.any("Why it gets no deliveries now."))),
             ("undecided", .integer("How many of its deliveries wait for a person.")),
@@ -54,6 +62,29 @@ enum OpenAPI {
             ("number", .integer()), ("at", .integer("Microseconds since 1970.")),
             ("entry", .text("A JSON object, as it was hashed.")),
             ("hash", .text()),
+        ]),
+        "BackTest": .object(
+            [
+                ("id", .text()), ("state", .word(BackTestJobs.Job.State.allCases.map(\.rawValue))),
+                ("progress", .number("How much is done, from 0 to 1.")), ("about", .text("The rules or files that count.")),
+                ("since", .text("How far back it looks.")), ("by", .text("Who asked for it.")), ("asked", .time()),
+                ("finished", .nullable(.time())), ("problem", .nullable(.text("Why there is no report."))),
+                (
+                    "report",
+                    .nullable(.any("What the rules would have done; lists have at most \(BackTestJobs.mostInList) members."))
+                ),
+            ], optional: ["report"]),
+        "RuleFile": .object([
+            ("file", .text()), ("text", .text()), ("editable", .boolean("Whether you may save it.")),
+        ]),
+        "Diagnostic": .object(
+            [
+                ("severity", .word(["error", "warning", "note"])), ("code", .text()), ("message", .text()), ("file", .text()),
+                ("line", .integer()), ("column", .integer()), ("length", .integer()), ("help", .text("What to do.")),
+            ], optional: ["file", "line", "column", "length", "help"]),
+        "TestResult": .object([
+            ("file", .text()), ("line", .integer()), ("name", .text()), ("passed", .boolean()),
+            ("problems", .list(.named("Diagnostic"))),
         ]),
         "Form": .object([
             ("delivery", .named("Delivery")), ("text", .text("The arguments, as a text to edit.")),
@@ -108,7 +139,9 @@ enum OpenAPI {
         if let body = operation.body {
             json["requestBody"] = ["required": true, "content": ["application/json": ["schema": body.json]]]
         }
-        var answers: JSON.Object = ["200": ["description": "Done.", "content": .object(content(operation.content))]]
+        var answers: JSON.Object = [
+            String(operation.success): ["description": "Done.", "content": .object(content(operation.content))]
+        ]
         if operation.method == .get, case .json = operation.content { answers["304"] = ["description": "Not changed."] }
         for status in problems(of: operation) {
             answers[String(status)] = [

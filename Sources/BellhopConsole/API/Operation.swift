@@ -56,6 +56,8 @@ struct Operation: Sendable {
     var parameters: [Parameter] = []
     var body: Schema?
     var content: Content
+    /// The status when it is done.
+    var success = 200
     /// Statuses of problems besides those that every operation may have.
     var problems: [Int] = []
     var run: @Sendable (Call) async throws(Problem) -> ConsoleAnswer
@@ -80,6 +82,7 @@ struct Operation: Sendable {
 struct Call: Sendable {
     let view: AgentView
     let feed: LiveFeed
+    let jobs: BackTestJobs
     let request: ConsoleRequest
     let visitor: Visitor
     let path: [String: String]
@@ -90,11 +93,12 @@ struct Call: Sendable {
 
     /// - Throws: a problem if a parameter is unknown or does not fit.
     init(
-        _ operation: Operation, _ view: AgentView, _ feed: LiveFeed, _ request: ConsoleRequest, _ visitor: Visitor,
+        _ operation: Operation, _ desk: ConsoleDesk, _ request: ConsoleRequest, _ visitor: Visitor,
         path: [String: String]
     ) throws(Problem) {
-        self.view = view
-        self.feed = feed
+        view = desk.view
+        feed = desk.feed
+        jobs = desk.jobs
         self.request = request
         self.visitor = visitor
         self.path = path
@@ -123,13 +127,12 @@ struct Call: Sendable {
 
     /// A page's use of the API, whose values the page knows to fit.
     init(
-        _ view: AgentView, _ feed: LiveFeed, _ request: ConsoleRequest, _ visitor: Visitor,
-        query: [(name: String, value: String)], path: [String: String], body: JSON
+        _ context: PageContext, query: [(name: String, value: String)], path: [String: String], body: JSON
     ) {
-        self.view = view
-        self.feed = feed
-        self.request = request
-        self.visitor = visitor
+        view = context.view
+        feed = context.feed
+        jobs = context.jobs
+        (request, visitor) = (context.request, context.visitor)
         self.query = query
         self.path = path
         self.body = body
@@ -159,9 +162,11 @@ struct Call: Sendable {
         text(name).flatMap { try? DurationText.parse($0) }.map { view.clock.now - $0 }
     }
 
+    /// The visitor, for the audit.
+    var person: Person { Person(user: visitor.name, host: request.peer, command: "console") }
+
     /// Asks the agent, in the name of the visitor.
     func ask(_ inquiry: Inquiry) async throws(Problem) -> (rows: [JSON], end: JSON) {
-        let person = Person(user: visitor.name, host: request.peer, command: "console")
         let result: Result<(rows: [JSON], end: JSON), InquiryError> = await Person.$current.withValue(person) {
             do throws(InquiryError) { return .success(try await view.ask(inquiry)) } catch { return .failure(error) }
         }

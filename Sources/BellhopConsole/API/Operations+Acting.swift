@@ -7,23 +7,26 @@ extension Operations {
         [
             Operation(
                 id: "form", method: .get, path: "/deliveries/{delivery}/form",
-                summary: "The arguments of a dead or held delivery, as a text to edit.", role: .operator,
+                summary: "The arguments of a dead or held delivery, as a text to edit. Its `ETag` is for `If-Match`.",
+                role: .operator,
                 content: .json(.named("Form"))
             ) { call async throws(Problem) in
-                .json(try await call.ask(.form(try await delivery(call)["id"]?.asString ?? "")).end)
+                let form = try await call.ask(.form(try await delivery(call)["id"]?.asString ?? "")).end
+                return .json(form).tagged(as: RuleWorkshop.tag(of: Array(form["text"].text.utf8)))
             },
             Operation(
                 id: "edit", method: .put, path: "/deliveries/{delivery}/form",
                 summary: "Changes the arguments of a dead or held delivery. `before` is the text that was edited.",
                 role: .operator, body: .object([("before", .text()), ("after", .text())], isOpen: false),
                 content: .json(
-                    .object([("difference", .text()), ("problems", .list(.text()))], optional: ["difference", "problems"]))
+                    .object([("difference", .text()), ("problems", .list(.text()))], optional: ["difference", "problems"])),
+                problems: [412]
             ) { call async throws(Problem) in
                 let id = try await delivery(call)["id"]?.asString ?? ""
                 let edit = FormEdit(
                     delivery: id, before: call.body["before"]?.asString ?? "", after: call.body["after"]?.asString ?? "",
                     by: call.visitor.name)
-                return .json(try await call.ask(.edit(edit)).end)
+                return .json(try await call.change(edit))
             },
             Operation(
                 id: "decide", method: .post, path: "/deliveries/decisions",
@@ -42,13 +45,7 @@ extension Operations {
             },
             Operation(
                 id: "addSilence", method: .post, path: "/silences", summary: "Begins a silence.", role: .operator,
-                body: .object(
-                    [
-                        ("when", .text("Only messages for which this condition holds.")), ("rules", .list(.text())),
-                        ("receivers", .list(.text())), ("starts", .time("Now without it.")), ("ends", .time()),
-                        ("for", .text("How long it lasts, instead of `ends`: 4h.")), ("reason", .text()),
-                        ("writes", .boolean("Whether it also keeps back what writes to a task.")),
-                    ], optional: ["when", "rules", "receivers", "starts", "ends", "for", "reason", "writes"], isOpen: false),
+                body: .object(silenceMembers, optional: silenceMembers.map(\.0), isOpen: false),
                 content: .json(.object([("id", .text()), ("changed", .boolean())]))
             ) { call async throws(Problem) in .json(try await call.ask(.addSilence(try SilenceForm(call.body, call).silence)).end)
             },
@@ -99,6 +96,14 @@ extension Operations {
             ) { call async throws(Problem) in try Inquiring(call).answer },
         ] + decisions + pauses
 
+    /// The members of a silence, all of which may be missing.
+    static let silenceMembers: [(String, Schema)] = [
+        ("when", .text("Only messages for which this condition holds.")), ("rules", .list(.text())),
+        ("receivers", .list(.text())), ("starts", .time("Now without it.")), ("ends", .time()),
+        ("for", .text("How long it lasts, instead of `ends`: 4h.")), ("reason", .text()),
+        ("writes", .boolean("Whether it also keeps back what writes to a task.")),
+    ]
+
     private static let why: Schema = .object([("why", .text("The reason, for others."))], optional: ["why"], isOpen: false)
 
     /// Retries or drops one delivery.
@@ -147,6 +152,19 @@ extension Operations {
 }
 
 extension Call {
+    /// Stores a person's change to a delivery.
+    ///
+    /// - Throws: 412 if it is no longer as the person, or `If-Match`, says.
+    func change(_ edit: FormEdit) async throws(Problem) -> JSON {
+        let present = try await ask(.form(edit.delivery)).end["text"].text
+        let isMatching = request.header("if-match") == nil || request.matchTag == RuleWorkshop.tag(of: Array(present.utf8))
+        guard present == edit.before, isMatching else {
+            throw Problem(
+                412, "The delivery was changed meanwhile: read it again, and make your change there. Nothing was stored.")
+        }
+        return try await ask(.edit(edit)).end
+    }
+
     /// The reason of a pause.
     fileprivate var why: String { body["why"]?.asString ?? "" }
 }
@@ -181,7 +199,7 @@ struct SilenceForm {
                 422, "There is no rule `\(name)`" + (Suggestion.didYouMean(name, among: known).map { ": \($0)" } ?? "."))
         }
         let when = body["when"]?.asString
-        if let when { _ = try EventSearch.filter(when, call.view) }
+        if let when { _ = try EventSearch.filter(when, call) }
         silence = Silence(
             when: when, rules: texts("rules"), receivers: texts("receivers"), starts: starts, ends: ends,
             reason: body["reason"]?.asString ?? "", by: call.visitor.name, writes: body["writes"] == true)

@@ -27,11 +27,15 @@ extension Operations {
         Operation(
             id: "tasks", method: .get, path: "/tasks", summary: "The tasks that the sources show now.", role: .viewer,
             parameters: [
-                .init("source", "Only those of this source."), limit,
+                .init("source", "Only those of this source."),
+                .init("where", "Only tasks for which this condition holds, in the rules' language: `task.priority == 1`."), limit,
                 .init("after", "Only those after this one: `next` of the page before."),
             ],
-            content: .json(.object([("tasks", .list(.named("Task"))), ("next", .nullable(.text()))]))
-        ) { call async throws(Problem) in try await tasks(call) },
+            content: .json(.object([("tasks", .list(.named("Task"))), ("next", .nullable(.text()))])), problems: [422]
+        ) { call async throws(Problem) in
+            let (rows, next) = try await TaskSearch(call).rows(limit: Int(call.number("limit") ?? 100))
+            return .json(["tasks": .array(rows), "next": next.map(JSON.string) ?? .null])
+        },
         Operation(
             id: "task", method: .get, path: "/tasks/{task}",
             summary: "A task by its number or sys_id, in each source that shows it.",
@@ -69,6 +73,10 @@ extension Operations {
             let rule = try list.rule(call.path["rule"] ?? "")
             var json = rule.json
             json["text"] = list.text(of: rule).map(JSON.string)
+            json["stops"] = .array(
+                try await list.stops(of: rule).map { verdict, count, last in
+                    ["verdict": .string(verdict.rawValue), "count": .int(Int64(count)), "last": .string(last.rfc3339)]
+                })
             return .json(json)
         },
         Operation(
@@ -77,18 +85,17 @@ extension Operations {
                 .init("state", "Only those in this state.", .word(DeliveryState.allCases.map(\.rawValue)), repeated: true),
                 .init("rule", "Only those of this rule."), .init("receiver", "Only those to this connection."),
                 .init("event", "Only those that this event led to: its whole id."),
-                .init("reason", "Only those that failed for this reason.", .word(Failure.Reason.allCases.map(\.rawValue))), since,
-                limit,
-                before,
-            ], content: paged("deliveries", "Delivery")
+                .init("reason", "Only those that failed for this reason.", .word(Failure.Reason.allCases.map(\.rawValue))),
+                .init(
+                    "where",
+                    "Only deliveries for which this condition holds, in the rules' language, about `delivery`: "
+                        + "`delivery.attempts > 2 && delivery.task.title.contains(\"mail\")`."),
+                since, limit, before,
+            ], content: paged("deliveries", "Delivery"), problems: [422]
         ) { call async throws(Problem) in
-            let count = Int(call.number("limit") ?? 100)
-            let query = DeliveryQuery(
-                through: call.number("before").map { $0 - 1 }, states: call.texts("state").compactMap(DeliveryState.init),
-                rule: call.text("rule"), receiver: call.text("receiver"), since: call.since("since"),
-                reason: call.text("reason").flatMap(Failure.Reason.init), event: call.text("event").map(Event.ID.init),
-                limit: count)
-            return page("deliveries", try await call.ask(.deliveries(query)).rows, limit: count) { $0["place"]?.asInt }
+            let (rows, next) = try await DeliverySearch(call).rows(
+                limit: Int(call.number("limit") ?? 100), before: call.number("before"))
+            return .json(["deliveries": .array(rows), "next": next.map(JSON.int) ?? .null])
         },
         Operation(
             id: "delivery", method: .get, path: "/deliveries/{delivery}",
@@ -162,22 +169,6 @@ extension Operations {
     /// The delivery that a path names.
     static func delivery(_ call: Call) async throws(Problem) -> JSON {
         try await one("delivery", call, .deliveries(DeliveryQuery(id: call.path["delivery"], limit: 2)))
-    }
-
-    static func tasks(_ call: Call) async throws(Problem) -> ConsoleAnswer {
-        let count = Int(call.number("limit") ?? 100)
-        let (source, after) = (call.text("source"), call.text("after") ?? "")
-        let rows = try await call.ask(.tasks(nil)).rows
-        let keyed = rows.compactMap { row -> (key: String, row: JSON)? in
-            let task = row["task"] ?? .null
-            guard source == nil || task["source"]?.asString == source else { return nil }
-            return ("\(task["source"]?.asString ?? "")/\(task["sys_id"]?.asString ?? task["number"]?.asString ?? "")", row)
-        }
-        let later = keyed.filter { $0.key > after }.sorted { $0.key < $1.key }
-        let shown = later.prefix(count)
-        return .json([
-            "tasks": .array(shown.map(\.row)), "next": later.count > count ? shown.last.map { .string($0.key) } ?? .null : .null,
-        ])
     }
 
     static func receivers(_ call: Call) async throws(Problem) -> [JSON] {

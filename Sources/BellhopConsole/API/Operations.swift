@@ -5,7 +5,7 @@ import BellhopRules
 
 /// All operations of the API.
 enum Operations {
-    static let all: [Operation] = looking + acting
+    static let all: [Operation] = looking + trying + acting + workbench + backTests
 
     /// The most rows of one answer.
     static let mostRows = 1000

@@ -32,11 +32,14 @@ struct RuleList: Sendable {
     }
 
     let rules: [Rule]
+    /// How many errors the files have because of which the rules in force are older ones.
+    let refused: Int
     private let view: AgentView
 
     init(_ call: Call) async throws(Problem) {
         view = call.view
         let status = try await call.ask(.status).end
+        refused = Int(status["agent"]?["refused_rules"]?.asInt ?? 0)
         let counts = status["rules"]?.asArray ?? []
         let paused = Set((status["paused"]?.asArray ?? []).compactMap { $0["rule"]?.asString })
         rules = (call.view.book()?.rules ?? []).map { summary in
@@ -50,6 +53,15 @@ struct RuleList: Sendable {
         if let rule = rules.first(where: { $0.summary.name == name }) { return rule }
         let help = Suggestion.didYouMean(name, among: rules.map(\.summary.name)).map { ": \($0)" } ?? "."
         throw Problem(404, "There is no rule `\(name)`\(help)")
+    }
+
+    /// Why a rule stopped or waited in the last 24 hours: how often, and when it last did.
+    func stops(of rule: Rule) async throws(Problem) -> [(verdict: DecisionRecord.Verdict, count: Int, last: Timestamp)] {
+        do throws(StoreError) {
+            return try await view.inquirer.verdicts(of: rule.summary.name, since: view.clock.now - .days(1))
+        } catch {
+            throw Problem(InquiryError(error))
+        }
     }
 
     /// The text of a rule's file, as it is now.

@@ -8,6 +8,7 @@ indirect enum Schema: Sendable {
     /// A moment, in RFC 3339.
     case time(String = "")
     case integer(String = "")
+    case number(String = "")
     case boolean(String = "")
     /// Any value.
     case any(String = "")
@@ -24,6 +25,7 @@ indirect enum Schema: Sendable {
         case .word(let words): ["type": "string", "enum": .array(words.map(JSON.string))]
         case .time(let about): Self.described(["type": "string", "format": "date-time"], about)
         case .integer(let about): Self.described(["type": "integer", "format": "int64"], about)
+        case .number(let about): Self.described(["type": "number"], about)
         case .boolean(let about): Self.described(["type": "boolean"], about)
         case .any(let about): Self.described([:], about)
         case .list(let items): ["type": "array", "items": items.json]
@@ -61,6 +63,7 @@ indirect enum Schema: Sendable {
             }
             return nil
         case .integer: return value.asInt == nil ? wrong("a whole number, not a \(value.kindName)") : nil
+        case .number: return value.asDouble == nil ? wrong("a number, not a \(value.kindName)") : nil
         case .boolean: return value.asBool == nil ? wrong("true or false, not a \(value.kindName)") : nil
         case .nullable(let schema): return value.isNull ? nil : schema.complaint(about: value, at: place, named: named)
         case .named(let name): return named[name]?.complaint(about: value, at: place, named: named) ?? nil

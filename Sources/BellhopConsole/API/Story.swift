@@ -32,9 +32,13 @@ struct Story: Sendable {
 
     /// The rules in force, able to explain their conditions; nil if their files do not fit any more.
     private static func book(_ view: AgentView) -> RuleBook? {
-        guard let book = view.book() else { return nil }
+        try? view.book()?.explainable(files(view))
+    }
+
+    /// The files of the rules in force, as they are now.
+    static func files(_ view: AgentView) -> [RuleFile] {
         var paths: [String] = []
-        for rule in book.rules where !paths.contains(rule.file) { paths.append(rule.file) }
-        return try? book.explainable(paths.compactMap { path in view.file(path).map { RuleFile(path: path, bytes: $0) } })
+        for rule in view.book()?.rules ?? [] where !paths.contains(rule.file) { paths.append(rule.file) }
+        return paths.compactMap { path in view.file(path).map { RuleFile(path: path, bytes: $0) } }
     }
 }

@@ -29,6 +29,14 @@ extension Pages {
             _ = try await context.call().ask(.resumeSubject(.rule(path["rule"] ?? "")))
             return .seeOther("/rules/" + PercentText.encoded(path["rule"] ?? ""))
         },
+        Page(.post, "/rules/{rule}/workbench", role: .operator) { context, path throws(Problem) in
+            try await tryRule(context, path["rule"] ?? "")
+        },
+        Page(.post, "/backtests", role: .operator) { context, _ throws(Problem) in try await beginBackTest(context) },
+        Page(.post, "/backtests/{backtest}/end", role: .operator) { context, path throws(Problem) in
+            _ = try context.jobs.end(path["backtest"] ?? "")
+            return .seeOther("/backtests")
+        },
         Page(.post, "/receivers/{receiver}/pause", role: .operator) { context, path throws(Problem) in
             let name = try Operations.receiver(path["receiver"] ?? "", context.view)
             _ = try await context.call().ask(.pause(receiver: name, why: why(context)))
@@ -87,9 +95,8 @@ extension Pages {
         let form = context.request.form
         // Browsers send line ends as CRLF.
         func text(_ name: String) -> String { (form.first { $0.name == name }?.value ?? "").replacing("\r\n", with: "\n") }
-        let answer = try await context.call().ask(
-            .edit(FormEdit(delivery: id, before: text("before"), after: text("after"), by: context.visitor.name))
-        ).end
+        let answer = try await context.call().change(
+            FormEdit(delivery: id, before: text("before"), after: text("after"), by: context.visitor.name))
         let problems = answer["problems"]?.asArray?.compactMap(\.asString) ?? []
         if problems.isEmpty { return .seeOther("/deliveries/" + PercentText.encoded(id)) }
         return try await deliveryForm(context, id, entered: text("after"), problems: problems)

@@ -7,21 +7,31 @@ struct PageContext: Sendable {
     let visitor: Visitor
     let view: AgentView
     let feed: LiveFeed
+    let jobs: BackTestJobs
     let t: Words
     let zone: TimeZoneTable
 
-    init(_ request: ConsoleRequest, _ visitor: Visitor, _ view: AgentView, _ feed: LiveFeed) {
+    init(_ request: ConsoleRequest, _ visitor: Visitor, _ desk: ConsoleDesk) {
         self.request = request
         self.visitor = visitor
-        self.view = view
-        self.feed = feed
+        view = desk.view
+        feed = desk.feed
+        jobs = desk.jobs
         t = Words(language: Language(request))
         zone = request.cookie("bellhop_zone").flatMap { AgentView.zone(named: PercentText.decoded($0[...])) } ?? view.zone
     }
 
     /// A use of the API for this page.
     func call(_ query: [(name: String, value: String)] = [], path: [String: String] = [:], body: JSON = .null) -> Call {
-        Call(view, feed, request, visitor, query: query.filter { !$0.value.isEmpty }, path: path, body: body)
+        Call(self, query: query.filter { !$0.value.isEmpty }, path: path, body: body)
+    }
+
+    /// What is wrong with a search, for the page that shows its form.
+    ///
+    /// - Throws: any other problem.
+    func complaint(_ problem: Problem) throws(Problem) -> HTML {
+        guard problem.status == 422 else { throw problem }
+        return "<p class=\"bad\" role=\"alert\">\(problem.detail)</p>"
     }
 
     func may(_ role: ConsoleRole) -> Bool { visitor.role.includes(role) }
@@ -43,11 +53,25 @@ struct PageContext: Sendable {
             "<time datetime=\"\(moment.rfc3339)\">\(local.year)-\(two(local.month))-\(two(local.day)) \(two(local.hour)):\(two(local.minute)):\(two(local.second))</time>"
     }
 
+    /// The date of a moment, in the visitor's zone.
+    func day(_ moment: Timestamp) -> String {
+        let local = zone.local(moment)
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "\(local.year)-\(two(local.month))-\(two(local.day))"
+    }
+
+    /// The time of day of a moment.
+    func clock(_ moment: Timestamp) -> HTML {
+        let local = zone.local(moment)
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        return "<time datetime=\"\(moment.rfc3339)\">\(two(local.hour)):\(two(local.minute))</time>"
+    }
+
     func state(_ name: String) -> HTML { "<span class=\"state \(Self.tone(name))\">\(t(name))</span>" }
 
-    private static func tone(_ state: String) -> String {
+    static func tone(_ state: String) -> HTML {
         switch state {
-        case "dead", "failing", "held": "bad"
+        case "dead", "failing", "held", "failed": "bad"
         case "done", "fine", "live": "good"
         default: "plain"
         }

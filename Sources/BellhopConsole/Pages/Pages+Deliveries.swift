@@ -5,28 +5,30 @@ extension Pages {
     static func deliveries(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let (t, request) = (context.t, context.request)
         let states = request.query.filter { $0.name == "state" }.compactMap { DeliveryState(rawValue: $0.value) }
-        let (rule, receiver) = (request.value("rule"), request.value("receiver"))
-        let limit = 50
-        let rows = try await context.call().ask(
-            .deliveries(
-                DeliveryQuery(
-                    through: request.value("before").flatMap { Int64($0) }.map { $0 - 1 }, states: states,
-                    rule: rule.flatMap { $0.isEmpty ? nil : $0 }, receiver: receiver.flatMap { $0.isEmpty ? nil : $0 },
-                    limit: limit))
-        ).rows
-        let filters = [("state", states.first?.rawValue ?? ""), ("rule", rule ?? ""), ("receiver", receiver ?? "")].filter {
-            !$0.1.isEmpty
+        let filters = ["state", "rule", "receiver", "where", "since"]
+        let query = request.query.filter { filters.contains($0.name) && !$0.value.isEmpty }
+        if let since = request.value("since"), !since.isEmpty, (try? DurationText.parse(since)) == nil {
+            throw Problem(400, "`since` is a span of time such as 7d.")
         }
-        let address = filters.map { "\($0.0)=\(PercentText.encoded($0.1))" }.joined(separator: "&")
+        var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
+        do throws(Problem) {
+            (rows, next) = try await DeliverySearch(context.call(query)).rows(
+                limit: 50, before: request.value("before").flatMap { Int64($0) })
+        } catch {
+            complaint = try context.complaint(error)
+        }
+        let address = query.map { "\($0.name)=\(PercentText.encoded($0.value))" }.joined(separator: "&")
         let options = DeliveryState.allCases.map { state -> HTML in
             "<option value=\"\(state.rawValue)\"\(states.contains(state) ? " selected" : "" as HTML)>\(t(state.rawValue))</option>"
         }
         let form: HTML = """
             <form class="filters" method="get" action="/deliveries" role="search">
             <div><label for="f-state">\(t("State"))</label><select id="f-state" name="state"><option value="">\(t("all"))</option>\(options)</select></div>
-            \(field("rule", t("Rule"), rule))\(field("receiver", t("Receiver"), receiver))<button>\(t("Search"))</button></form>
+            \(field("where", t("Condition"), request.value("where"), hint: "delivery.attempts > 2"))
+            \(field("rule", t("Rule"), request.value("rule")))\(field("receiver", t("Receiver"), request.value("receiver")))
+            \(field("since", t("Since"), request.value("since"), hint: "7d"))<button>\(t("Search"))</button></form>
             """
-        let table = table(context, rows.reversed())
+        let table = table(context, rows)
         let list: HTML =
             context.may(.operator) && !rows.isEmpty
             ? """
@@ -35,11 +37,10 @@ extension Pages {
             <button class="danger" name="command" value="drop">\(t("Drop"))</button></p></form>
             """
             : table
-        let next = rows.count == limit ? rows.first?["place"]?.asInt : nil
         let older = next.map { next -> HTML in
             "<p><a rel=\"next\" href=\"/deliveries?\(address)&before=\(Int(next))\">\(t("Older"))</a></p>"
         }
-        return page(context, t("Deliveries"), form + list + (older ?? ""))
+        return page(context, t("Deliveries"), form + complaint + list + (older ?? ""))
     }
 
     private static func table(_ context: PageContext, _ rows: [JSON]) -> HTML {

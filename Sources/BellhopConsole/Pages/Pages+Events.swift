@@ -19,8 +19,7 @@ extension Pages {
             (rows, next) = try await EventSearch(context.call(query)).rows(
                 limit: pageSize, before: request.value("before").flatMap { Int64($0) })
         } catch {
-            guard error.status == 422 else { throw error }
-            complaint = "<p class=\"bad\" role=\"alert\">\(error.detail)</p>"
+            complaint = try context.complaint(error)
         }
         let address = query.map { "\($0.name)=\(PercentText.encoded($0.value))" }.joined(separator: "&")
         let older = next.map { next -> HTML in
@@ -72,34 +71,86 @@ extension Pages {
     }
 
     static func event(_ context: PageContext, _ id: String) async throws(Problem) -> ConsoleAnswer {
+        let t = context.t
         let story = try await Story(context.call(), task: nil, event: id)
         guard let account = story.explanation.events.first else { throw Problem(404, "There is no event `\(id)`.") }
-        return page(context, account.event.event.type.name, StoryPage(context, level: 2).html(account, isWhole: true))
+        let acts: HTML =
+            context.may(.operator)
+            ? """
+            <div class="acts"><a class="button" href="\(link: silenceLink(account))">\(t("Silence such messages"))</a>
+            <a class="button" href="/events/\(account.event.event.id.text)/test">\(t("Copy as a test"))</a></div>
+            """
+            : ""
+        return page(context, account.event.event.type.name, StoryPage(context, level: 2).html(account, isWhole: true) + acts)
+    }
+
+    /// The form of a silence for messages like those of an event.
+    private static func silenceLink(_ account: Explanation.EventAccount) -> String {
+        let event = account.event.event
+        // A text in JSON is one in the rules' language.
+        func literal(_ text: String) -> String { JSON.string(text).text }
+        let when =
+            (event.task?.number).map { "task.number == " + literal($0) }
+            ?? "event.type == \(literal(event.type.name)) && source == \(literal(event.source))"
+        let rules = account.rules.filter { !$0.deliveries.isEmpty }.map(\.rule)
+        let rule = rules.count == 1 ? "&rule=" + PercentText.encoded(rules[0]) : ""
+        return "/silences?when=" + PercentText.encoded(when) + rule
+    }
+
+    /// What happened, as a case for a file of tests.
+    static func test(
+        _ context: PageContext, task: String? = nil, event: String? = nil
+    ) async throws(Problem) -> ConsoleAnswer {
+        let t = context.t
+        let test = try await CaseText(context.call(), task: task, event: event).test
+        if context.request.value("download") == "true" {
+            return ConsoleAnswer(
+                200, type: "application/yaml; charset=utf-8", Array(test.text.utf8),
+                fields: [("Content-Disposition", "attachment; filename=\"case.test.yaml\"")])
+        }
+        let problems = test.problems.map { problem -> HTML in "<pre class=\"bad\" tabindex=\"0\">\(problem.rendered())</pre>" }
+        let note: HTML =
+            problems.isEmpty
+            ? "" : "<p>\(t("It does not pass as it is, because something that mattered is not in it:"))</p>\(problems)"
+        return page(
+            context, t("Copy as a test"),
+            """
+            <p>\(t("Given these events, the rules do what they did. Put it into a file beside the rules:"))</p>
+            <label for="case">\(t("Test"))</label><textarea id="case" rows="20" readonly spellcheck="false">\n\(test.text)</textarea>
+            <p><a class="button" href="?download=true">\(t("Download"))</a></p>\(note)
+            """)
     }
 
     static func tasks(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let (t, request) = (context.t, context.request)
-        var answer = try await Operations.tasks(
-            context.call([("source", request.value("source") ?? ""), ("after", request.value("after") ?? "")]))
-        guard case .bytes(let bytes) = answer.body, let json = try? JSON.parse(bytes) else { throw Problem(500, "No tasks.") }
-        let rows = (json["tasks"]?.asArray ?? []).map { row -> [HTML] in
+        let query = request.query.filter { ["source", "where"].contains($0.name) && !$0.value.isEmpty }
+        let after = [("after", request.value("after") ?? "")]
+        var (found, next, complaint): ([JSON], String?, HTML) = ([], nil, "")
+        do throws(Problem) {
+            (found, next) = try await TaskSearch(context.call(query + after)).rows(limit: pageSize)
+        } catch {
+            complaint = try context.complaint(error)
+        }
+        let rows = found.map { row -> [HTML] in
             let task = row["task"] ?? .null
-            let number = task["number"].text
+            let name = task["number"].text.isEmpty ? task["sys_id"].text : task["number"].text
             return [
-                context.link(
-                    "tasks", number.isEmpty ? task["sys_id"].text : number, text: number.isEmpty ? task["sys_id"].text : number),
-                "\(task["title"].text)", "\(task["source"].text)", "\(task["state"].shown)",
+                context.link("tasks", name, text: name), "\(task["title"].text)", "\(task["source"].text)",
+                "\(task["state"].shown)",
             ]
         }
-        let next = json["next"].text
-        let source = PercentText.encoded(request.value("source") ?? "")
-        let older: HTML =
-            next.isEmpty
-            ? "" : "<p><a rel=\"next\" href=\"/tasks?source=\(source)&after=\(PercentText.encoded(next))\">\(t("Next"))</a></p>"
-        answer = page(
+        let address = query.map { "\($0.name)=\(PercentText.encoded($0.value))" }.joined(separator: "&")
+        let later = next.map { next -> HTML in
+            "<p><a rel=\"next\" href=\"/tasks?\(address)&after=\(PercentText.encoded(next))\">\(t("Next"))</a></p>"
+        }
+        let form: HTML = """
+            <form class="filters" method="get" action="/tasks" role="search">
+            \(field("where", t("Condition"), request.value("where"), hint: "task.priority == 1"))
+            \(field("source", t("Source"), request.value("source")))<button>\(t("Search"))</button></form>
+            """
+        return page(
             context, t("Tasks"),
-            context.table(t("Tasks"), [t("Task"), t("Title"), t("Source"), t("State")], rows) + older)
-        return answer
+            form + complaint + context.table(t("Tasks"), [t("Task"), t("Title"), t("Source"), t("State")], rows) + (later ?? ""))
     }
 
     /// A task's timeline.
@@ -125,7 +176,11 @@ extension Pages {
             if shown.isEmpty { throw error }
             accounts = ["<p>\(t("No event is kept about it."))</p>"]
         }
-        return page(context, name, "\(head)\(accounts)")
+        let copy: HTML =
+            context.may(.operator)
+            ? "<div class=\"acts\"><a class=\"button\" href=\"/tasks/\(PercentText.encoded(name))/test\">\(t("Copy as a test"))</a></div>"
+            : ""
+        return page(context, name, "\(head)\(copy)\(accounts)")
     }
 }
 
@@ -150,7 +205,7 @@ struct StoryPage {
             (t("Summary"), "\(Pages.summary(event))"),
             (t("Caused by"), event.cause.map { context.link("events", $0.text, text: String($0.text.prefix(12))) }),
         ])
-        let rules = account.rules.filter { isWhole || $0.isInQuestion }.map { rule in html(rule) }
+        let rules = account.rules.filter { isWhole || $0.isInQuestion }.map { rule in html(rule, of: account) }
         let caused = account.caused.map { caused -> HTML in
             "<li>\(context.link("events", caused.event.id.text, text: caused.event.type.name)) \(Pages.summary(caused.event))</li>"
         }
@@ -171,7 +226,8 @@ struct StoryPage {
         return heading(t("Changes")) + context.table(t("Changes"), [t("Field"), t("Before"), t("After")], rows)
     }
 
-    private func html(_ rule: Explanation.Account) -> HTML {
+    private func html(_ rule: Explanation.Account, of account: Explanation.EventAccount) -> HTML {
+        let t = context.t
         let parts = rule.parts.map { part -> HTML in
             "<li class=\"depth-\(min(part.depth, 6))\"><code>\(part.text)</code> = <code>\(part.brief)</code></li>"
         }
@@ -185,7 +241,7 @@ struct StoryPage {
         }
         return """
             <details\(rule.deliveries.isEmpty ? "" : " open" as HTML)><summary>\(context.link("rules", rule.rule, text: rule.rule)) · <strong>\(rule.verdict.rawValue)</strong> \(rule.reason)</summary>
-            <ul class="parts">\(parts)</ul>\(notes)<ul>\(deliveries)</ul></details>
+            \(RunGraph(rule, for: account, t)?.html)<ul class="parts">\(parts)</ul>\(notes)<ul>\(deliveries)</ul></details>
             """
     }
 }

@@ -15,12 +15,22 @@ extension Pages {
             <section aria-labelledby="needs"><h2 id="needs">\(t("Needs a person"))</h2>\(needsList(needs, t))</section>
             <section aria-labelledby="counts"><h2 id="counts">\(t("Deliveries"))</h2><ul class="numbers">\(numbers)</ul></section>
             <div class="charts"><section aria-labelledby="hours"><h2 id="hours">\(t("Events per hour"))</h2>
-            \(BarChart(t("Events per hour") + ", " + t("in the last 24 hours"), activity["events"], context).html)</section>
+            \(BarChart(t("Events per hour"), [.init(t("Events"), "bar", [activity["events"]])], context).html)</section>
             <section aria-labelledby="results"><h2 id="results">\(t("Deliveries per hour"))</h2>
-            \(BarChart(t("Deliveries per hour") + ", " + t("in the last 24 hours"), activity["deliveries"], context).html)</section></div>
+            \(BarChart(t("Deliveries per hour"), results(activity["deliveries"], t), context).html)</section></div>
             <section aria-labelledby="sources"><h2 id="sources">\(t("Sources"))</h2>\(sources(context, status))</section>
             """
         return page(context, t("Overview"), content)
+    }
+
+    /// What became of the deliveries of each hour.
+    private static func results(_ byState: JSON?, _ t: Words) -> [BarChart.Series] {
+        func hours(_ states: DeliveryState...) -> [JSON?] { states.map { byState?[$0.rawValue] } }
+        return [
+            .init(t("done"), "bar done", hours(.done)), .init(t("failed"), "bar failed", hours(.dead, .held)),
+            .init(t("under way"), "bar", hours(.available, .waiting, .running, .quiet)),
+            .init(t("not sent"), "bar unsent", hours(.shadow, .silenced, .dropped)),
+        ]
     }
 
     private static func needsList(_ needs: [String], _ t: Words) -> HTML {
@@ -84,39 +94,5 @@ extension Pages {
         return page(
             context, t("Audit"),
             context.table(t("Audit"), [t("Number"), t("Time"), t("Act"), t("Person"), t("Details")], shown) + older)
-    }
-}
-
-/// Bars for the last hours, as a picture with a text.
-struct BarChart {
-    let html: HTML
-
-    /// - Parameter hours: `hour` and `count` of each hour with any.
-    init(_ title: String, _ hours: JSON?, _ context: PageContext) {
-        let now = context.view.clock.now.microseconds / 3_600_000_000
-        var counts = [Int64](repeating: 0, count: 24)
-        for entry in hours?.asArray ?? [] {
-            guard let hour = entry["hour"]?.asInt, let count = entry["count"]?.asInt, (0..<24).contains(now - hour) else {
-                continue
-            }
-            counts[23 - Int(now - hour)] += count
-        }
-        let most = max(1, counts.max() ?? 1)
-        let bars = counts.enumerated().map { place, count -> HTML in
-            let height = count == 0 ? 0 : max(2, Int(count * 80 / most))
-            let start = Timestamp(microseconds: (now - Int64(23 - place)) * 3_600_000_000)
-            return
-                "<rect class=\"bar\" x=\"\(place * 20 + 2)\" y=\"\(90 - height)\" width=\"16\" height=\"\(height)\"><title>\(Self.hour(start, context)): \(Int(count))</title></rect>"
-        }
-        let total = Int(counts.reduce(0, +))
-        html = """
-            <figure><svg viewBox="0 0 480 92" role="img" aria-label="\(title): \(total)"><line class="axis" x1="0" y1="90.5" x2="480" y2="90.5"></line>\(bars)</svg>
-            <figcaption>\(title): \(total)</figcaption></figure>
-            """
-    }
-
-    private static func hour(_ moment: Timestamp, _ context: PageContext) -> String {
-        let hour = context.zone.local(moment).hour
-        return (hour < 10 ? "0" : "") + "\(hour):00"
     }
 }

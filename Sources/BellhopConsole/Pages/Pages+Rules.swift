@@ -28,7 +28,11 @@ extension Pages {
         var acts: HTML = ""
         if context.may(.operator) {
             acts =
-                rule.isPaused ? context.button(address + "/resume", t("Resume")) : context.button(address + "/pause", t("Pause"))
+                (rule.isPaused
+                    ? context.button(address + "/resume", t("Resume")) : context.button(address + "/pause", t("Pause")))
+                + "<a class=\"button\" href=\"\(address)/workbench\">\(t("Workbench"))</a>"
+                + context.button(
+                    "/backtests", t("What the last day met"), fields: [("rule", name), ("since", "1d"), ("coverage", "true")])
         }
         let facts = context.facts([
             (t("Description"), rule.summary.description.map { "\($0)" }),
@@ -46,14 +50,40 @@ extension Pages {
                 number.isEmpty ? "" : context.link("tasks", number, text: number),
             ]
         }
-        let text = list.text(of: rule) ?? ""
+        let stops = try await list.stops(of: rule).map { verdict, count, last -> [HTML] in
+            ["\(verdict.rawValue)", "\(count)", context.time(last)]
+        }
         return page(
             context, name,
             """
             \(facts)<div class="acts">\(acts)</div><h2>\(t("Deliveries"))</h2>
             \(context.table(t("Deliveries"), [t("Created"), t("State"), t("Action"), t("Receiver"), t("Task")], rows))
-            <h2>\(t("Text"))</h2><pre tabindex="0">\(text)</pre>
+            <h2>\(t("Stopped or waited in the last day"))</h2>
+            \(context.table(t("Stopped or waited in the last day"), [t("Why"), t("Number"), t("Last")], stops))
+            \(try await text(context, list, rule))
             """)
+    }
+
+    /// The text of a rule's file: with what is wrong with it, or with what a back-test met of it.
+    private static func text(
+        _ context: PageContext, _ list: RuleList, _ rule: RuleList.Rule
+    ) async throws(Problem) -> HTML {
+        let t = context.t
+        let (path, text) = (rule.summary.file, list.text(of: rule) ?? "")
+        if list.refused > 0, context.may(.operator), context.view.workshop != nil {
+            let problems = try await Workbench(context.call(), rule: rule.summary.name).check(text).all
+            if problems.contains(where: { $0.severity == .error }) {
+                return listing(context, text, of: path, Tried(text: text, tag: "", problems: problems))
+            }
+        }
+        let met = context.jobs.jobs.lazy.compactMap { job in
+            job.coverage?.files.first { $0.path == path }.map { (job, $0) }
+        }.first
+        guard let (job, file) = met else { return "<h2>\(t("Text"))</h2><pre tabindex=\"0\">\(text)</pre>" }
+        return """
+            <h2>\(t("Text"))</h2><p>\(t("What was met")): \(file.percent) %,
+            <a href="/backtests/\(job.id)">\(t("Back-test"))</a> \(context.time(job.asked))</p>\(CoveragePage.text(file, text))
+            """
     }
 
     static func receivers(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
@@ -118,12 +148,49 @@ extension Pages {
             \(field("when", t("Only messages for which this holds"), value("when"), hint: "task.number == 'INC0010001'"))
             \(field("rule", t("Only this rule"), entered["rules"]?[0]?.asString ?? context.request.value("rule")))
             \(field("receiver", t("Only this receiver"), entered["receivers"]?[0]?.asString ?? context.request.value("receiver")))
-            \(field("reason", t("Reason"), value("reason")))<button>\(t("Begin a silence"))</button></form>
+            \(field("reason", t("Reason"), value("reason")))<button>\(t("Begin a silence"))</button>
+            <button formmethod="get" formaction="/silences">\(t("What would it keep back?"))</button></form>
             """
+        let preview = try await preview(context, entered)
         return page(
             context, t("Silences"), status: problem == nil ? 200 : problem?.status ?? 200,
             context.table(
                 t("Silences"),
-                [t("Number"), t("Starts"), t("Ends"), t("About"), t("Reason"), t("By"), t("Kept back"), t("Act")], rows) + form)
+                [t("Number"), t("Starts"), t("Ends"), t("About"), t("Reason"), t("By"), t("Kept back"), t("Act")], rows) + form
+                + preview)
+    }
+
+    /// What a silence would have kept back that the address describes.
+    private static func preview(_ context: PageContext, _ entered: JSON) async throws(Problem) -> HTML {
+        let t = context.t
+        let request = context.request
+        guard ["when", "rule", "receiver"].contains(where: { request.value($0)?.isEmpty == false }) else { return "" }
+        var body: JSON.Object = ["for": "1h"]
+        body["when"] = request.value("when").flatMap { $0.isEmpty ? nil : .string($0) }
+        for (name, member) in [("rule", "rules"), ("receiver", "receivers")] {
+            if let value = request.value(name), !value.isEmpty { body[member] = [.string(value)] }
+        }
+        let call = context.call()
+        let preview: SilencePreview
+        do throws(Problem) {
+            preview = try await SilencePreview(
+                try SilenceForm(.object(body), call).silence, since: context.view.clock.now - .days(7), call)
+        } catch {
+            return try context.complaint(error)
+        }
+        let rows = preview.deliveries.prefix(20).map { row -> [HTML] in
+            let number = row["task"]?["number"].text ?? ""
+            return [
+                context.time(row["created"]), context.link("deliveries", row["id"].text, text: row["action"].text),
+                "\(row["receiver"].text)", context.link("rules", row["rule"].text, text: row["rule"].text),
+                number.isEmpty ? "" : context.link("tasks", number, text: number),
+            ]
+        }
+        let unknown: HTML =
+            preview.unknown == 0 ? "" : "<p>\(t("Not known, because their event is not kept")): \(preview.unknown)</p>"
+        return """
+            <h2>\(t("What it would have kept back in the last 7 days")): \(preview.deliveries.count)\(preview.isCut ? "+" : "" as HTML)</h2>
+            \(context.table(t("Deliveries"), [t("Created"), t("Action"), t("Receiver"), t("Rule"), t("Task")], Array(rows)))\(unknown)
+            """
     }
 }

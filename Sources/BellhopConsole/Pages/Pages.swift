@@ -45,10 +45,22 @@ enum Pages {
         Page("/") { context, _ throws(Problem) in try await overview(context) },
         Page("/events") { context, _ throws(Problem) in try await events(context) },
         Page("/events/{event}") { context, path throws(Problem) in try await event(context, path["event"] ?? "") },
+        Page("/events/{event}/test", role: .operator) { context, path throws(Problem) in
+            try await test(context, event: path["event"] ?? "")
+        },
+        Page("/tasks/{task}/test", role: .operator) { context, path throws(Problem) in
+            try await test(context, task: path["task"] ?? "")
+        },
+        Page("/calendar") { context, _ throws(Problem) in try await calendar(context) },
         Page("/tasks") { context, _ throws(Problem) in try await tasks(context) },
         Page("/tasks/{task}") { context, path throws(Problem) in try await task(context, path["task"] ?? "") },
         Page("/rules") { context, _ throws(Problem) in try await rules(context) },
         Page("/rules/{rule}") { context, path throws(Problem) in try await rule(context, path["rule"] ?? "") },
+        Page("/rules/{rule}/workbench", role: .operator) { context, path throws(Problem) in
+            try await workbench(context, path["rule"] ?? "")
+        },
+        Page("/backtests") { context, _ throws(Problem) in try await backTests(context) },
+        Page("/backtests/{backtest}") { context, path throws(Problem) in try await backTest(context, path["backtest"] ?? "") },
         Page("/deliveries") { context, _ throws(Problem) in try await deliveries(context) },
         Page("/deliveries/{delivery}") { context, path throws(Problem) in try await delivery(context, path["delivery"] ?? "") },
         Page("/deliveries/{delivery}/edit", role: .operator) { context, path throws(Problem) in
@@ -69,7 +81,7 @@ enum Pages {
             guard request.method == "GET" else { return loginPage(request, desk.view, status: 401) }
             return .seeOther("/login?next=" + PercentText.encoded(address(of: request)))
         }
-        let context = PageContext(request, visitor, desk.view, desk.feed)
+        let context = PageContext(request, visitor, desk)
         var methods: [String] = []
         for page in all + acts {
             guard let values = page.values(in: request.path) else { continue }
@@ -160,7 +172,9 @@ enum Pages {
 
     private static let navigation = [
         ("/", "Overview"), ("/events", "Events"), ("/tasks", "Tasks"), ("/rules", "Rules"), ("/deliveries", "Deliveries"),
-        ("/timers", "Waiting"), ("/silences", "Silences"), ("/receivers", "Receivers"), ("/audit", "Audit"),
+        ("/timers", "Waiting"), ("/calendar", "Calendar"), ("/silences", "Silences"), ("/receivers", "Receivers"),
+        ("/backtests", "Back-tests"),
+        ("/audit", "Audit"),
     ]
 
     /// - Parameter title: already in the page's language.

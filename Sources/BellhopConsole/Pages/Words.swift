@@ -71,6 +71,35 @@ struct Words: Sendable {
         "This needs JavaScript; the page shows what there is when it is loaded.":
             "Dies braucht JavaScript; die Seite zeigt, was beim Laden da ist.",
         "Schedule": "Zeitplan", "Description": "Beschreibung", "Problem": "Problem", "No events.": "Keine Ereignisse.",
+        "under way": "unterwegs", "not sent": "nicht gesendet", "Calendar": "Kalender", "What": "Was", "Often": "Häufig",
+        "Last": "Zuletzt",
+        "Quiet: messages wait": "Ruhezeit: Nachrichten warten", "Quiet: messages are dropped": "Ruhezeit: Nachrichten entfallen",
+        "No schedule and no quiet time in the next days.": "Kein Zeitplan und keine Ruhezeit in den nächsten Tagen.",
+        "Schedules of rules and quiet times of the next seven days.":
+            "Zeitpläne von Regeln und Ruhezeiten der nächsten sieben Tage.",
+        "Copy as a test": "Als Test kopieren", "Download": "Herunterladen",
+        "Given these events, the rules do what they did. Put it into a file beside the rules:":
+            "Bei diesen Ereignissen tun die Regeln, was sie taten. Legen Sie es in eine Datei neben den Regeln:",
+        "It does not pass as it is, because something that mattered is not in it:":
+            "So gelingt er nicht, weil etwas Wichtiges darin fehlt:",
+        "Stopped or waited in the last day": "Am letzten Tag gestoppt oder gewartet",
+        "What would it keep back?": "Was hielte sie zurück?",
+        "What it would have kept back in the last 7 days": "Was sie in den letzten 7 Tagen zurückgehalten hätte",
+        "Not known, because their event is not kept": "Nicht bekannt, weil ihr Ereignis nicht aufbewahrt ist",
+        "Back-test": "Rückblick-Test", "Back-tests": "Rückblick-Tests", "Begin a back-test": "Rückblick-Test beginnen",
+        "Back-test since": "Rückblick-Test seit", "All rules": "Alle Regeln", "Progress": "Fortschritt", "Begin": "Beginn",
+        "Forget": "Vergessen", "failed": "fehlgeschlagen", "ended": "beendet", "passed": "bestanden",
+        "What rules would have done with the stored events. Nothing is sent.":
+            "Was Regeln mit den gespeicherten Ereignissen getan hätten. Gesendet wird nichts.",
+        "What the rules would have done": "Was die Regeln getan hätten", "Stopped or waited": "Gestoppt oder gewartet",
+        "What history cannot tell": "Was die Vergangenheit nicht sagen kann", "Difference": "Unterschied",
+        "Would come": "Käme hinzu", "Would go": "Fiele weg", "Would change": "Wäre anders",
+        "The same in both": "In beiden gleich",
+        "What was met": "Was vorkam", "What the last day met": "Was am letzten Tag vorkam",
+        "Workbench": "Werkbank", "Check": "Prüfen", "Test": "Testen", "The rules fit.": "Die Regeln passen.",
+        "There are no tests beside this file.": "Neben dieser Datei stehen keine Tests.",
+        "The whole file to commit": "Die ganze Datei zum Einchecken",
+        "Commit the file by yourself.": "Checken Sie die Datei selbst ein.",
         "Pause all writes": "Alles Schreiben anhalten", "Resume writes": "Schreiben fortsetzen",
         "Writes to tasks are paused.": "Schreiben in Aufgaben ist angehalten.",
     ]

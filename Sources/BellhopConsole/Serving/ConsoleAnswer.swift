@@ -56,12 +56,21 @@ struct ConsoleAnswer: Sendable {
         return fields
     }
 
-    /// With an entity tag made of the body; 304 and no body if the asker has it already (RFC 9110, section 13).
+    /// With an entity tag of what the answer shows.
+    func tagged(as tag: String) -> ConsoleAnswer {
+        var answer = self
+        answer.fields.append(("ETag", "\"\(tag)\""))
+        return answer
+    }
+
+    /// With an entity tag, made of the body if it has none; 304 and no body if the asker has it already (RFC 9110, section 13).
     func tagged(for request: ConsoleRequest) -> ConsoleAnswer {
         guard status == 200, request.method == "GET", case .bytes(let bytes) = body else { return self }
         var answer = self
-        let tag = Self.tag(bytes)
-        answer.fields += [("ETag", tag), ("Cache-Control", "private, no-cache")]
+        let own = fields.first { $0.name == "ETag" }?.value
+        let tag = own ?? Self.tag(bytes)
+        if own == nil { answer.fields.append(("ETag", tag)) }
+        answer.fields.append(("Cache-Control", "private, no-cache"))
         let known = request.header("if-none-match")?.split(separator: ",").map { $0.drop { $0 == " " } } ?? []
         if known.contains(where: { $0 == tag || $0 == "W/" + tag || $0 == "*" }) {
             answer.status = 304

@@ -6,12 +6,14 @@ struct ConsoleDesk: Sendable {
     let view: AgentView
     let feed: LiveFeed
     let gate: Gate
+    let jobs: BackTestJobs
     private let telemetry: TelemetryDesk?
     let openID: OpenIDDesk?
 
-    init(_ view: AgentView, _ feed: LiveFeed) {
+    init(_ view: AgentView, _ feed: LiveFeed, _ jobs: BackTestJobs) {
         self.view = view
         self.feed = feed
+        self.jobs = jobs
         gate = Gate(view)
         openID = OpenIDDesk(view)
         telemetry = view.telemetry.map { TelemetryDesk(telemetry: $0) }
@@ -54,7 +56,7 @@ struct ConsoleDesk: Sendable {
             }
             try allow(operation.role, visitor)
             if operation.method != .get { try checkOrigin(request, visitor, formToken: request.header("x-form-token")) }
-            let call = try Call(operation, view, feed, request, visitor, path: values)
+            let call = try Call(operation, self, request, visitor, path: values)
             return try await operation.run(call).tagged(for: request)
         }
         return try await Pages.answer(request, visitor, self)

@@ -28,6 +28,13 @@ struct ConsoleRequest: Sendable {
         headers.first { $0.name.lowercased() == name }?.value
     }
 
+    /// The tag that `If-Match` names, without its quotes; nil without one, or if it names several or any.
+    var matchTag: String? {
+        guard let field = header("if-match"), field.count > 2, field.hasPrefix("\""), field.hasSuffix("\"") else { return nil }
+        let tag = field.dropFirst().dropLast()
+        return tag.contains("\"") ? nil : String(tag)
+    }
+
     func value(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
     func cookie(_ name: String) -> String? {

@@ -7,12 +7,15 @@ public import ServiceLifecycle
 public struct ConsoleServer: Service {
     private let server: WebServer
     private let feed: LiveFeed
+    private let jobs: BackTestJobs
 
     /// - Parameter isListening: called with the port.
     public init(_ view: AgentView, logger: Logger, isListening: @escaping @Sendable (Int) -> Void = { _ in }) {
         let feed = LiveFeed(view)
-        let desk = ConsoleDesk(view, feed)
+        let jobs = BackTestJobs(view)
+        let desk = ConsoleDesk(view, feed, jobs)
         self.feed = feed
+        self.jobs = jobs
         server = WebServer(
             name: "The console", setting: "console", at: view.configuration.place, tls: view.configuration.tls, logger: logger,
             isListening: isListening
@@ -21,15 +24,16 @@ public struct ConsoleServer: Service {
 
     public func run() async throws {
         try await withGracefulShutdownHandler {
-            try await withThrowingTaskGroup(of: Void.self) { [feed, server] group in
+            try await withThrowingTaskGroup(of: Void.self) { [feed, jobs, server] group in
                 group.addTask { await feed.follow() }
+                group.addTask { await jobs.run() }
                 group.addTask { try await server.run() }
                 // The server ends first; then nobody watches.
-                try await group.next()
-                try await group.next()
+                for _ in 0..<3 { try await group.next() }
             }
-        } onGracefulShutdown: { [feed] in
+        } onGracefulShutdown: { [feed, jobs] in
             feed.stop()
+            jobs.stop()
         }
     }
 }

@@ -41,7 +41,7 @@ struct Problem: Error, Sendable, Hashable {
     static let titles = [
         400: "Bad request", 401: "Not logged in", 403: "Not permitted", 404: "Not found", 405: "Wrong method",
         406: "Not acceptable", 409: "Conflict", 412: "Changed meanwhile", 413: "Too large", 415: "Wrong content type",
-        422: "Cannot be used",
+        422: "Cannot be used", 428: "Precondition required",
         429: "Too many requests", 500: "Error", 503: "Not ready",
     ]
 }

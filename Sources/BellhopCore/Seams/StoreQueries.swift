@@ -112,9 +112,10 @@ public struct Activity: Sendable, Hashable {
     }
 
     public var events: [Hour]
-    public var deliveries: [Hour]
+    /// The deliveries made in each hour, by their present state.
+    public var deliveries: [DeliveryState: [Hour]]
 
-    public init(events: [Hour], deliveries: [Hour]) {
+    public init(events: [Hour], deliveries: [DeliveryState: [Hour]]) {
         self.events = events
         self.deliveries = deliveries
     }

@@ -12,6 +12,8 @@ public struct BackTest: Sendable {
     /// The messages that quiet times hold.
     private var held: Set<Delivery.ID> = []
     private(set) var events = 0
+    /// Takes the steps that made a delivery.
+    private let coverage: CoverageRecord?
 
     /// The most messages after which those that are no longer held are forgotten.
     private static let mostHeld = 10_000
@@ -23,10 +25,13 @@ public struct BackTest: Sendable {
     ///   - rules: those that are counted; nil for all.
     ///   - start: the begin of the time that is looked at. What happened before is not known.
     ///   - silences: those of that time.
+    ///   - coverage: what the rules were loaded with, if it is to be known what of them was met.
     public init(
-        _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, silences: [SilenceRecord] = []
+        _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, silences: [SilenceRecord] = [],
+        coverage: CoverageRecord? = nil
     ) {
         self.book = book
+        self.coverage = coverage
         let silences = silences.map { record in
             var silence = record.silence
             if let ended = record.ended { silence.ends = min(silence.ends, ended) }
@@ -92,6 +97,9 @@ public struct BackTest: Sendable {
     private mutating func takeDeliveries() -> Made {
         var made = Made()
         for delivery in trial.takeDeliveries() {
+            if let coverage, let rule = book.rule(named: delivery.id.rule) {
+                coverage.note(delivery.id.step, of: rule.name, in: rule.summary.file)
+            }
             if case .dead = delivery.initial { dead.insert(delivery.id.text) }
             let isReleased = held.remove(delivery.id) != nil
             if case .quiet = delivery.initial { held.insert(delivery.id) }

@@ -143,16 +143,17 @@ extension SQL {
             """
 
         /// The newest events by hour. (PostgreSQL: the same.)
-        static let eventHours = hours("SELECT time AS at FROM event ORDER BY sequence DESC")
+        static let eventHours = hours("SELECT time AS at, '' AS state FROM event ORDER BY sequence DESC")
 
-        static let deliveryHours = hours("SELECT created AS at FROM delivery ORDER BY id DESC")
+        /// The newest deliveries by hour and state. (PostgreSQL: the same.)
+        static let deliveryHours = hours("SELECT created AS at, state FROM delivery ORDER BY id DESC")
 
         private static func hours(_ newest: String) -> String {
             """
-            SELECT at / 3600000000 AS hour, count(*) FROM (\(newest) LIMIT :limit)
+            SELECT at / 3600000000 AS hour, count(*), state FROM (\(newest) LIMIT :limit)
             WHERE at >= :since
-            GROUP BY hour
-            ORDER BY hour
+            GROUP BY hour, state
+            ORDER BY hour, state
             """
         }
 

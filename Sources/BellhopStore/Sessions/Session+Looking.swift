@@ -66,15 +66,22 @@ extension Session {
     }
 
     func activity(since: Timestamp) throws -> Activity {
-        func hours(_ sql: String) throws -> [Activity.Hour] {
+        func hours(_ sql: String) throws -> [(state: String, hour: Activity.Hour)] {
             var statement = try prepare(sql)
             try statement.bind(":since", since)
             try statement.bind(":limit", Activity.most)
-            var hours: [Activity.Hour] = []
-            while try statement.next() { hours.append(.init(hour: statement.int(0), count: Int(statement.int(1)))) }
+            var hours: [(String, Activity.Hour)] = []
+            while try statement.next() {
+                hours.append((statement.text(2), .init(hour: statement.int(0), count: Int(statement.int(1)))))
+            }
             return hours
         }
-        return Activity(events: try hours(SQL.Looking.eventHours), deliveries: try hours(SQL.Looking.deliveryHours))
+        var deliveries: [DeliveryState: [Activity.Hour]] = [:]
+        for (name, hour) in try hours(SQL.Looking.deliveryHours) {
+            guard let state = DeliveryState(rawValue: name) else { throw DamagedValue("a delivery has an unknown state") }
+            deliveries[state, default: []].append(hour)
+        }
+        return Activity(events: try hours(SQL.Looking.eventHours).map(\.hour), deliveries: deliveries)
     }
 
     func span(of query: EventQuery) throws -> RowSpan? {

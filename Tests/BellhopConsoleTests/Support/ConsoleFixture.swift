@@ -25,44 +25,103 @@ struct ConsoleFixture {
               text: "New: ${{ task.number }}"
         """
 
+    static let test = """
+        tests:
+          - name: a new task is acknowledged
+            given:
+              - task_created: {task: {id: a1, number: INC1, title: Printer}}
+            expect:
+              - log: {text: "New: INC1"}
+        """
+
     let store: any Store
     let clock = TestClock()
     let news = Bell()
     let feed: LiveFeed
     let desk: ConsoleDesk
     let view: AgentView
+    /// The path of the rule's file.
+    let path: String
+    private let folder: TemporaryFolder?
 
+    /// - Parameters:
+    ///   - inFiles: whether the store and the rule are files, so that others read them, too.
+    ///   - opening: called before a back-test reads the store.
     init(
         publicURL: String? = nil, reading: AgentReading = .test, provider: OpenIDProvider? = nil,
-        openID: ConsoleConfiguration.OpenID? = nil
+        openID: ConsoleConfiguration.OpenID? = nil, inFiles: Bool = false, mayEdit: Bool = false,
+        rule: String = Self.rule,
+        opening: @escaping @Sendable () throws(StoreError) -> Void = { () throws(StoreError) in }
     ) async throws {
-        store = try Stores.inMemory()
-        let file = RuleFile(path: "rules/a.yaml", bytes: Array(Self.rule.utf8))
+        folder = inFiles ? try TemporaryFolder() : nil
+        let place = folder.map { $0.path + "/store" } ?? ""
+        store = try inFiles ? Stores.open(place) : Stores.inMemory()
+        path = try folder?.write("rules/a.yaml", rule, mode: 0o644) ?? "rules/a.yaml"
+        try folder?.write("rules/a.test.yaml", Self.test)
+        let file = RuleFile(path: path, bytes: Array(rule.utf8))
         let book = try RuleBook.load([file], surroundings: RuleLoading.openSurroundings())
         _ = try await store.register(book.registrations(at: clock.now), at: clock.now)
         var configuration = ConsoleConfiguration()
         configuration.place = InboundServer.Place(host: "127.0.0.1", port: 0)
         configuration.publicURL = publicURL
         configuration.openID = openID
+        configuration.mayEdit = mayEdit
         configuration.users = Self.tokens.map { .init(name: "the \($0.key.rawValue)", role: $0.key, token: $0.value) }
         let agent = Inquirer.Agent(
             facts: { ["version": "test"] }, wake: {}, book: { book }, events: news, takeOver: { _, _ in [] })
         let inquirer = Inquirer(store: store, clock: clock, agent: agent)
+        let bytes: @Sendable (String) -> [UInt8]? = { [folder] path in
+            guard path == file.path else { return nil }
+            return folder == nil ? file.bytes : RuleFinder.read(path)?.bytes
+        }
+        let workshop = RuleWorkshop(inquirer, book: { book }, file: bytes) { () throws(StoreError) in
+            try opening()
+            return try Stores.openForReading(place)
+        }
         view = AgentView(
             inquirer: inquirer, clock: clock, configuration: configuration,
             connections: [("ops", "webhook"), ("tracker", "servicenow")],
-            book: { book }, file: { $0 == file.path ? file.bytes : nil }, news: news,
+            book: { book }, file: bytes, news: news,
             telemetry: AgentTelemetry(MetricsRegistry(clock: clock), clock: clock) { reading },
-            provider: provider)
+            provider: provider, workshop: workshop)
         feed = LiveFeed(view)
-        desk = ConsoleDesk(view, feed)
+        desk = ConsoleDesk(view, feed, BackTestJobs(view))
     }
+
+    /// Has a source show tasks with these titles.
+    func show(_ titles: [String]) async throws {
+        let scope = Scope(instance: "acme", user: "ada", kind: "table", query: "x")
+        _ = try await store.open(scope, source: "incidents", at: clock.now)
+        let tasks = titles.enumerated().map { place, title in
+            let task = Snapshot(
+                key: TaskKey("key\(place)"), number: "INC\(place)", title: title, url: "https://acme.example/\(place)")
+            return PollCommit.PresentTask(
+                text: SnapshotText(task), listed: .of(title), content: .of(title), generation: 1, refreshed: clock.now)
+        }
+        _ = try await store.commit(
+            PollCommit(scope: scope.id, source: "incidents", expectedTurn: 0, at: clock.now, present: tasks))
+    }
+
+    /// Runs back-tests during the body.
+    func working(_ body: () async throws -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { await desk.jobs.run() }
+            defer { desk.jobs.stop() }
+            try await body()
+        }
+    }
+
+    func ruleText() throws -> String { String(decoding: RuleFinder.read(path)?.bytes ?? [], as: UTF8.self) }
+    func ruleMode() throws -> Int { try folder?.mode("rules/a.yaml") ?? 0 }
 
     /// Stores events about new tasks with these titles, and a dead delivery for each.
     @discardableResult
     func happen(_ titles: String...) async throws -> [Event] { try await happen(titles) }
 
-    func happen(_ titles: [String], from first: Int = 0) async throws -> [Event] {
+    /// - Parameter initial: the state of the deliveries.
+    func happen(
+        _ titles: [String], from first: Int = 0, initial: Delivery.InitialState = .shadow
+    ) async throws -> [Event] {
         var events: [Event] = []
         for (place, title) in titles.enumerated() {
             let number = "INC\(1000 + first + place)"
@@ -80,7 +139,7 @@ struct ConsoleFixture {
                 id: Delivery.ID(occasion: Occasion.event(event.id).id, rule: "acknowledge", step: StepPath("0"), receiver: "ops"),
                 revision: "1", action: "notify", arguments: .message(Message(title: [.value(title)], text: [])), task: nil,
                 lane: "ops",
-                createdAt: clock.now, initial: .shadow)
+                createdAt: clock.now, initial: initial)
         }
         try await store.route(Routing(deliveries: deliveries))
         news.ring()

@@ -37,6 +37,23 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `the activity counts events and deliveries of each hour, and deliveries by their present state`(
+        _ kind: StoreUnderTest
+    ) async throws {
+        let bench = try kind.make()
+        let hour = Sample.now.microseconds / 3_600_000_000
+        try await bench.store.append((1...3).map { Sample.event($0) })
+        let later = Sample.now + .seconds(3600)
+        let deliveries = [Sample.delivery(1), Sample.delivery(2, initial: .shadow), Sample.delivery(3, at: later)]
+        try await bench.store.route(Routing(deliveries: deliveries))
+        let activity = try await bench.store.activity(since: Sample.now)
+        #expect(activity.events == [.init(hour: hour, count: 3)])
+        #expect(activity.deliveries[.available] == [.init(hour: hour, count: 1), .init(hour: hour + 1, count: 1)])
+        #expect(activity.deliveries[.shadow] == [.init(hour: hour, count: 1)] && activity.deliveries.count == 2)
+        #expect(try await bench.store.activity(since: later + .seconds(1)) == Activity(events: [], deliveries: [:]))
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `the status counts events, deliveries and tasks`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)

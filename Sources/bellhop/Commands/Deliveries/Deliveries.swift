@@ -16,8 +16,8 @@ struct Deliveries: AsyncParsableCommand {
               quiet      a quiet time keeps it back until it ends: a retry sends it now
               dropped    a person or a quiet time dropped it, or the step that it waited for is dead
 
-            `bellhop deliveries` lists the newest 50. --limit N changes the number; --state, --rule, --receiver, --since and \
-            --reason list only some.
+            `bellhop deliveries` lists the newest 50. --limit N changes the number; --state, --rule, --receiver, --since, \
+            --reason and --where list only some.
             `bellhop deliveries show ID` shows one delivery with everything that it sends; ID is an id in the list, or its start.
             `bellhop deliveries edit ID` opens the arguments of a dead or held delivery in an editor.
             `bellhop deliveries retry ID` retries a dead or held delivery, and sends a quiet one now; `bellhop deliveries drop ID` gives it up. Both \

@@ -1,6 +1,7 @@
 import ArgumentParser
 import BellhopAgent
 import BellhopCore
+import BellhopRules
 
 struct DeliveryList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -9,6 +10,11 @@ struct DeliveryList: AsyncParsableCommand {
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var filter: DeliveryFilter
+
+    @Option(
+        name: .customLong("where"),
+        help: "Only those for which this condition about `delivery` holds: an expression as in a rule's `when`.")
+    var condition: String?
 
     @Option(name: [.long, .customShort("n")], help: "How many at most, the newest.")
     var limit = 50
@@ -24,14 +30,11 @@ struct DeliveryList: AsyncParsableCommand {
         let link = try config.storeLink()
         if let id { return try await DeliveryShow.show(id, link, output) }
         let query = filter.query(at: SystemClock().now, limit: limit)
-        if output.json {
-            _ = try await link.answer(.deliveries(query)) { Console.json($0) }
-            return
-        }
+        if output.json { return try await each(of: query, link) { Console.json($0) } }
         var table = PagedTable(Self.columns, width: Screen.dataWidth) { Console.data($0) }
         var undecided = 0
         let zone = link.zone
-        _ = try await link.answer(.deliveries(query)) { delivery in
+        try await each(of: query, link) { delivery in
             let row = Self.row(delivery, in: zone)
             table.add(row.cells, paints: row.paints)
             if row.needsPerson { undecided += 1 }
@@ -40,6 +43,36 @@ struct DeliveryList: AsyncParsableCommand {
         if undecided > 0 {
             Console.sentence(
                 "\(undecided == 1 ? "One needs" : "\(undecided) need") a decision: `bellhop deliveries ID` says why; `retry` or `drop` decides."
+            )
+        }
+    }
+
+    /// The deliveries of a query for which the condition holds, oldest first.
+    private func each(
+        of query: DeliveryQuery, _ link: StoreLink, _ show: (JSON) -> Void
+    ) async throws {
+        guard let condition else {
+            _ = try await link.answer(.deliveries(query), row: show)
+            return
+        }
+        let workplace = try await Workplace.open(config, mayLackConfiguration: true, focus: .shape)
+        let checked: DeliveryCondition
+        do throws(Diagnostics) {
+            checked = try DeliveryCondition(condition, surroundings: workplace.surroundings)
+        } catch {
+            throw CommandError(error)
+        }
+        let (rows, next) = try await FilteredDeliveries(checked, query).rows(
+            limit: limit, before: nil, at: SystemClock().now
+        ) { query async throws(CommandError) in
+            var rows: [JSON] = []
+            _ = try await link.answer(.deliveries(query)) { rows.append($0) }
+            return rows
+        }
+        for row in rows.reversed() { show(row) }
+        if rows.count < limit, next != nil {
+            Console.note(
+                "The search looked at the newest \(FilteredDeliveries.mostSeen) deliveries only: narrow it with --state, --rule or --since."
             )
         }
     }

@@ -1,0 +1,231 @@
+public import BellhopCore
+public import BellhopRules
+import Crypto
+
+/// Tries rules beside those in force: checks their text, runs their tests, shows them stored events. Only ``save(_:over:)`` changes
+/// anything.
+public struct RuleWorkshop: Sendable {
+    private let inquirer: Inquirer
+    private let book: @Sendable () -> RuleBook?
+    private let file: @Sendable (String) -> [UInt8]?
+    private let history: @Sendable () throws(StoreError) -> any Store
+
+    /// The largest text of a rule file, in bytes.
+    public static let largest = 256 << 10
+    /// The most files of tests that are run for one file.
+    private static let mostTests = 50
+
+    /// - Parameters:
+    ///   - book: the rules in force.
+    ///   - file: the bytes of a file that has rules in force, as they are now.
+    ///   - history: opens the store for reading, beside the agent's own connections.
+    public init(
+        _ inquirer: Inquirer, book: @escaping @Sendable () -> RuleBook?, file: @escaping @Sendable (String) -> [UInt8]?,
+        history: @escaping @Sendable () throws(StoreError) -> any Store
+    ) {
+        self.inquirer = inquirer
+        self.book = book
+        self.file = file
+        self.history = history
+    }
+
+    /// Tells whether a text is the one that was read before.
+    public static func tag(of bytes: [UInt8]) -> String {
+        SHA256.hash(data: bytes).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    /// What is wrong with the text of a file, in place of the one in force, and what may be.
+    public func check(_ edited: RuleFile) async throws(WorkshopError) -> Diagnostics {
+        let book = try inForce()
+        let files = try await files(with: [edited])
+        do throws(Diagnostics) {
+            let warnings = try book.loading(files).warnings
+            return Diagnostics(warnings.filter { $0.place?.file == edited.path })
+        } catch {
+            return error
+        }
+    }
+
+    /// Runs the tests beside a file with another text of it.
+    public func test(_ edited: RuleFile) async throws(WorkshopError) -> [RuleTestResult] {
+        let book = try inForce()
+        let files = try await files(with: [edited])
+        do throws(Diagnostics) {
+            return try book.test(Self.tests(of: edited.path), rules: files) { RuleFinder.read($0) }
+        } catch {
+            throw .refused(error)
+        }
+    }
+
+    /// The files of tests beside a rule file that name it.
+    private static func tests(of path: String) -> [RuleFile] {
+        let slash = path.lastIndex(of: "/")
+        let folder = slash.map { String(path[..<$0]) } ?? "."
+        let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
+        let stem = name.prefix(upTo: name.lastIndex(of: ".") ?? name.endIndex)
+        let paths = (Folder.names(in: folder.isEmpty ? "/" : folder) ?? []).filter { RuleFinder.isTest($0) }
+        let found = paths.compactMap { RuleFinder.read(slash == nil ? $0 : "\(folder)/\($0)") }
+        return Array(
+            found.filter { file in
+                file.path.hasSuffix("/\(stem).test.yaml") || file.path.hasSuffix("/\(stem).test.yml")
+                    || String(decoding: file.bytes, as: UTF8.self).contains(name)
+            }.prefix(mostTests))
+    }
+
+    /// The files in force, with others in place of those of the same path, or beside them.
+    private func files(with edited: [RuleFile]) async throws(WorkshopError) -> [RuleFile] {
+        let book = try inForce()
+        let noted: [RuleFile]
+        do throws(StoreError) {
+            noted = try await RulesInForce(in: inquirer.store)?.files ?? []
+        } catch {
+            throw .store(error)
+        }
+        var files: [RuleFile] = []
+        for path in book.rules.map(\.file) where !files.contains(where: { $0.path == path }) {
+            let bytes = noted.first { $0.path == path }?.bytes ?? file(path) ?? []
+            files.append(RuleFile(path: path, bytes: bytes))
+        }
+        for file in edited {
+            if let place = files.firstIndex(where: { $0.path == file.path }) { files[place] = file } else { files.append(file) }
+        }
+        return files
+    }
+
+    private func inForce() throws(WorkshopError) -> RuleBook {
+        guard let book = book() else { throw .notReady }
+        return book
+    }
+
+    // Back-tests.
+
+    /// Loads the rules of a back-test.
+    public func prepare(_ request: BackTestRequest) async throws(WorkshopError) -> BackTestPlan {
+        let present = try inForce()
+        let files = try await files(with: request.files)
+        let coverage = request.measuresCoverage ? CoverageRecord() : nil
+        let book: RuleBook
+        do throws(Diagnostics) {
+            book =
+                request.files.isEmpty && coverage == nil ? present : try present.loading(files, coverage: coverage)
+        } catch {
+            throw .refused(error)
+        }
+        let paths = Set(request.files.map(\.path))
+        let edited = (book.rules + present.rules).filter { paths.contains($0.file) }.map(\.name)
+        for name in request.rules where !book.contains(name) {
+            throw .unknownRule(name, among: book.rules.map(\.name))
+        }
+        let counted = request.rules.isEmpty ? edited : request.rules
+        return BackTestPlan(
+            book: book, against: request.comparesWithForce ? present : nil, counting: counted.isEmpty ? nil : Set(counted),
+            span: request.span, coverage: coverage)
+    }
+
+    /// Takes the stored events through the rules of a plan.
+    ///
+    /// - Parameter progress: told how much of the events is done, from 0 to 1.
+    public func run(_ plan: BackTestPlan, progress: (Double) -> Void) async throws(StoreError) -> BackTestReport {
+        let store = try history()
+        let now = inquirer.clock.now
+        let report: BackTestReport
+        do throws(StoreError) {
+            report = try await BackTestRun.report(
+                store, plan.book, against: plan.against, counting: plan.counting, from: now - plan.span, to: now,
+                coverage: plan.coverage, progress: progress)
+        } catch {
+            try? await store.close()  // the first error is the one to tell
+            throw error
+        }
+        try await store.close()
+        return report
+    }
+
+    // Saving.
+
+    /// Replaces a file that has rules in force, if it still has the text that was read; the agent then loads it. A row of the audit
+    /// names the person.
+    ///
+    /// - Parameter tag: that of the text that was read.
+    public func save(_ edited: RuleFile, over tag: String) async throws(WorkshopError) {
+        guard try inForce().rules.contains(where: { $0.file == edited.path }) else { throw .unknownFile(edited.path) }
+        let problems = try await check(edited)
+        if problems.hasErrors { throw .refused(problems) }
+        guard let bytes = file(edited.path), Self.tag(of: bytes) == tag else { throw .changed }
+        if bytes == edited.bytes { return }
+        do throws(StoreError) {
+            try await inquirer.store.setNote(
+                "console/edited", to: ["file": .string(edited.path)], by: "edit rules",
+                ["file": .string(edited.path), "before": .string(tag), "after": .string(Self.tag(of: edited.bytes))],
+                at: inquirer.clock.now)
+        } catch {
+            throw .store(error)
+        }
+        let isReplaced: Bool
+        do throws(PrivateFile.FileError) {
+            isReplaced = try SharedFile.replace(edited.path, with: edited.bytes) { Self.tag(of: $0) == tag }
+        } catch {
+            throw .unwritable(error.message)
+        }
+        if !isReplaced { throw .changed }
+    }
+}
+
+/// Why the workshop did not do something.
+public enum WorkshopError: Error, Sendable, Hashable {
+    /// No rules are in force yet.
+    case notReady
+    case unknownRule(String, among: [String])
+    /// No rule in force stands in this file.
+    case unknownFile(String)
+    /// The rules have mistakes.
+    case refused(Diagnostics)
+    /// The file does not have the text any more that was read.
+    case changed
+    /// One sentence.
+    case unwritable(String)
+    case store(StoreError)
+}
+
+/// What a back-test is to show.
+public struct BackTestRequest: Sendable, Hashable {
+    /// Files in place of those in force, or beside them.
+    public var files: [RuleFile]
+    /// The rules that are counted; empty for those of `files`, or without files for all.
+    public var rules: [String]
+    /// How far back.
+    public var span: Duration
+    /// Whether it compares with the rules in force.
+    public var comparesWithForce: Bool
+    public var measuresCoverage: Bool
+
+    public init(
+        files: [RuleFile] = [], rules: [String] = [], span: Duration, comparesWithForce: Bool = false,
+        measuresCoverage: Bool = false
+    ) {
+        self.files = files
+        self.rules = rules
+        self.span = span
+        self.comparesWithForce = comparesWithForce
+        self.measuresCoverage = measuresCoverage
+    }
+}
+
+/// A back-test whose rules are loaded.
+public struct BackTestPlan: Sendable {
+    let book: RuleBook
+    let against: RuleBook?
+    let counting: Set<String>?
+    let span: Duration
+    let coverage: CoverageRecord?
+
+    /// What it met of the files of the rules that count, after it ran; nil if that was not asked for.
+    public var met: RuleCoverage? {
+        guard var coverage = coverage?.coverage else { return nil }
+        if let counting {
+            let paths = Set(book.rules.filter { counting.contains($0.name) }.map(\.file))
+            coverage.files.removeAll { !paths.contains($0.path) }
+        }
+        return coverage
+    }
+}

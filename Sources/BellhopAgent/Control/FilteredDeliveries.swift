@@ -1,0 +1,42 @@
+public import BellhopCore
+public import BellhopRules
+
+/// Searches deliveries with a condition, newest first.
+public struct FilteredDeliveries: Sendable {
+    public var condition: DeliveryCondition
+    /// The other filters.
+    public var query: DeliveryQuery
+
+    /// The most deliveries at which one search looks; the next one goes on behind them.
+    public static let mostSeen = 20_000
+    private static let step = 500
+
+    public init(_ condition: DeliveryCondition, _ query: DeliveryQuery) {
+        self.condition = condition
+        self.query = query
+    }
+
+    /// The newest deliveries for which the condition holds, newest first, and the place before which a next search goes on; nil at the
+    /// end.
+    ///
+    /// - Parameter ask: reads the newest deliveries of a query, oldest first.
+    public func rows<Failure: Error>(
+        limit: Int, before: Int64?, at now: Timestamp, ask: (DeliveryQuery) async throws(Failure) -> [JSON]
+    ) async throws(Failure) -> (rows: [JSON], next: Int64?) {
+        var (rows, place, seen): ([JSON], Int64?, Int) = ([], before, 0)
+        while seen < Self.mostSeen {
+            var query = query
+            query.through = place.map { $0 - 1 }
+            query.limit = Self.step
+            let found: [JSON] = try await ask(query).reversed()
+            for match in condition.matches(among: found, at: now) {
+                rows.append(found[match])
+                if rows.count == limit { return (rows, found[match]["place"]?.asInt) }
+            }
+            seen += found.count
+            guard found.count == Self.step, let last = found.last?["place"]?.asInt else { return (rows, nil) }
+            place = last
+        }
+        return (rows, place)
+    }
+}

@@ -1,0 +1,14 @@
+public import BellhopCore
+
+extension Inquirer {
+    /// How often a rule stopped or waited since a moment, by why, and when it last did; of each as far as records are kept.
+    public func verdicts(
+        of rule: String, since: Timestamp
+    ) async throws(StoreError) -> [(verdict: DecisionRecord.Verdict, count: Int, last: Timestamp)] {
+        let most = DecisionRecord.most * DecisionRecord.Verdict.allCases.count
+        let records = try await store.decisions(DecisionQuery(rule: rule, since: since, limit: most))
+        return Dictionary(grouping: records, by: \.verdict).map { verdict, records in
+            (verdict, records.count, records.map(\.at).max() ?? since)
+        }.sorted { $0.count > $1.count }
+    }
+}

@@ -1,0 +1,34 @@
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+/// A case for a file of tests, made of what happened.
+struct CaseText: Sendable {
+    let test: ExplainedTest
+
+    /// How many events of the bus may be given besides the task's own, for rules that count or group over tasks.
+    private static let mostNeighbours = 500
+
+    /// - Throws: 404 if no event is kept, 422 if no test can give it.
+    init(_ call: Call, task: String?, event id: String?) async throws(Problem) {
+        let asked = try await Self.facts(call, HistoryQuery(task: task, event: id, limit: id == nil ? 50 : 1))
+        guard let last = asked.events.last else {
+            throw Problem(404, "No event is kept about \(task.map { "a task `\($0)`" } ?? "an event `\(id ?? "")`").")
+        }
+        var known = [asked]
+        if id != nil { known.append(try await Self.facts(call, HistoryQuery(task: last.event.subject, limit: 50))) }
+        let place = known.flatMap(\.events).map(\.sequence).max() ?? last.sequence
+        known.append(try await Self.facts(call, HistoryQuery(through: place, limit: Self.mostNeighbours)))
+        let turn = try call.jobs.trying.enter()
+        defer { turn.leave() }
+        let (facts, files) = (known, Story.files(call.view))
+        test = try call.checked { book throws(Diagnostics) in
+            try book.explainable(files).explainedTest(of: id == nil ? nil : last, in: facts, files: files)
+        }
+    }
+
+    private static func facts(_ call: Call, _ query: HistoryQuery) async throws(Problem) -> ExplanationFacts {
+        let answer = try await call.ask(.history(query))
+        return ExplanationFacts(rows: answer.rows, end: answer.end)
+    }
+}

@@ -1,0 +1,88 @@
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+/// A search among deliveries, with the filters of a request.
+struct DeliverySearch: Sendable {
+    private let call: Call
+    private let condition: DeliveryCondition?
+
+    init(_ call: Call) throws(Problem) {
+        self.call = call
+        condition = try call.text("where").map { text throws(Problem) in
+            try call.checked { book throws(Diagnostics) in try book.deliveryCondition(text) }
+        }
+    }
+
+    /// The deliveries, newest first, and the place before which the next page begins.
+    func rows(limit: Int, before: Int64?) async throws(Problem) -> (rows: [JSON], next: Int64?) {
+        let query = DeliveryQuery(
+            through: before.map { $0 - 1 }, states: call.texts("state").compactMap(DeliveryState.init),
+            rule: call.text("rule"), receiver: call.text("receiver"), since: call.since("since"),
+            reason: call.text("reason").flatMap(Failure.Reason.init), event: call.text("event").map(Event.ID.init),
+            limit: limit)
+        guard let condition else {
+            let rows = try await call.ask(.deliveries(query)).rows
+            return (rows.reversed(), rows.count == limit ? rows.first?["place"]?.asInt : nil)
+        }
+        return try await FilteredDeliveries(condition, query).rows(
+            limit: limit, before: before, at: call.view.clock.now
+        ) { query async throws(Problem) in try await call.ask(.deliveries(query)).rows }
+    }
+}
+
+/// A search among the tasks that the sources show now, with the filters of a request.
+struct TaskSearch: Sendable {
+    private let call: Call
+    private let condition: TaskCondition?
+
+    /// The most tasks at which one search looks; the next one goes on behind them.
+    static let mostSeen = 20_000
+
+    init(_ call: Call) throws(Problem) {
+        self.call = call
+        condition = try call.text("where").map { text throws(Problem) in
+            try call.checked { book throws(Diagnostics) in try book.taskCondition(text) }
+        }
+    }
+
+    /// The tasks in the order of their sources and ids, and the one after which the next page begins.
+    func rows(limit: Int) async throws(Problem) -> (rows: [JSON], next: String?) {
+        let (source, after) = (call.text("source"), call.text("after") ?? "")
+        let keyed = try await call.ask(.tasks(nil)).rows.compactMap { row -> (key: String, row: JSON)? in
+            let task = row["task"] ?? .null
+            guard source == nil || task["source"]?.asString == source else { return nil }
+            return ("\(task["source"]?.asString ?? "")/\(task["sys_id"]?.asString ?? task["number"]?.asString ?? "")", row)
+        }
+        var later = keyed.filter { $0.key > after }.sorted { $0.key < $1.key }
+        var next: String?
+        if let condition {
+            if later.count > Self.mostSeen { next = later[Self.mostSeen - 1].key }
+            later = Array(later.prefix(Self.mostSeen))
+            let tasks = later.map { entry in
+                let task = entry.row["task"] ?? .null
+                return (
+                    task["source"]?.asString ?? "",
+                    Snapshot(json: task) ?? Snapshot(key: TaskKey(""), number: "", title: "", url: "")
+                )
+            }
+            later = condition.matches(among: tasks, at: call.view.clock.now).map { later[$0] }
+        }
+        if later.count > limit { next = later[limit - 1].key }
+        return (later.prefix(limit).map(\.row), next)
+    }
+}
+
+extension Call {
+    /// Compiles a condition against the rules in force.
+    ///
+    /// - Throws: 422 with what is wrong with it.
+    func checked<Value>(_ compile: (RuleBook) throws(Diagnostics) -> Value) throws(Problem) -> Value {
+        guard let book = view.book() else { throw Problem(503, "The rules are not loaded yet: try again.", retryAfter: 1) }
+        do throws(Diagnostics) {
+            return try compile(book)
+        } catch {
+            throw Problem(422, error.all.map { $0.message + ($0.help.map { ": \($0)" } ?? "") }.joined(separator: "; "))
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+extension Operations {
+    /// Questions about what may come, and about what happened, that need work of the rules.
+    static let trying: [Operation] = [
+        Operation(
+            id: "calendar", method: .get, path: "/calendar", summary: "When schedules are due and messages are kept back next.",
+            role: .viewer, parameters: [.init("days", "How many days ahead; 7 without it.", .count(most: 31))],
+            content: .json(
+                .object([
+                    ("due", .list(.object([("rule", .text()), ("at", .time())]))),
+                    (
+                        "frequent",
+                        .list(.object([("rule", .text()), ("schedule", .text("A schedule with many times."))]))
+                    ),
+                    (
+                        "quiet",
+                        .list(
+                            .object(
+                                [
+                                    ("rule", .text()), ("connection", .text()), ("from", .time()), ("until", .time()),
+                                    ("drops", .boolean("Whether messages are dropped instead of waiting.")),
+                                ], optional: ["rule", "connection"]))
+                    ),
+                ]))
+        ) { call async throws(Problem) in .json(try await calendar(call, days: Int(call.number("days") ?? 7)).json) },
+        Operation(
+            id: "explainedTest", method: .get, path: "/explanations/test",
+            summary: "A case for a file of tests: given a task's events, or one event, the rules do what they did.",
+            role: .operator,
+            parameters: [
+                .init("task", "A task's number, sys_id or subject."), .init("event", "An event's id or the start of one."),
+            ],
+            content: .json(
+                .object([
+                    ("text", .text("For a file beside the rules.")),
+                    ("problems", .list(.text("Why it does not pass as it is."))),
+                ])), problems: [404, 422]
+        ) { call async throws(Problem) in
+            guard (call.text("task") == nil) != (call.text("event") == nil) else {
+                throw Problem(400, "Give either `task` or `event`.")
+            }
+            let test = try await CaseText(call, task: call.text("task"), event: call.text("event")).test
+            return .json(["text": .string(test.text), "problems": .array(test.problems.map { .string($0.rendered()) })])
+        },
+        Operation(
+            id: "previewSilence", method: .post, path: "/silences/preview",
+            summary: "What a silence would have kept back of the deliveries of the last days.", role: .viewer,
+            body: .object(
+                silenceMembers + [("since", .text("How far back: 7d without it."))],
+                optional: silenceMembers.map(\.0) + ["since"], isOpen: false),
+            content: .json(
+                .object([
+                    ("count", .integer("How many.")), ("deliveries", .list(.named("Delivery"))),
+                    ("unknown", .integer("How many more are of no event that is kept, so that it cannot be said.")),
+                    ("cut", .boolean("Whether there were more deliveries than it looked at.")),
+                ]))
+        ) { call async throws(Problem) in
+            guard let span = try? DurationText.parse(call.body["since"]?.asString ?? "7d"), span > .zero, span < .days(3660)
+            else {
+                throw Problem(422, "`since` is a span of time such as 7d.")
+            }
+            let silence = try SilenceForm(call.body, call).silence
+            return .json(try await SilencePreview(silence, since: call.view.clock.now - span, call).json)
+        },
+    ]
+
+    static func calendar(_ call: Call, days: Int) async throws(Problem) -> RuleCalendar {
+        guard let book = call.view.book() else { throw Problem(503, "The rules are not loaded yet: try again.", retryAfter: 1) }
+        var next: [String: Timestamp] = [:]
+        for rule in try await RuleList(call).rules {
+            next[rule.summary.name] = rule.status["next"]?.asString.flatMap { Timestamp(rfc3339: $0) }
+        }
+        let now = call.view.clock.now
+        return book.calendar(now..<now + .days(days), next: next)
+    }
+}
+
+extension RuleCalendar {
+    fileprivate var json: JSON {
+        [
+            "due": .array(due.map { ["rule": .string($0.rule), "at": .string($0.at.rfc3339)] }),
+            "frequent": .array(frequent.map { ["rule": .string($0.rule), "schedule": .string($0.schedule)] }),
+            "quiet": .array(
+                quiet.map { quiet in
+                    var json: JSON.Object = [
+                        "from": .string(quiet.from.rfc3339), "until": .string(quiet.until.rfc3339), "drops": .bool(quiet.drops),
+                    ]
+                    switch quiet.owner {
+                    case .rule(let name): json["rule"] = .string(name)
+                    case .connection(let name): json["connection"] = .string(name)
+                    }
+                    return .object(json)
+                }),
+        ]
+    }
+}

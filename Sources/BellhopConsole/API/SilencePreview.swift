@@ -1,0 +1,71 @@
+import BellhopAgent
+import BellhopConnectors
+import BellhopCore
+import BellhopRules
+
+/// What a silence would have kept back of the deliveries that were made.
+struct SilencePreview: Sendable {
+    /// The newest first.
+    private(set) var deliveries: [JSON] = []
+    /// Those whose event is not known, so that it cannot be said.
+    private(set) var unknown = 0
+    /// Whether there were more deliveries than it looked at.
+    private(set) var isCut = false
+
+    /// The most deliveries, and the most events of them, at which it looks.
+    private static let most = 2000
+    private static let mostEvents = 500
+
+    init(_ silence: Silence, since: Timestamp, _ call: Call) async throws(Problem) {
+        var always = silence
+        always.starts = Timestamp(seconds: 0)
+        let now = call.view.clock.now
+        let query = DeliveryQuery(
+            rule: silence.rules.count == 1 ? silence.rules[0] : nil,
+            receiver: silence.receivers.count == 1 ? silence.receivers[0] : nil, since: since, limit: Self.most)
+        let rows = try await call.ask(.deliveries(query)).rows
+        isCut = rows.count == Self.most
+        let covered = rows.reversed().filter { row in
+            let action = Catalogue.actions.first { $0.kind == row["action"]?.asString }
+            let content: Silence.Content = action?.isMessage == true ? .message : action?.effect != nil ? .write : .other
+            return always.covers(content, of: row["rule"].text, to: row["receiver"].text, at: now)
+        }
+        guard let when = silence.when else {
+            deliveries = covered
+            return
+        }
+        let filter = try EventSearch.filter(when, call)
+        var answers: [String: Bool] = [:]
+        for row in covered {
+            guard let id = Occasion.ID(row["occasion"].text).event?.text else {
+                unknown += 1
+                continue
+            }
+            if answers[id] == nil {
+                guard answers.count < Self.mostEvents else {
+                    isCut = true
+                    break
+                }
+                answers[id] = try await Self.holds(filter, id, call)
+            }
+            if answers[id] == true { deliveries.append(row) }
+        }
+    }
+
+    private static func holds(_ filter: EventFilter, _ id: String, _ call: Call) async throws(Problem) -> Bool {
+        guard let row = try await call.ask(.events(EventQuery(id: id, limit: 1))).rows.first, let event = Event(cloudEvent: row)
+        else { return false }
+        let stored = StoredEvent(sequence: row["sequence"]?.asInt ?? 0, event: event)
+        return !filter.matches(among: [stored], at: call.view.clock.now).isEmpty
+    }
+
+    /// The most deliveries in an answer.
+    private static let mostShown = 100
+
+    var json: JSON {
+        [
+            "count": .int(Int64(deliveries.count)), "deliveries": .array(Array(deliveries.prefix(Self.mostShown))),
+            "unknown": .int(Int64(unknown)), "cut": .bool(isCut),
+        ]
+    }
+}

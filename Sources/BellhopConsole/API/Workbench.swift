@@ -1,0 +1,71 @@
+import BellhopAgent
+import BellhopCore
+import BellhopRules
+
+/// The file of a rule, and what a person wants it to say.
+struct Workbench: Sendable {
+    let rule: String
+    let path: String
+    /// The text of the file as it is now.
+    let text: String
+    private let call: Call
+    private let workshop: RuleWorkshop
+
+    init(_ call: Call, rule name: String) async throws(Problem) {
+        let list = try await RuleList(call)
+        let rule = try list.rule(name)
+        guard let text = list.text(of: rule) else {
+            throw Problem(409, "The file of the rule, \(rule.summary.file), cannot be read now.")
+        }
+        self.rule = rule.summary.name
+        path = rule.summary.file
+        self.text = text
+        self.call = call
+        workshop = try call.workshop
+    }
+
+    /// Tells whether the file still has this text.
+    var tag: String { RuleWorkshop.tag(of: Array(text.utf8)) }
+
+    /// Why this visitor may not save it, in a sentence; nil if they may.
+    static func refusal(_ view: AgentView, _ visitor: Visitor) -> String? {
+        if !view.configuration.mayEdit { return "Nothing is saved here: `console.edit: true` in bellhop.yaml allows it." }
+        return visitor.role.includes(.admin) ? nil : "Saving needs the role `admin`."
+    }
+
+    func difference(to text: String) -> String { LineDiff(from: self.text, to: text).unified(limit: 256 << 10) }
+
+    func check(_ text: String) async throws(Problem) -> Diagnostics {
+        let file = try edited(text)
+        let turn = try call.jobs.trying.enter()
+        defer { turn.leave() }
+        do throws(WorkshopError) { return try await workshop.check(file) } catch { throw Problem(error) }
+    }
+
+    func test(_ text: String) async throws(Problem) -> [RuleTestResult] {
+        let file = try edited(text)
+        let turn = try call.jobs.trying.enter()
+        defer { turn.leave() }
+        do throws(WorkshopError) { return try await workshop.test(file) } catch { throw Problem(error) }
+    }
+
+    /// - Parameter tag: that of the text that the person has edited.
+    func save(_ text: String, over tag: String) async throws(Problem) {
+        guard call.view.configuration.mayEdit else {
+            throw Problem(403, "Rule files are not changed here: `console.edit: true` in bellhop.yaml allows it.")
+        }
+        let file = try edited(text)
+        let turn = try call.jobs.trying.enter()
+        defer { turn.leave() }
+        let result: Result<Void, WorkshopError> = await Person.$current.withValue(call.person) {
+            do throws(WorkshopError) { return .success(try await workshop.save(file, over: tag)) } catch {
+                return .failure(error)
+            }
+        }
+        do throws(WorkshopError) { try result.get() } catch { throw Problem(error) }
+    }
+
+    private func edited(_ text: String) throws(Problem) -> RuleFile {
+        try RuleFile(edited: ["file": .string(path), "text": .string(text)], call)
+    }
+}

@@ -1,0 +1,248 @@
+import BellhopAgent
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import Glibc
+import NIOPosix
+import Synchronization
+
+/// The back-tests that people asked for: one runs at a time, some wait, and the reports of others are kept for a while.
+///
+/// A class with a mutex, because requests come on several threads.
+final class BackTestJobs: Sendable {
+    /// One back-test.
+    struct Job: Sendable {
+        enum State: String, Sendable, CaseIterable { case waiting, running, done, failed, ended }
+
+        var id: String
+        var by: String
+        /// What it shows, for people: names of rules and files.
+        var about: String
+        var span: Duration
+        var asked: Timestamp
+        var state = State.waiting
+        /// From 0 to 1.
+        var progress = 0.0
+        /// When it was over.
+        var finished: Timestamp?
+        var report: JSON?
+        /// What it met of the files of the rules that count, if that was asked for.
+        var coverage: RuleCoverage?
+        /// Why it failed or was ended, in a sentence.
+        var problem: String?
+        fileprivate var plan: BackTestPlan?
+        /// Rings when it is to end.
+        fileprivate let ending = Bell()
+
+        fileprivate var isOver: Bool { state != .waiting && state != .running }
+    }
+
+    /// The most that wait.
+    static let mostWaiting = 4
+    /// The most that are kept when they are over, and for how long.
+    static let mostKept = 20
+    static let keeping = Duration.seconds(3600)
+    /// How long one may take.
+    static let patience = Duration.seconds(600)
+
+    private struct State {
+        /// The oldest first.
+        var jobs: [Job] = []
+        var isStopping = false
+    }
+
+    private let view: AgentView
+    private let state = Mutex(State())
+    private let bell = Bell()
+    /// For checks and tests of rules, which take processor time from routing, too.
+    let trying = Turnstile(most: 2)
+
+    init(_ view: AgentView) { self.view = view }
+
+    /// Those that wait, run or are kept, the newest first.
+    var jobs: [Job] {
+        let now = view.clock.now
+        return state.withLock { state in
+            state.jobs.removeAll { job in job.finished.map { now - $0 >= Self.keeping } ?? false }
+            return state.jobs.reversed()
+        }
+    }
+
+    func job(_ id: String) throws(Problem) -> Job {
+        if let job = jobs.first(where: { $0.id == id }) { return job }
+        throw Problem(404, "There is no back-test `\(id)`: reports are kept for an hour.")
+    }
+
+    /// Adds one, which runs when those before it are over.
+    func add(_ plan: BackTestPlan, about: String, span: Duration, by name: String) throws(Problem) -> Job {
+        let job = Job(id: Self.newID(), by: name, about: about, span: span, asked: view.clock.now, plan: plan)
+        let isTaken = state.withLock { state in
+            guard state.jobs.count(where: { $0.state == .waiting }) < Self.mostWaiting else { return false }
+            state.jobs.append(job)
+            let surplus = state.jobs.count(where: \.isOver) - Self.mostKept
+            for _ in 0..<max(0, surplus) {
+                if let oldest = state.jobs.firstIndex(where: \.isOver) { state.jobs.remove(at: oldest) }
+            }
+            return true
+        }
+        guard isTaken else {
+            throw Problem(429, "\(Self.mostWaiting) back-tests wait already. Try again when one is over.", retryAfter: 10)
+        }
+        bell.ring()
+        return job
+    }
+
+    private static func newID() -> String {
+        let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+
+    /// Ends one that waits or runs; forgets the report of one that is over.
+    func end(_ id: String) throws(Problem) -> Job {
+        var job = try job(id)
+        state.withLock { state in
+            guard let place = state.jobs.firstIndex(where: { $0.id == id }) else { return }
+            if state.jobs[place].isOver {
+                state.jobs.remove(at: place)
+            } else {
+                Self.finish(&state.jobs[place], .ended, at: view.clock.now, problem: "A person ended it.")
+                job = state.jobs[place]
+            }
+        }
+        job.ending.ring()
+        return job
+    }
+
+    /// Ends the work.
+    func stop() {
+        let running = state.withLock { state in
+            state.isStopping = true
+            return state.jobs
+        }
+        for job in running { job.ending.ring() }
+        bell.ring()
+    }
+
+    /// Runs what people ask for, until the task is cancelled or the work ends.
+    func run() async {
+        while !Task.isCancelled, !state.withLock(\.isStopping) {
+            let rings = bell.rings
+            if let job = takeNext() { await perform(job) } else { await bell.wait(after: rings, until: nil, on: view.clock) }
+        }
+    }
+
+    private func takeNext() -> Job? {
+        state.withLock { state in
+            guard let place = state.jobs.firstIndex(where: { $0.state == .waiting }) else { return nil }
+            state.jobs[place].state = .running
+            defer { state.jobs[place].plan = nil }
+            return state.jobs[place]
+        }
+    }
+
+    private func perform(_ job: Job) async {
+        guard let workshop = view.workshop, let plan = job.plan else { return }
+        let thread = QuietThread()
+        let rings = job.ending.rings
+        let deadline = view.clock.now + Self.patience
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask(executorPreference: thread) { await self.report(job.id, plan, workshop) }
+            group.addTask {
+                await job.ending.wait(after: rings, until: deadline, on: self.view.clock)
+                self.giveUp(job.id)
+            }
+            await group.next()
+            group.cancelAll()
+        }
+        await thread.stop()
+    }
+
+    private func giveUp(_ id: String) {
+        let minutes = Self.patience.components.seconds / 60
+        change(id) { job, now in
+            Self.finish(
+                &job, .ended, at: now, problem: "It took more than \(minutes) minutes: choose a shorter time, or fewer rules.")
+        }
+    }
+
+    private func report(_ id: String, _ plan: BackTestPlan, _ workshop: RuleWorkshop) async {
+        do throws(StoreError) {
+            let report = try await workshop.run(plan) { progress in change(id) { job, _ in job.progress = progress } }
+            if Task.isCancelled { return }
+            var json = report.json.cut(to: Self.mostInList)
+            let coverage = plan.met
+            if let coverage { json = json.with("coverage", coverage.json.cut(to: Self.mostInList)) }
+            change(id) { job, now in
+                job.report = json
+                job.coverage = coverage
+                job.progress = 1
+                Self.finish(&job, .done, at: now)
+            }
+        } catch {
+            change(id) { job, now in Self.finish(&job, .failed, at: now, problem: error.message) }
+        }
+    }
+
+    /// The most members of a list in a report.
+    static let mostInList = 500
+
+    /// Changes one that is not over.
+    private func change(_ id: String, _ change: (inout Job, Timestamp) -> Void) {
+        let now = view.clock.now
+        state.withLock { state in
+            guard let place = state.jobs.firstIndex(where: { $0.id == id }), !state.jobs[place].isOver else { return }
+            change(&state.jobs[place], now)
+        }
+    }
+
+    private static func finish(_ job: inout Job, _ state: Job.State, at now: Timestamp, problem: String? = nil) {
+        (job.state, job.finished, job.problem, job.plan) = (state, now, problem, nil)
+    }
+}
+
+/// One thread beside those that route and deliver, which get the processor first.
+private final class QuietThread: TaskExecutor {
+    private let pool = NIOThreadPool(numberOfThreads: 1)
+
+    init() { pool.start() }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        pool.submit { _ in
+            _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)  // of this thread alone (setpriority(2))
+            job.runSynchronously(on: self.asUnownedTaskExecutor())
+        }
+    }
+
+    func stop() async { try? await pool.shutdownGracefully() }  // nothing runs on it any more
+}
+
+extension JSON {
+    /// The same with lists that have no more members than this, at any depth.
+    fileprivate func cut(to most: Int) -> JSON {
+        switch self {
+        case .array(let items): .array(items.prefix(most).map { $0.cut(to: most) })
+        case .object(let members): .object(JSON.Object(members.map { ($0.key, $0.value.cut(to: most)) }))
+        case .null, .bool, .int, .double, .string: self
+        }
+    }
+
+    fileprivate func with(_ name: String, _ value: JSON) -> JSON {
+        var members = asObject ?? [:]
+        members[name] = value
+        return .object(members)
+    }
+}
+
+extension BackTestJobs.Job {
+    /// - Parameter isWhole: with the report.
+    func json(isWhole: Bool) -> JSON {
+        var json: JSON.Object = [
+            "id": .string(id), "state": .string(state.rawValue), "progress": .double(progress), "about": .string(about),
+            "since": .string(DurationText.format(span)), "by": .string(by), "asked": .string(asked.rfc3339),
+            "finished": finished.map { .string($0.rfc3339) } ?? .null, "problem": problem.map(JSON.string) ?? .null,
+        ]
+        if isWhole { json["report"] = report ?? .null }
+        return .object(json)
+    }
+}

@@ -1,0 +1,80 @@
+import BellhopAgent
+import BellhopCore
+
+/// Bars for the last 24 hours, as a picture with a text.
+struct BarChart {
+    /// What the parts of the bars in one colour count.
+    struct Series {
+        var name: String
+        var classes: HTML
+        /// The count of each of the hours, the oldest first.
+        fileprivate(set) var counts = [Int64](repeating: 0, count: BarChart.hours)
+        private let entries: [JSON?]
+
+        /// - Parameter entries: lists with `hour` and `count` of each hour with any.
+        init(_ name: String, _ classes: HTML, _ entries: [JSON?]) {
+            self.name = name
+            self.classes = classes
+            self.entries = entries
+        }
+
+        fileprivate mutating func count(until now: Int64) {
+            for entry in entries.flatMap({ $0?.asArray ?? [] }) {
+                guard let hour = entry["hour"]?.asInt, let count = entry["count"]?.asInt,
+                    (0..<Int64(BarChart.hours)).contains(now - hour)
+                else { continue }
+                counts[BarChart.hours - 1 - Int(now - hour)] += count
+            }
+        }
+
+        var total: Int64 { counts.reduce(0, +) }
+    }
+
+    fileprivate static let hours = 24
+    /// The height of the longest bar.
+    private static let height: Int64 = 80
+    private static let hour: Int64 = 3_600_000_000
+
+    let html: HTML
+
+    init(_ title: String, _ series: [Series], _ context: PageContext) {
+        let t = context.t
+        let now = context.view.clock.now.microseconds / Self.hour
+        let series = series.map { series in
+            var series = series
+            series.count(until: now)
+            return series
+        }
+        let sums = (0..<Self.hours).map { place in series.reduce(0) { $0 + $1.counts[place] } }
+        let most = max(1, sums.max() ?? 1)
+        var bars: HTML = ""
+        for place in 0..<Self.hours {
+            let moment = Timestamp(microseconds: (now - Int64(Self.hours - 1 - place)) * Self.hour)
+            var top = 90
+            for part in series where part.counts[place] > 0 {
+                let height = max(2, Int(part.counts[place] * Self.height / most))
+                top -= height
+                bars +=
+                    "<rect class=\"\(part.classes)\" x=\"\(place * 20 + 2)\" y=\"\(top)\" width=\"16\" height=\"\(height)\"><title>\(context.clock(moment, part.name)): \(Int(part.counts[place]))</title></rect>"
+            }
+        }
+        let total = Int(sums.reduce(0, +))
+        let words = "\(title), \(t("in the last 24 hours")): \(total)"
+        let legend = series.filter { _ in series.count > 1 }.map { part -> HTML in
+            "<li><svg class=\"sign\" viewBox=\"0 0 10 10\" aria-hidden=\"true\"><rect class=\"\(part.classes)\" width=\"10\" height=\"10\"></rect></svg> \(part.name) \(Int(part.total))</li>"
+        }
+        let list: HTML = legend.isEmpty ? "" : "<ul class=\"numbers\">\(legend)</ul>"
+        html = """
+            <figure><svg viewBox="0 0 480 92" role="img" aria-label="\(words)"><line class="axis" x1="0" y1="90.5" x2="480" y2="90.5"></line>\(bars)</svg>
+            <figcaption>\(words)</figcaption>\(list)</figure>
+            """
+    }
+}
+
+extension PageContext {
+    /// The hour of a bar, and what it counts.
+    fileprivate func clock(_ moment: Timestamp, _ name: String) -> String {
+        let hour = zone.local(moment).hour
+        return (hour < 10 ? "0" : "") + "\(hour):00 \(name)"
+    }
+}

@@ -1,0 +1,111 @@
+public import BellhopCore
+import CEL
+
+/// A condition in the rules' language over deliveries: a search. It reads `delivery`.
+public struct DeliveryCondition: Sendable {
+    private let condition: RuleExpression
+    private let slots: SlotTable
+
+    /// - Throws: what is wrong with the condition.
+    public init(_ when: String, surroundings: RuleSurroundings) throws(Diagnostics) {
+        let cache = SharedNameCache(surroundings, hasEvent: false)
+        var names = RuleNames(cache.names(for: []), events: [], zone: surroundings.timeZoneName)
+        names.environment.declare("delivery", .object(DeliveryObject.type))
+        condition = try SilenceBook.compile(when, names, "where", of: "a search")
+        slots = names.environment.slots
+    }
+
+    /// The places of the deliveries for which the condition holds. One for which it fails or is unknown is left out.
+    ///
+    /// - Parameter deliveries: in the form of `--json`.
+    public func matches(among deliveries: [JSON], at now: BellhopCore.Timestamp) -> [Int] {
+        let frame = DeliveryFrame(now)
+        let activation = Activation(slots)
+        return deliveries.indices.filter { place in
+            frame.delivery = deliveries[place].asObject ?? [:]
+            activation.begin(frame)
+            activation.workLeft = RuleBook.workPerRun
+            return if case .yes = condition.program.verdict(activation) { true } else { false }
+        }
+    }
+}
+
+extension RuleBook {
+    /// A search among deliveries.
+    public func deliveryCondition(_ when: String) throws(Diagnostics) -> DeliveryCondition {
+        try DeliveryCondition(when, surroundings: surroundings)
+    }
+}
+
+/// The values of a search among deliveries, moved from one to the next; a class because the language asks for values one by one.
+private final class DeliveryFrame: Resolver {
+    var delivery: JSON.Object = [:]
+    private let now: BellhopCore.Timestamp
+
+    init(_ now: BellhopCore.Timestamp) { self.now = now }
+
+    func value(of slot: Slot) -> Value? {
+        guard slot.path.isEmpty else { return nil }
+        switch slot.variable {
+        case "delivery": return .object(DeliveryObject(delivery, Self.type))
+        case "now": return Value(now)
+        case "zone": return .string(slot.scope)
+        default: return nil
+        }
+    }
+
+    private static let type = DeliveryObject.type
+}
+
+/// A delivery, its task or its error, as searches see it.
+private final class DeliveryObject: HostObject {
+    private let members: JSON.Object
+    private let type: ObjectType
+
+    init(_ members: JSON.Object, _ type: ObjectType) { (self.members, self.type) = (members, type) }
+
+    static let type = ObjectType(
+        "a delivery",
+        fields: [
+            .init("id", .string), .init("state", .string), .init("rule", .string), .init("step", .string),
+            .init("action", .string),
+            .init("receiver", .string), .init("occasion", .string), .init("attempts", .int), .init("created", .timestamp),
+            .init("next", .nullable(.timestamp)), .init("finished", .nullable(.timestamp)),
+            .init("text", .string), .init("task", .nullable(.object(task))), .init("error", .nullable(.object(error))),
+        ])
+
+    private static let task = ObjectType(
+        "the task of a delivery",
+        fields: [.init("id", .string), .init("number", .string), .init("title", .string), .init("url", .string)])
+
+    private static let error = ObjectType(
+        "the error of a delivery", fields: [.init("reason", .string), .init("message", .string)])
+
+    var celType: CELType { .object(type) }
+    var fieldNames: [String] { type.fields.map(\.name) }
+
+    func value(named name: String) -> Value? {
+        guard let declared = type.type(of: name) else { return nil }
+        if name == "text" { return .string(text) }
+        let member = members[name]
+        switch declared {
+        case .string: return .string(member?.asString ?? "")
+        case .int: return .int(member?.asInt ?? 0)
+        case .timestamp, .nullable(.timestamp): return Value(member, as: .timestamp)
+        case .nullable(.object(let part)): return (member?.asObject).map { .object(DeliveryObject($0, part)) } ?? .null
+        default: return .null
+        }
+    }
+
+    /// What it says: the title and the text of its message, or its arguments.
+    private var text: String {
+        guard let message = members["message"] else { return members["arguments"]?.text ?? "" }
+        return (message["title"]?.asString ?? "") + "\n" + (message["text"]?.asString ?? "")
+    }
+
+    func isEqual(to other: any HostObject) -> Bool {
+        (other as? DeliveryObject).map { JSON.object($0.members) == .object(members) } ?? false
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(JSON.object(members)) }
+}

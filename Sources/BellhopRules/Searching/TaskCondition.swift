@@ -1,0 +1,41 @@
+public import BellhopCore
+import CEL
+
+/// A condition in the rules' language over tasks: a search.
+public struct TaskCondition: Sendable {
+    private let condition: RuleExpression
+    private let reading: SilenceBook.Reading
+
+    /// - Throws: what is wrong with the condition.
+    public init(_ when: String, surroundings: RuleSurroundings) throws(Diagnostics) {
+        let cache = SharedNameCache(surroundings, hasEvent: false)
+        let sources = surroundings.isOpen ? [surroundings.assumedSource("")] : surroundings.taskSources
+        var names = RuleNames(cache.names(for: sources), events: [], zone: surroundings.timeZoneName)
+        names.environment.declare("task", .object(names.types.task))
+        condition = try SilenceBook.compile(when, names, "where", of: "a search")
+        let slots = names.environment.slots
+        reading = SilenceBook.Reading(facts: RunFacts(surroundings, slots: slots, groups: cache.groups), slots: slots)
+    }
+
+    /// The places of the tasks for which the condition holds. One for which it fails or is unknown is left out.
+    ///
+    /// - Parameter tasks: each with the name of its source.
+    public func matches(among tasks: [(source: String, task: Snapshot)], at now: BellhopCore.Timestamp) -> [Int] {
+        let frame = RunFrame(reading.facts, events: [], now: now)
+        let activation = Activation(reading.slots)
+        return tasks.indices.filter { place in
+            let (source, task) = tasks[place]
+            frame.move(to: RunContext(occasion: .event(Event.ID("search")), source: source, subject: "", task: task))
+            activation.begin(frame)
+            activation.workLeft = RuleBook.workPerRun
+            return if case .yes = condition.program.verdict(activation) { true } else { false }
+        }
+    }
+}
+
+extension RuleBook {
+    /// A search among tasks, against the sources of these rules.
+    public func taskCondition(_ when: String) throws(Diagnostics) -> TaskCondition {
+        try TaskCondition(when, surroundings: surroundings)
+    }
+}

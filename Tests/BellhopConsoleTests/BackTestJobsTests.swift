@@ -1,0 +1,119 @@
+import BellhopAgent
+import BellhopCore
+import BellhopTesting
+import Foundation
+import Testing
+
+@testable import BellhopConsole
+
+@Suite struct `Back-tests from the console` {
+    static let other = ConsoleFixture.rule.replacing("nothing", with: "Scanner")
+
+    /// The back-test at an address, when it is over.
+    private func over(_ fixture: ConsoleFixture, _ id: String) async throws -> JSON {
+        while true {
+            let job = await fixture.api("GET", "/backtests/\(id)").json
+            if job["finished"]?.asString != nil { return job }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `its address tells how far it is, then what other rules would have done`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true)
+        _ = try await fixture.happen("Printer", "Scanner", "Printer")
+        try await fixture.working {
+            let file: JSON = ["file": .string(fixture.path), "text": .string(Self.other)]
+            let (status, job, answer) = await fixture.api(
+                "POST", "/backtests", as: .operator, body: ["files": [file], "against": "in-force", "coverage": true])
+            let id = try #require(job["id"]?.asString)
+            #expect(status == 202 && answer.field("Location") == "/api/v1/backtests/" + id)
+            let done = try await over(fixture, id)
+            #expect(done["state"] == "done" && done["progress"]?.asDouble == 1, "\(done)")
+            let report = done["report"]
+            #expect(report?["events"] == 3 && report?["rules"]?[0]?["runs"] == 2)
+            #expect(report?["difference"]?["same"] == 2 && report?["difference"]?["goes"]?.asArray?.count == 1)
+            let points = report?["coverage"]?["files"]?[0]?["points"]?.asArray ?? []
+            #expect(points.count == 4 && points.allSatisfy { $0["missing"]?.isNull == true }, "\(points)")
+            let browser = try await fixture.logIn(as: .viewer)
+            let page = await browser.get("/backtests/" + id)
+            #expect(page.text.contains("Would go") && page.text.contains("✓ | ") && page.field("Refresh") == nil)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a long report is cut, and its page says how many deliveries there are`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true)
+        _ = try await fixture.happen((0..<600).map { "Task \($0)" })
+        try await fixture.working {
+            let id = await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
+            let report = try await over(fixture, id)["report"]
+            #expect(report?["events"] == 600 && report?["deliveries"]?.asArray?.count == BackTestJobs.mostInList)
+            let browser = try await fixture.logIn(as: .viewer)
+            let page = await browser.get("/backtests/" + id).text
+            #expect(page.contains("<p>+ 400+</p>") || page.contains("<p>+ 500</p>"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `rules that have mistakes, or that nobody knows, are refused at once`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true)
+        let file: JSON = ["file": .string(fixture.path), "text": .string(Self.other.replacing("title", with: "titel"))]
+        let wrong = await fixture.api("POST", "/backtests", as: .operator, body: ["files": [file]])
+        #expect(wrong.status == 422 && wrong.json["detail"]?.asString?.contains("a.yaml:3:") == true)
+        let unknown = await fixture.api("POST", "/backtests", as: .operator, body: ["rules": ["acknowlege"]])
+        #expect(unknown.status == 422 && unknown.json["detail"]?.asString?.contains("`acknowledge`") == true)
+        #expect(await fixture.api("POST", "/backtests", as: .operator, body: ["since": "soon"]).status == 422)
+        #expect(await fixture.api("POST", "/backtests", as: .viewer, body: [:]).status == 403)
+    }
+
+    @Test func `few wait, and one that waits ends when a person says so`() async throws {
+        let fixture = try await ConsoleFixture()
+        var ids: [String] = []
+        for _ in 0..<BackTestJobs.mostWaiting {
+            ids.append(await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? "")
+        }
+        let surplus = await fixture.api("POST", "/backtests", as: .operator, body: [:])
+        #expect(surplus.status == 429 && surplus.answer.field("Retry-After") == "10")
+        #expect(await fixture.api("DELETE", "/backtests/" + ids[0], as: .viewer).status == 403)
+        let ended = await fixture.api("DELETE", "/backtests/" + ids[0], as: .operator)
+        #expect(ended.json["state"] == "ended" && ended.json["problem"]?.asString != nil)
+        #expect(await fixture.api("POST", "/backtests", as: .operator, body: [:]).status == 202)
+        #expect(await fixture.api("DELETE", "/backtests/" + ids[0], as: .operator).status == 200)
+        #expect(await fixture.api("GET", "/backtests/" + ids[0]).status == 404)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `one that takes too long is ended, and a report is kept for an hour`() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let fixture = try await ConsoleFixture(inFiles: true) { gate.wait() }
+        try await fixture.working {
+            let id = await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
+            while await fixture.api("GET", "/backtests/\(id)").json["state"] != "running" { await Task.yield() }
+            try await fixture.clock.waitForSleepers(1)
+            try await fixture.clock.run(until: fixture.clock.now + BackTestJobs.patience)
+            let job = try await over(fixture, id)
+            #expect(job["state"] == "ended" && job["problem"]?.asString?.contains("10 minutes") == true, "\(job)")
+            gate.signal()
+            await fixture.clock.advance(by: BackTestJobs.keeping)
+            #expect(await fixture.api("GET", "/backtests/\(id)").status == 404)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `a store that cannot be read is said`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true) { () throws(StoreError) in
+            throw StoreError(.busy, "The store is locked.")
+        }
+        try await fixture.working {
+            let id = await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
+            let job = try await over(fixture, id)
+            #expect(job["state"] == "failed" && job["problem"] == "The store is locked.")
+        }
+    }
+
+    @Test func `a page tells how far a back-test is, and asks again by itself`() async throws {
+        let fixture = try await ConsoleFixture()
+        let browser = try await fixture.logIn(as: .operator)
+        let begun = await browser.post("/backtests", [("rule", "acknowledge"), ("since", "1d")])
+        let page = await browser.get(try #require(begun.field("Location")))
+        #expect(page.text.contains("<progress") && page.field("Refresh") == "2")
+        #expect(await browser.get("/backtests").text.contains("acknowledge"))
+        #expect(await browser.post((begun.field("Location") ?? "") + "/end").status == 303)
+    }
+}

@@ -1,0 +1,154 @@
+import BellhopAgent
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@testable import BellhopConsole
+
+@Suite struct `Searching tasks and deliveries` {
+    @Test func `deliveries are found by a condition of the rules, page by page`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen((0..<25).map { $0 % 5 == 0 ? "Mail \($0)" : "Printer \($0)" })
+        func titles(_ when: String, limit: Int = 100) async -> [String] {
+            var (titles, before): ([String], Int64?) = ([], nil)
+            repeat {
+                let target =
+                    "/deliveries?limit=\(limit)&where=" + PercentText.encoded(when) + (before.map { "&before=\($0)" } ?? "")
+                let page = await fixture.api("GET", target).json
+                titles += (page["deliveries"]?.asArray ?? []).compactMap { $0["message"]?["title"]?.asString }
+                before = page["next"]?.asInt
+            } while before != nil
+            return titles
+        }
+        let mails = ["Mail 20", "Mail 15", "Mail 10", "Mail 5", "Mail 0"]
+        #expect(await titles("delivery.text.contains('Mail')") == mails)
+        #expect(await titles("delivery.text.contains('Mail')", limit: 2) == mails)
+        #expect(await titles("delivery.state == 'dead'").isEmpty)
+        #expect(await titles("delivery.attempts == 0 && delivery.created <= now && delivery.error == null").count == 25)
+        #expect(await titles("delivery.error.reason == 'timeout'").isEmpty)
+        let browser = try await fixture.logIn(as: .viewer)
+        let page = await browser.get("/deliveries?where=" + PercentText.encoded("delivery.text.contains('Mail')")).text
+        #expect(page.matches(of: /<tr><td data-label/).count == 5)
+    }
+
+    @Test func `tasks are found by a condition of the rules, page by page`() async throws {
+        let fixture = try await ConsoleFixture()
+        try await fixture.show((0..<9).map { "Task \($0)" })
+        func numbers(_ when: String, limit: Int = 100) async -> [String] {
+            var (numbers, after): ([String], String?) = ([], nil)
+            repeat {
+                let target =
+                    "/tasks?limit=\(limit)&where=" + PercentText.encoded(when)
+                    + (after.map { "&after=" + PercentText.encoded($0) } ?? "")
+                let page = await fixture.api("GET", target).json
+                numbers += (page["tasks"]?.asArray ?? []).compactMap { $0["task"]?["number"]?.asString }
+                after = page["next"]?.asString
+            } while after != nil
+            return numbers
+        }
+        let found = ["INC3", "INC4", "INC5", "INC6", "INC7", "INC8"]
+        #expect(await numbers("int(task.number.substring(3)) > 2") == found)
+        #expect(await numbers("int(task.number.substring(3)) > 2", limit: 2) == found)
+        #expect(await numbers("task.title == 'Task 4' && source == 'incidents'").isEmpty)
+        #expect(await numbers("task.title == 'Task 4'") == ["INC4"])
+    }
+
+    @Test func `a wrong condition is explained, in the API and on the page`() async throws {
+        let fixture = try await ConsoleFixture()
+        let browser = try await fixture.logIn(as: .viewer)
+        for (path, wrong, meant) in [
+            ("/deliveries", "delivery.sate == 'dead'", "`state`"), ("/deliveries", "delivry.state == 'dead'", "`delivery`"),
+            ("/tasks", "tsk.title == 'x'", "`task`"),
+        ] {
+            let target = path + "?where=" + PercentText.encoded(wrong)
+            let answer = await fixture.api("GET", target)
+            #expect(answer.status == 422 && answer.json["detail"]?.asString?.contains(meant) == true, "\(wrong): \(answer.json)")
+            let page = await browser.get(target)
+            #expect(page.status == 200 && page.text.contains("role=\"alert\"") && page.text.contains(meant))
+        }
+    }
+}
+
+@Suite struct `Looking ahead and back` {
+    @Test func `the calendar shows when schedules are due and messages are kept back`() async throws {
+        let rule = """
+            rule: morning
+            on: {schedule: "30 8 * * MON-FRI"}
+            quiet: {hours: "22:00-07:00"}
+            do:
+              - notify: {to: ops, text: "Good morning"}
+            ---
+            rule: often
+            on: {every: 5m}
+            do:
+              - log: {text: "."}
+            """
+        let fixture = try await ConsoleFixture(rule: rule)
+        let calendar = await fixture.api("GET", "/calendar?days=3").json
+        // The clock shows Monday, 5 January 2026, 09:00.
+        #expect(
+            calendar["due"]?.asArray?.compactMap { $0["at"]?.asString } == [
+                "2026-01-06T08:30:00.000000Z", "2026-01-07T08:30:00.000000Z", "2026-01-08T08:30:00.000000Z",
+            ])
+        #expect(calendar["frequent"] == [["rule": "often", "schedule": "every 5m"]])
+        let quiet = calendar["quiet"]?.asArray ?? []
+        #expect(
+            quiet.count == 3 && quiet[0]["from"] == "2026-01-05T22:00:00.000000Z"
+                && quiet[0]["until"] == "2026-01-06T07:00:00.000000Z")
+        let browser = try await fixture.logIn(as: .viewer)
+        let page = await browser.get("/calendar").text
+        #expect(page.contains("<h2>2026-01-06</h2>") && page.contains("every 5m") && page.contains("messages wait"))
+    }
+
+    @Test func `a silence says what it would have kept back`() async throws {
+        let fixture = try await ConsoleFixture()
+        let event = try await fixture.happen("Printer", "Scanner", "Printer")[0]
+        func preview(_ body: JSON) async -> JSON {
+            await fixture.api("POST", "/silences/preview", body: body).json
+        }
+        let found = await preview(["for": "1h", "when": "task.title == 'Printer'"])
+        #expect(found["count"] == 2 && found["deliveries"]?.asArray?.count == 2 && found["unknown"] == 0)
+        #expect(await preview(["for": "1h", "rules": ["acknowledge"]])["count"] == 3)
+        #expect(await preview(["for": "1h", "receivers": ["tracker"]])["count"] == 0)
+        #expect(await fixture.api("POST", "/silences/preview", body: ["for": "1h", "when": "tsk"]).status == 422)
+        let browser = try await fixture.logIn(as: .operator)
+        let page = await browser.get("/events/" + event.id.text).text
+        let link = try #require(page.firstMatch(of: /href="(\/silences\?when=[^"]+)"/)).output.1
+        let silence = await browser.get(String(link).replacing("&amp;", with: "&")).text
+        #expect(silence.contains("task.number == &quot;INC1000&quot;") && silence.contains("in the last 7 days: 1</h2>"))
+    }
+
+    @Test func `an event becomes a case for a file of tests`() async throws {
+        let fixture = try await ConsoleFixture()
+        let event = try await fixture.happen("Printer")[0]
+        let test = await fixture.api("GET", "/explanations/test?event=" + event.id.text, as: .operator).json
+        #expect(test["text"]?.asString?.contains("- task_created:") == true, "\(test)")
+        #expect(await fixture.api("GET", "/explanations/test?event=00", as: .operator).status == 404)
+        let browser = try await fixture.logIn(as: .operator)
+        let page = await browser.get("/tasks/INC1000/test").text
+        #expect(page.contains("<textarea id=\"case\"") && page.contains("- task_created:"))
+        let file = await browser.get("/events/\(event.id.text)/test?download=true")
+        #expect(
+            file.field("Content-Disposition") == "attachment; filename=\"case.test.yaml\"" && file.text == test["text"]?.asString)
+    }
+
+    @Test func `a picture shows the path of a run, from the event to its deliveries`() async throws {
+        let fixture = try await ConsoleFixture()
+        let event = try await fixture.happen("Printer")[0]
+        let browser = try await fixture.logIn(as: .viewer)
+        let page = await browser.get("/events/" + event.id.text).text
+        #expect(page.contains("aria-label=\"task_created → acknowledge: shadow → notify → ops\""))
+    }
+
+    @Test func `a rule says why it stopped in the last day`() async throws {
+        let fixture = try await ConsoleFixture()
+        let event = try await fixture.happen("Printer")[0]
+        let record = DecisionRecord(
+            rule: "acknowledge", verdict: .throttled, occasion: Occasion.event(event.id).id, at: fixture.clock.now)
+        try await fixture.store.route(Routing(decisions: [record]))
+        let stops = await fixture.api("GET", "/rules/acknowledge").json["stops"]
+        #expect(stops?[0]?["verdict"] == "throttled" && stops?[0]?["count"] == 1)
+        let browser = try await fixture.logIn(as: .viewer)
+        #expect(await browser.get("/rules/acknowledge").text.contains("throttled"))
+    }
+}

@@ -1,0 +1,130 @@
+import BellhopAgent
+import BellhopCore
+import BellhopTesting
+import Foundation
+import Testing
+
+@testable import BellhopConsole
+
+@Suite struct `The workbench` {
+    private static let changed = ConsoleFixture.rule.replacing("New:", with: "A new one:")
+    private static let wrong = ConsoleFixture.rule.replacing("task.title", with: "tsk.title")
+
+    @Test func `a check says what is wrong and in which line, and how the text differs`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true)
+        let bad = await fixture.api("POST", "/rules/acknowledge/check", as: .operator, body: ["text": .string(Self.wrong)]).json
+        #expect(
+            bad["fits"] == false && bad["problems"]?[0]?["line"] == 3 && bad["problems"]?[0]?["help"] == "did you mean `task`?")
+        let good = await fixture.api(
+            "POST", "/rules/acknowledge/check", as: .operator, body: ["text": .string(Self.changed)]
+        ).json
+        #expect(good["fits"] == true && good["difference"]?.asString?.contains("+      text: \"A new one:") == true, "\(good)")
+    }
+
+    @Test func `the tests beside the file run with the edited text`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true)
+        func passed(_ text: String) async -> [Bool] {
+            let answer = await fixture.api("POST", "/rules/acknowledge/test", as: .operator, body: ["text": .string(text)]).json
+            return (answer["tests"]?.asArray ?? []).compactMap { $0["passed"]?.asBool }
+        }
+        #expect(await passed(ConsoleFixture.rule) == [true])
+        #expect(await passed(Self.changed) == [false])
+    }
+
+    @Test func `nothing is saved unless bellhop.yaml allows it, by an admin, over the text that was read`() async throws {
+        let closed = try await ConsoleFixture(inFiles: true)
+        let open = try await ConsoleFixture(inFiles: true, mayEdit: true)
+        let body: JSON = ["text": .string(Self.changed)]
+        let read = await open.api("GET", "/rules/acknowledge/file", as: .admin)
+        let tag = try #require(read.answer.field("ETag"))
+        #expect(read.json["editable"] == true)
+        func put(_ fixture: ConsoleFixture, _ role: ConsoleRole, _ tag: String?, _ body: JSON) async -> Int {
+            await fixture.api(
+                "PUT", "/rules/acknowledge/file", as: role, body: body, headers: tag.map { [("If-Match", $0)] } ?? []
+            ).status
+        }
+        #expect(await put(closed, .admin, tag, body) == 403)
+        #expect(await put(open, .operator, tag, body) == 403)
+        #expect(await put(open, .admin, nil, body) == 428)
+        #expect(await put(open, .admin, "\"0123\"", body) == 412)
+        #expect(await put(open, .admin, tag, ["text": .string(Self.wrong)]) == 422)
+        let long: JSON = ["text": .string(String(repeating: "# x\n", count: RuleWorkshop.largest))]
+        #expect(await put(open, .admin, tag, long) == 413)
+        #expect(try open.ruleText() == ConsoleFixture.rule)
+        #expect(await put(open, .admin, tag, body) == 200)
+        #expect(try open.ruleText() == Self.changed && open.ruleMode() == 0o644)
+        #expect(await put(open, .admin, tag, body) == 412)
+        let audit = await open.api("GET", "/audit").json["rows"]?[0]?["entry"]?.asString ?? ""
+        #expect(audit.contains("edit rules") && audit.contains("the admin") && audit.contains("a.yaml"), "\(audit)")
+    }
+
+    @Test func `the page shows mistakes in their lines, the difference and the whole file`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true)
+        let browser = try await fixture.logIn(as: .operator)
+        let page = await browser.get("/rules/acknowledge/workbench").text
+        #expect(page.contains("<textarea id=\"text\"") && !page.contains("value=\"save\""))
+        let text = Self.wrong.replacing("\n", with: "\r\n")
+        let checked = await browser.post("/rules/acknowledge/workbench", [("command", "check"), ("text", text), ("tag", "x")])
+            .text
+        #expect(checked.contains("<span class=\"bad\">3  when: tsk.title") && checked.contains("did you mean `task`?"))
+        #expect(checked.contains("<ins>+when: tsk.title") && checked.contains("<del>-when: task.title"))
+        let tested = await browser.post(
+            "/rules/acknowledge/workbench", [("command", "test"), ("text", Self.changed), ("tag", "x")])
+        #expect(tested.text.contains("0 passed, 1 failed"))
+        let begun = await browser.post(
+            "/rules/acknowledge/workbench", [("command", "backtest"), ("text", Self.changed), ("tag", "x"), ("since", "1d")])
+        #expect(begun.status == 303 && begun.field("Location")?.hasPrefix("/backtests/") == true)
+        let saved = await browser.post(
+            "/rules/acknowledge/workbench", [("command", "save"), ("text", Self.changed), ("tag", "x")])
+        #expect(saved.status == 403)
+    }
+
+    @Test func `an admin saves from the page, and a change meanwhile is not overwritten`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
+        let browser = try await fixture.logIn(as: .admin)
+        let page = await browser.get("/rules/acknowledge/workbench").text
+        let mark = "name=\"tag\" value=\""
+        let tag = String(page.components(separatedBy: mark)[1].prefix { $0 != "\"" })
+        let fields = [("command", "save"), ("text", Self.changed), ("tag", tag)]
+        #expect(await browser.post("/rules/acknowledge/workbench", fields).status == 303)
+        #expect(try fixture.ruleText() == Self.changed)
+        let late = await browser.post("/rules/acknowledge/workbench", fields)
+        #expect(late.status == 412 && late.text.contains("changed meanwhile"))
+    }
+
+    @Test func `no text that a person enters becomes markup`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true)
+        let browser = try await fixture.logIn(as: .operator)
+        for hostile in HostileTexts.titles + ["</textarea><script>alert(1)</script>", "</pre><img src=x onerror=alert(1)>"] {
+            for text in [hostile, ConsoleFixture.rule + "# " + hostile] {
+                let answer = await browser.post(
+                    "/rules/acknowledge/workbench", [("command", "check"), ("text", text), ("tag", hostile)])
+                #expect(answer.status == 200)
+                #expect(answer.text.matches(of: /<script|<img|<\/textarea>/).count == 2, "\(hostile)")
+            }
+        }
+    }
+}
+
+@Suite struct `Editing a delivery` {
+    @Test func `it is refused if the delivery changed since it was read`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Printer"], initial: .dead(Failure(.refused, .giveUp, "No.")))
+        let id = await fixture.api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""
+        let read = await fixture.api("GET", "/deliveries/\(id)/form", as: .operator)
+        let (text, tag) = (read.json["text"]?.asString ?? "", try #require(read.answer.field("ETag")))
+        func put(_ before: String, _ after: String, _ tag: String?) async -> Int {
+            await fixture.api(
+                "PUT", "/deliveries/\(id)/form", as: .operator, body: ["before": .string(before), "after": .string(after)],
+                headers: tag.map { [("If-Match", $0)] } ?? []
+            ).status
+        }
+        let after = text.replacing("Printer", with: "Scanner")
+        #expect(await put(text, after, "\"0123\"") == 412)
+        #expect(await put(after, after, nil) == 412)
+        #expect(await put(text, after, tag) == 200)
+        #expect(await put(text, after, tag) == 412)
+        let browser = try await fixture.logIn(as: .operator)
+        #expect(await browser.post("/deliveries/\(id)/edit", [("before", text), ("after", after)]).status == 412)
+    }
+}
