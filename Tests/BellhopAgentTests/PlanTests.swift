@@ -60,4 +60,32 @@ import Testing
         #expect(try self.plan(Self.plain, Self.plain, scopes: ["s": old], known: [old]).isEmpty)
         #expect(try !self.plan(Self.plain, Self.plain, scopes: ["s": new], known: [old]).isEmpty)
     }
+
+    private func inForce(_ bellhop: String, sources: [String] = [], connections: [String] = []) -> RulesInForce {
+        RulesInForce(
+            at: Timestamp(seconds: 0), files: [], connections: connections, sources: sources, secrets: [],
+            settings: ConfigurationLoader.fingerprints(Array(bellhop.utf8)))
+    }
+
+    @Test
+    func `a connection, a source and another key that change in bellhop.yaml are named, what is only written otherwise is not`()
+        throws
+    {
+        let before =
+            "version: 1\nconnections:\n  a: {kind: webhook, url: x}\n  b: {kind: webhook}\nsources:\n  s: {every: 1m}\nretention: {events: 1d}\n"
+        let after =
+            "version: 1\nconnections:\n  a: {kind: webhook, url: y}\n  b:\n    kind: webhook\nsources: {s: {every: 2m}}\ncalendars: {}\n"
+        func plan(_ one: String, _ other: String) throws -> Plan {
+            let book = try RuleBook.load([], surroundings: RuleLoading.openSurroundings())
+            return Plan(
+                inForce(one, sources: ["s"], connections: ["a", "b"]), inForce(other, sources: ["s"], connections: ["a", "b"]),
+                before: book, after: book, scopes: [:], known: [], at: Timestamp(seconds: 0))
+        }
+        let changes = try plan(before, after)
+        #expect(changes.connections.changed == ["a"] && changes.sources.changed == ["s"])
+        #expect(changes.settings == ["calendars", "retention"] && !changes.isEmpty)
+        #expect(try plan(before, before).isEmpty)
+        // Noted by an agent that did not note them.
+        #expect(try plan("", after).connections.isEmpty)
+    }
 }

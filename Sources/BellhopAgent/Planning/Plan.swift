@@ -14,17 +14,19 @@ public struct Plan: Sendable {
         public var keepsTimers: Bool?
     }
 
-    /// Names that come and go.
+    /// Names that come, go, and stay with other settings.
     public struct Names: Sendable, Hashable {
         public var added: [String]
         public var removed: [String]
+        public var changed: [String]
 
-        init(_ before: [String], _ after: [String]) {
+        init(_ before: [String], _ after: [String], hasChanged: (String) -> Bool = { _ in false }) {
             added = after.filter { !before.contains($0) }
             removed = before.filter { !after.contains($0) }
+            changed = after.filter { before.contains($0) && hasChanged($0) }
         }
 
-        public var isEmpty: Bool { added.isEmpty && removed.isEmpty }
+        public var isEmpty: Bool { added.isEmpty && removed.isEmpty && changed.isEmpty }
     }
 
     public var rules: [Rule] = []
@@ -33,6 +35,8 @@ public struct Plan: Sendable {
     public var baselines: [String] = []
     public var connections: Names
     public var secrets: Names
+    /// The other keys of bellhop.yaml whose values change.
+    public var settings: [String]
     /// What the rules would have done otherwise in the last day; nil if it cannot be said.
     public var report: BackTestReport?
     /// Why it cannot be said.
@@ -40,6 +44,7 @@ public struct Plan: Sendable {
 
     public var isEmpty: Bool {
         rules.isEmpty && sources.isEmpty && baselines.isEmpty && connections.isEmpty && secrets.isEmpty
+            && settings.isEmpty
     }
 
     /// - Parameters:
@@ -50,8 +55,12 @@ public struct Plan: Sendable {
         _ inForce: RulesInForce, _ files: RulesInForce, before: RuleBook?, after: RuleBook, scopes: [String: Scope.ID],
         known: Set<Scope.ID>, at now: Timestamp
     ) {
-        sources = Names(inForce.sources, files.sources)
-        connections = Names(inForce.connections, files.connections)
+        let (was, becomes) = (inForce.settings, files.settings)
+        // An agent of an earlier version did not note them.
+        func differs(_ place: String) -> Bool { !was.isEmpty && was[place] != becomes[place] }
+        sources = Names(inForce.sources, files.sources) { differs("sources/" + $0) }
+        connections = Names(inForce.connections, files.connections) { differs("connections/" + $0) }
+        settings = Set(was.keys).union(becomes.keys).filter { !$0.contains("/") && differs($0) }.sorted()
         secrets = Names(inForce.secrets, files.secrets)
         baselines = scopes.filter { !known.contains($0.value) }.keys.sorted()
         let (old, new) = (RuleParts.parts(of: inForce.files), RuleParts.parts(of: files.files))
@@ -81,7 +90,10 @@ public struct Plan: Sendable {
 
     public var json: JSON {
         func json(_ names: Names) -> JSON {
-            ["added": .array(names.added.map(JSON.string)), "removed": .array(names.removed.map(JSON.string))]
+            [
+                "added": .array(names.added.map(JSON.string)), "removed": .array(names.removed.map(JSON.string)),
+                "changed": .array(names.changed.map(JSON.string)),
+            ]
         }
         return [
             "changes": .bool(!isEmpty),
@@ -94,7 +106,8 @@ public struct Plan: Sendable {
                     ]
                 }),
             "sources": json(sources), "baselines": .array(baselines.map(JSON.string)), "receivers": json(connections),
-            "secrets": json(secrets), "difference": report?.difference?.json ?? .null,
+            "secrets": json(secrets), "settings": .array(settings.map(JSON.string)),
+            "difference": report?.difference?.json ?? .null,
             "obstacle": obstacle.map(JSON.string) ?? .null,
         ]
     }

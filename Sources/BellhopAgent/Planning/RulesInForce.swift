@@ -11,11 +11,18 @@ public struct RulesInForce: Sendable, Hashable {
     public var sources: [String]
     /// The names of secrets, never their values.
     public var secrets: [String]
+    /// The fingerprints of the settings of bellhop.yaml by their places: `connections/NAME`, `sources/NAME`, and the other keys. Empty if
+    /// they are not known.
+    public var settings: [String: String]
 
     static let note = "rules in force"
 
-    public init(at: Timestamp, files: [RuleFile], connections: [String], sources: [String], secrets: [String]) {
+    public init(
+        at: Timestamp, files: [RuleFile], connections: [String], sources: [String], secrets: [String],
+        settings: [String: String] = [:]
+    ) {
         (self.at, self.files, self.connections, self.sources, self.secrets) = (at, files, connections, sources, secrets)
+        self.settings = settings
     }
 
     /// What a configuration and its files would put in force.
@@ -23,7 +30,8 @@ public struct RulesInForce: Sendable, Hashable {
         self.init(
             at: now, files: files.filter { !$0.isTest }, connections: configuration.connections.map(\.name).sorted(),
             sources: (configuration.sources.map(\.name) + configuration.inbound.sources).sorted(),
-            secrets: configuration.content.map(ConfigurationLoader.secretNames) ?? [])
+            secrets: configuration.content.map(ConfigurationLoader.secretNames) ?? [],
+            settings: configuration.content.map(ConfigurationLoader.fingerprints) ?? [:])
     }
 
     /// Reads what the store notes; nil if no agent of this version has run.
@@ -41,13 +49,16 @@ public struct RulesInForce: Sendable, Hashable {
             return RuleFile(path: path, bytes: Array(text.utf8))
         }
         self.init(
-            at: at, files: files, connections: names("connections"), sources: names("sources"), secrets: names("secrets"))
+            at: at, files: files, connections: names("connections"), sources: names("sources"), secrets: names("secrets"),
+            settings: (note["settings"]?.asObject ?? [:]).reduce(into: [:]) { $0[$1.0] = $1.1.asString })
     }
 
     func keep(in store: any Store) async throws(StoreError) {
         func names(_ list: [String]) -> JSON { .array(list.map(JSON.string)) }
         let json: JSON = [
             "at": .string(at.rfc3339), "connections": names(connections), "sources": names(sources), "secrets": names(secrets),
+            "settings": .object(
+                settings.sorted { $0.key < $1.key }.reduce(into: [:]) { $0[$1.key] = .string($1.value) }),
             "files": .array(
                 files.map { ["path": .string($0.path), "text": .string(String(decoding: $0.bytes, as: UTF8.self))] }),
         ]
@@ -64,5 +75,21 @@ extension ConfigurationLoader {
     static func secretNames(_ bytes: [UInt8]) -> [String] {
         guard let root = (try? YAML.parse(SourceText(bytes)))?.first?.root else { return [] }
         return Set(references(in: root).filter { $0.space == .secret }.map(\.name)).sorted()
+    }
+
+    /// The fingerprints of the settings of a bellhop.yaml, by their places.
+    static func fingerprints(_ bytes: [UInt8]) -> [String: String] {
+        guard let root = (try? YAML.parse(SourceText(bytes)))?.first?.root.mapping else { return [:] }
+        var found: [String: String] = [:]
+        for key in root where key.name != "version" {
+            guard ["connections", "sources"].contains(key.name), let entries = key.value.mapping else {
+                found[key.name] = "\(Fingerprint(content: RuleParts.text(key.value)))"
+                continue
+            }
+            for entry in entries {
+                found["\(key.name)/\(entry.name)"] = "\(Fingerprint(content: RuleParts.text(entry.value)))"
+            }
+        }
+        return found
     }
 }

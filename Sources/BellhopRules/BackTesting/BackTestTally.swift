@@ -27,8 +27,6 @@ public struct BackTestTally: TrialWitness {
     public private(set) var groups: [String: Int] = [:]
     /// The deliveries by task, of those with the most.
     public private(set) var tasks: [String: Int] = [:]
-    /// Whether tasks with few deliveries were left out.
-    public private(set) var hasFewTasks = true
 
     /// How many samples of each rule, and how many tasks, are kept.
     static let (mostSamples, mostTasks) = (3, 20_000)
@@ -68,7 +66,6 @@ public struct BackTestTally: TrialWitness {
         if let group, !group.isEmpty { groups[group, default: 0] += 1 }
         if let task = delivery.task { tasks[task.number.isEmpty ? task.key.text : task.number, default: 0] += 1 }
         if tasks.count > Self.mostTasks {
-            hasFewTasks = false
             let most = tasks.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.mostTasks / 2)
             tasks = Dictionary(uniqueKeysWithValues: most.map { ($0.key, $0.value) })
         }

@@ -61,7 +61,7 @@ public struct Explanation: Sendable {
     public init(
         _ facts: ExplanationFacts, by book: RuleBook?, rule: String? = nil, tasks: [Scope.ID: [Snapshot]] = [:]
     ) {
-        isCut = facts.isCut
+        isCut = facts.isCut || facts.lackDeliveries
         var teller = Teller(facts, book: book, tasks: tasks)
         let caused = Dictionary(grouping: facts.caused, by: \.event.cause)
         events = facts.events.map { event in
@@ -157,7 +157,11 @@ private struct Teller {
             if judgement.readsTasks { account.notes.append("its `when` reads other tasks, which are shown as they are now") }
             return noteChange(&account, at: event)
         }
-        if facts.unrouted.contains(event.sequence) {
+        if facts.lackDeliveries {
+            (account.verdict, account.reason) = (
+                .unknown, "there are more deliveries than are read here: `bellhop deliveries --rule \(account.rule)` lists them"
+            )
+        } else if facts.unrouted.contains(event.sequence) {
             (account.verdict, account.reason) = (.unrouted, "no rule has seen the event yet")
         } else if let pause = facts.pause(of: account.rule, at: event.event.time) {
             (account.verdict, account.reason) = (.unseen, "the rule was paused since \(time(pause, account.rule))")
@@ -178,6 +182,10 @@ private struct Teller {
         } else if let rule = book?.rule(named: account.rule), rule.once != nil || rule.throttle != nil || !rule.time.isEmpty {
             (account.verdict, account.reason) = (
                 .unknown, "nothing in its text is against it; what stopped it, if anything did, is no longer recorded"
+            )
+        } else if judgement.leftOut.isEmpty {
+            (account.verdict, account.reason) = (
+                .unknown, "nothing in its text is against it at the time of the event, but no run is recorded"
             )
         } else {
             account.reason = "no step had anything to do"

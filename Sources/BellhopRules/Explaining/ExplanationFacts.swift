@@ -5,6 +5,8 @@ public struct ExplanationFacts: Sendable {
     /// The oldest first.
     public var events: [StoredEvent]
     public var isCut = false
+    /// Whether there are more deliveries than were read.
+    var lackDeliveries: Bool { deliveries.count >= HistoryQuery.most }
     public var unrouted: Set<Int64> = []
     public var deliveries: [ExplainedDelivery] = []
     public var decisions: [DecisionRecord] = []

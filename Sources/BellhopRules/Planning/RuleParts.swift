@@ -1,5 +1,5 @@
 import BellhopCore
-import YAML
+public import YAML
 
 /// The texts of rules part by part, to see what of them changes.
 public enum RuleParts {
@@ -17,6 +17,9 @@ public enum RuleParts {
         }
         return found
     }
+
+    /// A value in YAML on one line: what is only written otherwise is the same.
+    public static func text(_ node: YAML.Node) -> String { RuleReader.text(node) }
 
     /// The keys whose values differ, in their order in the documentation.
     public static func changed(_ before: [String: String], _ after: [String: String]) -> [String] {

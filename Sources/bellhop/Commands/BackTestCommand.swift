@@ -36,12 +36,19 @@ struct BackTestCommand: AsyncParsableCommand {
     func run() async throws {
         let workplace = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape)
         let paths = rules.filter(Self.isPath)
-        let names = rules.filter { !Self.isPath($0) }
+        var names = rules.filter { !Self.isPath($0) }
         let book = try await paths.isEmpty ? workplace.book() : workplace.book(of: paths)
         for name in names where !book.contains(name) {
             let known = book.rules.map(\.name)
             let help = Suggestion.didYouMean(name, among: known) ?? "there is \(known.sorted().joined(separator: ", "))."
             throw CommandError(.problem, "There is no rule `\(name.visible)`: \(help)")
+        }
+        if !paths.isEmpty {
+            if book.rules.isEmpty { throw CommandError(.problem, "There are no rules in \(paths.listed).") }
+            // A single file is compared with its own rules in force, not with all.
+            if names.isEmpty, paths.allSatisfy({ $0.hasSuffix(".yaml") || $0.hasSuffix(".yml") }) {
+                names = book.rules.map(\.name)
+            }
         }
         let link = try config.storeLink()
         guard link.hasRun else { throw CommandError(.problem, "There are no stored events yet: no agent has run here.") }
@@ -87,6 +94,6 @@ struct BackTestCommand: AsyncParsableCommand {
     }
 
     private static func isPath(_ name: String) -> Bool {
-        name.contains("/") || name.hasSuffix(".yaml") || name.hasSuffix(".yml") || Files.exist(name)
+        name.contains("/") || name.hasSuffix(".yaml") || name.hasSuffix(".yml")
     }
 }

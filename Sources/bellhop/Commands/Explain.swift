@@ -27,7 +27,7 @@ struct Explain: AsyncParsableCommand {
     @Flag(help: "Print a case for a file of tests: given the events, the rules do what they did.")
     var asTest = false
 
-    @Option(help: "With --as-test: `nothing`, for a run that should not have been.")
+    @Option(help: "With --as-test: `nothing`, for a run that should not have happened.")
     var expect: String?
 
     @Option(help: "How many of the task's newest events.")
@@ -136,7 +136,15 @@ struct Explain: AsyncParsableCommand {
         }
         let who = summary.map { "Rule \($0.name.visible) is for \($0.types.map(\.name).joined(separator: ", ")). " } ?? ""
         if output.json {
-            Console.json(Explanation(ExplanationFacts(events: []), by: nil).json(isWhole: true))
+            var json = Explanation(ExplanationFacts(events: []), by: nil).json(isWhole: true).asObject ?? [:]
+            json["sources"] = .array(
+                status.filter { source in wanted.isEmpty || wanted.contains { source["source"]?.asString == $0 } }.map { source in
+                    [
+                        "source": source["source"] ?? .null, "last_poll": source["last_poll"] ?? .null,
+                        "error": source["error"] ?? .null,
+                    ]
+                })
+            Console.json(.object(json))
         } else if !lines.isEmpty {
             Console.data("\(who)An event about it would come from:")
             for line in lines { Console.data(line) }

@@ -8,8 +8,8 @@ struct ReplayCommand: AsyncParsableCommand {
         discussion: """
             Says what the rules in force would do now, and asks. The replay is a new occasion: its deliveries are made even if those of \
             the event itself are done. `once` and `throttle` are asked as they are now, unless --force; `mode: shadow` stays shadow. A \
-            comment whose text this account has written to the task since the event is not written again. A replay ends no wait and no \
-            escalation.
+            comment whose text this account has written to the task since the event is not written again. A replay does not end \
+            waits or escalations.
 
             Works beside a running agent; without one, the events are routed at its next start.
             """)

@@ -75,7 +75,7 @@ struct BackTestPage {
     private func print(_ difference: DeliveryDifference) {
         Console.data("")
         if difference.isEmpty { return Console.data("The same deliveries as with the other rules: \(difference.same).") }
-        Console.data(Paint.bold("Against the other rules") + ", which make \(difference.same) of the deliveries alike:")
+        Console.data(Paint.bold("Compared with the other rules") + " (deliveries that are the same: \(difference.same)):")
         for line in difference.lines(zone: link.zone) {
             let paint: Paint = line.mark == "+" ? .green : line.mark == "-" ? .red : .yellow
             Console.data("  \(paint(line.mark)) \(line.text)")

@@ -16,6 +16,7 @@ struct PlanPage {
         part("Sources", lines(plan.sources) + plan.baselines.map { ("~", name($0) + ": its next poll makes a baseline") })
         part("Receivers", lines(plan.connections))
         part("Secrets", lines(plan.secrets))
+        part("Other settings", plan.settings.map { ("~", name($0)) })
         if let obstacle = plan.obstacle { return Console.data("\n" + obstacle) }
         guard let difference = plan.report?.difference else { return }
         let lines = difference.lines(zone: link.zone, name: name)
@@ -40,6 +41,7 @@ struct PlanPage {
 
     private func lines(_ names: Plan.Names) -> [(String, String)] {
         names.added.map { ("+", name($0)) } + names.removed.map { ("-", name($0)) }
+            + names.changed.map { ("~", name($0)) }
     }
 
     private func name(_ name: String) -> String { isMarkdown ? "`\(name.visible)`" : name.visible }
