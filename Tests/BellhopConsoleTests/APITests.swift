@@ -55,6 +55,8 @@ import Testing
         for operation in Operations.all {
             let described = document["paths"]?[operation.path]?[operation.method.rawValue.lowercased()]
             #expect(described?["operationId"]?.asString == operation.id)
+            let matches = described?["parameters"]?.asArray?.filter { $0["name"] == "If-Match" } ?? []
+            #expect(matches.count == (operation.problems.contains(412) ? 1 : 0))
             #expect(described?["responses"]?[String(operation.success)] != nil && described?["responses"]?["401"] != nil)
         }
         for match in text.matches(of: /#\/components\/schemas\/(\w+)/) {

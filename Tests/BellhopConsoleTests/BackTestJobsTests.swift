@@ -96,6 +96,25 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `one that runs ends when a person says so, and the next one begins`() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let fixture = try await ConsoleFixture(inFiles: true) { gate.wait() }
+        try await fixture.working {
+            func begin() async -> String {
+                await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
+            }
+            let (first, second) = (await begin(), await begin())
+            while await fixture.api("GET", "/backtests/\(first)").json["state"] != "running" { await Task.yield() }
+            #expect(await fixture.api("GET", "/backtests/\(second)").json["state"] == "waiting")
+            #expect(await fixture.api("DELETE", "/backtests/\(first)", as: .operator).json["state"] == "ended")
+            gate.signal()
+            gate.signal()
+            let next = try await over(fixture, second)
+            #expect(next["state"] == "done")
+            #expect(await fixture.api("GET", "/backtests/\(first)").json["report"]?.isNull == true)
+        }
+    }
+
     @Test(.timeLimit(.minutes(1))) func `a store that cannot be read is said`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true) { () throws(StoreError) in
             throw StoreError(.busy, "The store is locked.")

@@ -72,6 +72,10 @@ import Testing
             let made = try await stage.bellhop("deliveries", "--where", condition, "--json")
             let tasks = try made.output.split(separator: "\n").map { try JSON.parse(String($0)).at("task", "title") }
             #expect(tasks == ["Mail is down"], "\(made.errors)")
+            let retried = try await stage.bellhop("deliveries", "drop", "--yes", "--state", "done", "--where", condition)
+            #expect(retried.output.contains("0 deliveries dropped"), "\(retried.errors)")
+            let none = try await stage.bellhop("deliveries", "drop", "--yes", "--state", "done", "--where", "false", "--json")
+            #expect(try JSON.parse(none.output)["deliveries"] == [], "\(none.errors)")
             #expect(try await stage.bellhop("deliveries", "--where", "delivery.sate == 'x'").errors.contains("`state`"))
         }
     }

@@ -132,6 +132,13 @@ enum OpenAPI {
                 "schema": parameter.isRepeated ? ["type": "array", "items": schema] : schema,
             ])
         }
+        if operation.ifMatch != .none {
+            parameters.append([
+                "name": "If-Match", "in": "header", "required": .bool(operation.ifMatch == .required),
+                "description": "The `ETag` of what was read: the change is refused if it is no longer so.",
+                "schema": ["type": "string"],
+            ])
+        }
         var json: JSON.Object = [
             "operationId": .string(operation.id), "summary": .string(operation.summary),
             "description": .string("Needs the role `\(operation.role.rawValue)`."), "parameters": .array(parameters),

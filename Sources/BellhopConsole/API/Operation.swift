@@ -37,6 +37,14 @@ struct Operation: Sendable {
         }
     }
 
+    /// What becomes of a change to something that has changed since it was read.
+    enum Match: Sendable {
+        case none
+        /// It is refused if the request has the tag of what was read.
+        case allowed
+        case required
+    }
+
     /// What an operation answers with.
     enum Content: Sendable {
         case json(Schema)
@@ -58,6 +66,8 @@ struct Operation: Sendable {
     var content: Content
     /// The status when it is done.
     var success = 200
+    /// Whether it takes `If-Match`.
+    var ifMatch = Match.none
     /// Statuses of problems besides those that every operation may have.
     var problems: [Int] = []
     var run: @Sendable (Call) async throws(Problem) -> ConsoleAnswer

@@ -20,7 +20,7 @@ extension Operations {
                 role: .operator, body: .object([("before", .text()), ("after", .text())], isOpen: false),
                 content: .json(
                     .object([("difference", .text()), ("problems", .list(.text()))], optional: ["difference", "problems"])),
-                problems: [412]
+                ifMatch: .allowed, problems: [412]
             ) { call async throws(Problem) in
                 let id = try await delivery(call)["id"]?.asString ?? ""
                 let edit = FormEdit(

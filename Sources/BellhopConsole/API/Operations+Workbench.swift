@@ -19,7 +19,7 @@ extension Operations {
             id: "saveRuleFile", method: .put, path: "/rules/{rule}/file",
             summary: "Saves the file of a rule, if `console.edit` allows it and it still has the text that `If-Match` names.",
             role: .admin, body: .object([("text", .text())], isOpen: false), content: .json(.named("Changed")),
-            problems: [412, 428]
+            ifMatch: .required, problems: [412, 428]
         ) { call async throws(Problem) in
             let bench = try await Workbench(call, rule: call.path["rule"] ?? "")
             guard let tag = call.request.matchTag else {

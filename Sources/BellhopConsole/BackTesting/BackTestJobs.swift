@@ -31,7 +31,7 @@ final class BackTestJobs: Sendable {
         /// Why it failed or was ended, in a sentence.
         var problem: String?
         fileprivate var plan: BackTestPlan?
-        /// Rings when it is to end.
+        /// Rings once, when it is to end.
         fileprivate let ending = Bell()
 
         fileprivate var isOver: Bool { state != .waiting && state != .running }
@@ -143,12 +143,11 @@ final class BackTestJobs: Sendable {
     private func perform(_ job: Job) async {
         guard let workshop = view.workshop, let plan = job.plan else { return }
         let thread = QuietThread()
-        let rings = job.ending.rings
         let deadline = view.clock.now + Self.patience
         await withTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: thread) { await self.report(job.id, plan, workshop) }
             group.addTask {
-                await job.ending.wait(after: rings, until: deadline, on: self.view.clock)
+                await job.ending.wait(after: 0, until: deadline, on: self.view.clock)
                 self.giveUp(job.id)
             }
             await group.next()

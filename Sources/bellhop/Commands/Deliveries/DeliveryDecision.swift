@@ -1,6 +1,7 @@
 import ArgumentParser
 import BellhopAgent
 import BellhopCore
+import BellhopRules
 
 struct DeliveryRetry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -118,7 +119,9 @@ struct DeliveryDecision: ParsableArguments {
         let query = filter.query(at: SystemClock().now, states: states, limit: .max)
         var ids: [String] = []
         var table = Table(DeliveryList.columns)
+        let (condition, now) = (try await filter.checkedCondition(config), SystemClock().now)
         _ = try await link.answer(.deliveries(query)) { delivery in
+            if let condition, condition.matches(among: [delivery], at: now).isEmpty { return }
             if takesPaused, delivery["state"] == "available", delivery["stopped"].map({ $0["until"]?.isNull ?? true }) != true {
                 return
             }

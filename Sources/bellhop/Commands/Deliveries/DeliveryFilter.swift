@@ -1,5 +1,7 @@
 import ArgumentParser
+import BellhopAgent
 import BellhopCore
+import BellhopRules
 
 /// The options that select deliveries.
 struct DeliveryFilter: ParsableArguments {
@@ -21,7 +23,14 @@ struct DeliveryFilter: ParsableArguments {
     @Option(help: "Only those that failed for this reason, such as throttled.")
     var reason: String?
 
-    var isEmpty: Bool { state.isEmpty && rule == nil && receiver == nil && since == nil && reason == nil }
+    @Option(
+        name: .customLong("where"),
+        help: "Only those for which this condition about `delivery` holds: an expression as in a rule's `when`.")
+    var condition: String?
+
+    var isEmpty: Bool {
+        state.isEmpty && rule == nil && receiver == nil && since == nil && reason == nil && condition == nil
+    }
 
     func validate() throws {
         try Self.check(state, "state", among: DeliveryState.allCases.map(\.rawValue))
@@ -35,6 +44,17 @@ struct DeliveryFilter: ParsableArguments {
         for name in given where !names.contains(name) {
             let help = Suggestion.didYouMean(name, among: names) ?? "there is \(names.joined(separator: ", "))"
             throw ValidationError("There is no \(what) `\(name)`: \(help)")
+        }
+    }
+
+    /// The condition of `--where`, checked.
+    func checkedCondition(_ config: ConfigOptions) async throws(CommandError) -> DeliveryCondition? {
+        guard let condition else { return nil }
+        let workplace = try await Workplace.open(config, mayLackConfiguration: true, focus: .shape)
+        do throws(Diagnostics) {
+            return try DeliveryCondition(condition, surroundings: workplace.surroundings)
+        } catch {
+            throw CommandError(error)
         }
     }
 

@@ -1,7 +1,6 @@
 import ArgumentParser
 import BellhopAgent
 import BellhopCore
-import BellhopRules
 
 struct DeliveryList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,11 +9,6 @@ struct DeliveryList: AsyncParsableCommand {
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var filter: DeliveryFilter
-
-    @Option(
-        name: .customLong("where"),
-        help: "Only those for which this condition about `delivery` holds: an expression as in a rule's `when`.")
-    var condition: String?
 
     @Option(name: [.long, .customShort("n")], help: "How many at most, the newest.")
     var limit = 50
@@ -51,18 +45,11 @@ struct DeliveryList: AsyncParsableCommand {
     private func each(
         of query: DeliveryQuery, _ link: StoreLink, _ show: (JSON) -> Void
     ) async throws {
-        guard let condition else {
+        guard let condition = try await filter.checkedCondition(config) else {
             _ = try await link.answer(.deliveries(query), row: show)
             return
         }
-        let workplace = try await Workplace.open(config, mayLackConfiguration: true, focus: .shape)
-        let checked: DeliveryCondition
-        do throws(Diagnostics) {
-            checked = try DeliveryCondition(condition, surroundings: workplace.surroundings)
-        } catch {
-            throw CommandError(error)
-        }
-        let (rows, next) = try await FilteredDeliveries(checked, query).rows(
+        let (rows, next) = try await FilteredDeliveries(condition, query).rows(
             limit: limit, before: nil, at: SystemClock().now
         ) { query async throws(CommandError) in
             var rows: [JSON] = []
