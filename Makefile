@@ -9,7 +9,7 @@ RUN_TIME = tzdata ca-certificates curl
 # The number of concurrent tests: few enough that tests that wait for a process or a socket get processor time.
 WIDTH ?= $(shell echo $$((2 * $$(nproc))))
 
-.PHONY: demo test storm browser smoke build bench lint format install deb deb-test sbom reproducible packages cel-conformance fuzz docs clean
+.PHONY: demo test storm browser smoke build bench lint format install deb deb-test container-test sbom reproducible packages cel-conformance fuzz docs clean
 
 demo: packages
 	@$(SWIFT) build --product bellhop
@@ -85,6 +85,10 @@ deb: $(if $(filter .build/release/bellhop,$(PROGRAM)),build)
 # Judges the package, and installs, starts, upgrades, removes and purges it in a throw-away Debian (root, lintian, mmdebstrap, systemd-nspawn).
 deb-test: deb
 	@.make/deb-test $$(ls -t $(DEB)/bellhop_*.deb | head -1)
+
+# Builds the container recipe with the package, and runs it with a read-only root (root, mmdebstrap, buildah, podman and crun).
+container-test: deb
+	@.make/container-test $(DEB)
 
 # Makes the package twice and compares the two, byte for byte.
 reproducible: deb
