@@ -9,7 +9,7 @@ RUN_TIME = tzdata ca-certificates curl
 # The number of concurrent tests: few enough that tests that wait for a process or a socket get processor time.
 WIDTH ?= $(shell echo $$((2 * $$(nproc))))
 
-.PHONY: demo test storm browser smoke build bench lint format install deb deb-test sbom reproducible packages cel-conformance fuzz docs clean
+.PHONY: demo test storm browser smoke build bench lint format install deb deb-test container-test sbom reproducible packages cel-conformance fuzz docs clean
 
 demo: packages
 	@$(SWIFT) build --product bellhop
@@ -82,9 +82,13 @@ DEB ?= .build/deb
 deb: $(if $(filter .build/release/bellhop,$(PROGRAM)),build)
 	@.packaging/deb $(PROGRAM) $(DEB)
 
-# Judges the package, and installs, upgrades, removes and purges it in a throw-away Debian (root, lintian and mmdebstrap).
+# Judges the package, and installs, starts, upgrades, removes and purges it in a throw-away Debian (root, lintian, mmdebstrap, systemd-nspawn).
 deb-test: deb
-	@.make/deb-test $(DEB)/bellhop_*.deb
+	@.make/deb-test $$(ls -t $(DEB)/bellhop_*.deb | head -1)
+
+# Builds the container recipe with the package, and runs it with a read-only root (root, mmdebstrap, buildah, podman and crun).
+container-test: deb
+	@.make/container-test $(DEB)
 
 # Makes the package twice and compares the two, byte for byte.
 reproducible: deb
@@ -95,8 +99,8 @@ reproducible: deb
 # The bill of materials (CycloneDX) of the release program, checked against the libraries that it loads.
 sbom: $(if $(filter .build/release/bellhop,$(PROGRAM)),build)
 	@mkdir -p .build
-	@SWIFT="$(SWIFT)" .packaging/sbom $(PROGRAM) Package.resolved $$(git log -1 --format=%ct) > .build/bellhop.cdx.json
-	@SWIFT="$(SWIFT)" .packaging/sbom --check $(PROGRAM) Package.resolved < .build/bellhop.cdx.json
+	@SWIFT="$(SWIFT)" .packaging/sbom $(PROGRAM) Package.resolved .build/checkouts $$(git log -1 --format=%ct) > .build/bellhop.cdx.json
+	@SWIFT="$(SWIFT)" .packaging/sbom --check $(PROGRAM) Package.resolved .build/checkouts < .build/bellhop.cdx.json
 
 clean:
 	rm -rf .build
