@@ -9,7 +9,7 @@ RUN_TIME = tzdata ca-certificates curl
 # The number of concurrent tests: few enough that tests that wait for a process or a socket get processor time.
 WIDTH ?= $(shell echo $$((2 * $$(nproc))))
 
-.PHONY: demo test storm browser smoke build bench lint format install deb deb-test container-test sbom reproducible packages cel-conformance fuzz docs clean
+.PHONY: demo test storm browser fuzz-api smoke build bench lint format install deb deb-test container-test sbom reproducible packages cel-conformance fuzz docs clean
 
 demo: packages
 	@$(SWIFT) build --product bellhop
@@ -40,6 +40,11 @@ bench: build
 browser: packages
 	@$(SWIFT) build --product bellhop
 	@.make/browser .build/debug/bellhop .build/console
+
+# Requests from the console's OpenAPI document, made by schemathesis from PyPI: make fuzz-api SECONDS=600
+fuzz-api: packages
+	@$(SWIFT) build --product bellhop
+	@.make/fuzz-api .build/debug/bellhop $(SECONDS)
 
 # Small benchmarks in the debug build: checks that each works and that no figure is worse by orders of magnitude.
 smoke: packages

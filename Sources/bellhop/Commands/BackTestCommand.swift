@@ -35,8 +35,11 @@ struct BackTestCommand: AsyncParsableCommand {
 
     func run() async throws {
         let workplace = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape)
-        let paths = rules.filter(Self.isPath)
-        var names = rules.filter { !Self.isPath($0) }
+        // A name of a rule comes before a file or folder of this name.
+        let unclear = rules.filter { !Self.isPath($0) && Files.exist($0) }
+        let known = unclear.isEmpty ? [] : (try? await workplace.book())?.rules.map(\.name) ?? []
+        let paths = rules.filter { Self.isPath($0) || (unclear.contains($0) && !known.contains($0)) }
+        var names = rules.filter { !paths.contains($0) }
         let book = try await paths.isEmpty ? workplace.book() : workplace.book(of: paths)
         for name in names where !book.contains(name) {
             let known = book.rules.map(\.name)
