@@ -91,7 +91,7 @@ deb: $(if $(filter .build/release/bellhop,$(PROGRAM)),build)
 deb-test: deb
 	@.make/deb-test $$(ls -t $(DEB)/bellhop_*.deb | head -1)
 
-# Builds the container recipe with the package, and runs it with a read-only root (root, mmdebstrap, buildah, podman and crun).
+# Builds the container recipe with the package, and runs it with a read-only root (root, mmdebstrap, buildah, podman and runc).
 container-test: deb
 	@.make/container-test $(DEB)
 
