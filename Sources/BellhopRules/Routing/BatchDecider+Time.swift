@@ -8,7 +8,9 @@ extension BatchDecider {
         guard isReady(rule.time.pattern.map { rule.scopes(for: $0.needs) } ?? rule.scopesOfRuns) else { return }
         let event = matches.events[run.place]
         var candidate = Candidate(
-            rule: run.rule, occasion: matches.replay?.occasion ?? .event(event.event.id), time: event.event.time,
+            rule: run.rule, occasion: matches.replay?.occasion ?? .event(event.event.id),
+            // What a replay begins to wait for is counted from the replay.
+            time: matches.replay?.at ?? event.event.time,
             source: event.event.source,
             subject: event.event.subject)
         candidate.gathered = [Gathered(candidate, event: event.sequence, task: frame.reference?.key)]

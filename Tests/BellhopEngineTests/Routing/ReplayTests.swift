@@ -57,6 +57,32 @@ import Testing
         #expect(try await Self.replayed(bench) == ["all", "shadow shadow", "all", "throttled", "shadow shadow"])
     }
 
+    @Test
+    func `a replay of the event that began a group or a wait begins another from then on, which makes deliveries of its own`()
+        async throws
+    {
+        let (bench, shelf, router, event) = try await Self.routed(
+            """
+            rules:
+              - {rule: grouped, on: task_created, group: {by: source, wait: 1m}, do: [{log: grouped}]}
+              - {rule: counted, on: task_created, count: {at_least: 2, within: 5m}, do: [{log: counted}]}
+            """, waiting: .seconds(3600))
+        let timers = TimerLoop(bench.surroundings, shelf: shelf)
+        try await timers.fireDue()
+        #expect(try await bench.deliveries().count == 1)
+        for count in 2...3 {
+            try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
+            try await router.routePending()
+            let due = try #require(try await bench.store.nextTimer())
+            #expect(due == bench.now + .seconds(60))
+            await bench.clock.advance(by: .seconds(60))
+            try await timers.fireDue()
+            #expect(try await bench.deliveries().count { $0.delivery.id.rule == "grouped" } == count)
+            // A second replay within five minutes is the second of two that are counted.
+            #expect(try await bench.deliveries().count { $0.delivery.id.rule == "counted" } == count - 2)
+        }
+    }
+
     @Test func `with force, once and throttle stop nothing, and shadow stays shadow`() async throws {
         let (bench, _, router, event) = try await Self.routed()
         try await bench.store.replay([event], rule: nil, isForced: true, at: bench.now)
