@@ -8,11 +8,13 @@ import Testing
 
 @Suite struct `The API` {
     /// Values for the parameters of paths.
-    private func target(_ operation: BellhopConsole.Operation, _ events: [Event], _ deliveries: [JSON]) -> String {
+    private func target(
+        _ operation: BellhopConsole.Operation, _ events: [Event], _ deliveries: [JSON], silence: String = "0123456789ab"
+    ) -> String {
         var path = operation.path
         let values = [
             "{event}": events[0].id.text, "{delivery}": deliveries.first?["id"]?.asString ?? "", "{rule}": "acknowledge",
-            "{receiver}": "ops", "{silence}": "0123456789ab", "{task}": "INC1000", "{backtest}": "0123456789abcdef",
+            "{receiver}": "ops", "{silence}": silence, "{task}": "INC1000", "{backtest}": "0123456789abcdef",
         ]
         for (name, value) in values { path = path.replacing(name, with: value) }
         return operation.id == "explain" ? path + "?event=" + events[0].id.text : path
@@ -29,11 +31,12 @@ import Testing
         let events = try await fixture.happen("A printer burns", "Another")
         let deliveries = await fixture.api("GET", "/deliveries").json["deliveries"]?.asArray ?? []
         #expect(deliveries.count == 2)
+        let silence = await fixture.api("POST", "/silences", as: .operator, body: ["for": "2h"]).json["id"]?.asString ?? ""
         for operation in Operations.all {
             if case .events = operation.content { continue }
             let body = Self.bodies[operation.id] ?? (operation.id == "replay" ? ["events": [.string(events[0].id.text)]] : [:])
             let (status, json, answer) = await fixture.api(
-                operation.method.rawValue, target(operation, events, deliveries), as: .admin,
+                operation.method.rawValue, target(operation, events, deliveries, silence: silence), as: .admin,
                 body: operation.body == nil ? nil : body)
             #expect(
                 status == operation.success || OpenAPI.problems(of: operation).contains(status),

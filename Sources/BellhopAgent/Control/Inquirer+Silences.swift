@@ -23,7 +23,7 @@ extension Inquirer {
         guard open.count == 1 else { throw StoreError(.other, "Several silences begin with \(id): give more of the id.") }
         let ended = try await store.endSilence(found.silence.id, at: clock.now)
         try await agent?.applySilences()
-        return .object((ended ?? found).json)
+        return .object((ended ?? found).json(at: clock.now))
     }
 }
 

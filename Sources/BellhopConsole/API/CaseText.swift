@@ -19,6 +19,7 @@ struct CaseText: Sendable {
         if id != nil { known.append(try await Self.facts(call, HistoryQuery(task: last.event.subject, limit: 50))) }
         let place = known.flatMap(\.events).map(\.sequence).max() ?? last.sequence
         known.append(try await Self.facts(call, HistoryQuery(through: place, limit: Self.mostNeighbours)))
+        known[0].takeSilences(try await call.ask(.silences(ended: true)).end)
         let turn = try call.jobs.trying.enter()
         defer { turn.leave() }
         let (facts, files) = (known, Story.files(call.view))

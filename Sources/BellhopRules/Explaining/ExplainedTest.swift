@@ -39,6 +39,7 @@ public struct ExplainedTest: Sendable {
             ])
         }
         let tested = files.filter { paths.contains($0.path) }
+        let silences = facts.flatMap(\.silences)
         let end = CaseDraft.end(of: subjects, in: facts, testing: Set(book.rules.filter { paths.contains($0.file) }.map(\.name)))
         let candidates = facts.flatMap {
             CaseDraft.candidates(of: subjects, until: end, in: $0, testing: paths, by: book, surroundings)
@@ -47,6 +48,8 @@ public struct ExplainedTest: Sendable {
         search: for showsTexts in [true, false] {
             for var draft in candidates {
                 draft.showsTexts = showsTexts
+                draft.silences = draft.silences(
+                    among: silences, testing: Set(book.rules.filter { paths.contains($0.file) }.map(\.name)))
                 let file = RuleFile(path: CaseDraft.path(tested), bytes: Array(draft.text(of: tested).utf8))
                 let problems = try RuleTests.run([file], rules: tested, surroundings: surroundings).flatMap(\.problems)
                 if found == nil || problems.isEmpty { found = (draft, problems) }
@@ -67,6 +70,7 @@ private struct CaseDraft {
     /// When the case ends, if something was done after the last event.
     var end: BellhopCore.Timestamp
     let surroundings: RuleSurroundings
+    var silences: [Silence] = []
     var showsTexts = true
     var expectsNothing = false
 
@@ -105,6 +109,29 @@ private struct CaseDraft {
                     (delivery.occasion.isDirect || delivery.created <= end) && happened.contains { delivery.occasion.isFor($0) }
                 }, end: end, surroundings: surroundings)
         }
+    }
+
+    /// The silences that last in the time of the case and may concern these rules.
+    func silences(among records: [SilenceRecord], testing names: Set<String>) -> [Silence] {
+        let start = events.first?.event.time ?? end
+        let last = max(end, events.last?.event.time ?? end)
+        return records.compactMap { record in
+            var silence = record.silence
+            silence.ends = min(silence.ends, record.ended ?? silence.ends)
+            guard silence.starts <= last, start < silence.ends, silence.starts < silence.ends else { return nil }
+            if silence.rules.isEmpty { return silence }
+            silence.rules.removeAll { !names.contains($0) }
+            return silence.rules.isEmpty ? nil : silence
+        }
+    }
+
+    private static func json(_ silence: Silence) -> JSON {
+        var json: JSON.Object = ["starts": .string(silence.starts.rfc3339), "ends": .string(silence.ends.rfc3339)]
+        if let when = silence.when { json["when"] = .string(when) }
+        if !silence.rules.isEmpty { json["rules"] = .array(silence.rules.map(JSON.string)) }
+        if !silence.receivers.isEmpty { json["receivers"] = .array(silence.receivers.map(JSON.string)) }
+        if silence.writes { json["writes"] = true }
+        return .object(json)
     }
 
     /// The events that runs for these events emitted, and so on.
@@ -168,15 +195,11 @@ private struct CaseDraft {
         }
         if end > now { given.append(["at": .string(end.rfc3339)]) }
         let result = expectsNothing ? "nothing is done" : "the rules do what they did"
-        return YAMLWriter.text([
-            "rules": .array(paths.map(JSON.string)),
-            "tests": [
-                [
-                    "name": .string("\(name): \(result)"), "at": .string(start.rfc3339), "given": .array(given),
-                    "expect": .array(expectsNothing ? [] : expectations),
-                ]
-            ],
-        ])
+        var test: JSON.Object = ["name": .string("\(name): \(result)"), "at": .string(start.rfc3339)]
+        if !silences.isEmpty { test["silences"] = .array(silences.map(Self.json)) }
+        test["given"] = .array(given)
+        test["expect"] = .array(expectsNothing ? [] : expectations)
+        return YAMLWriter.text(["rules": .array(paths.map(JSON.string)), "tests": [.object(test)]])
     }
 
     /// The members of an event as a test gives them: of a task what is not empty, and of its earlier state what was different.

@@ -110,10 +110,8 @@ private struct Teller {
         account.notes = records.filter { !$0.verdict.isOfRun }.map { words($0).clause }
         if let stop = records.last(where: { $0.verdict.isOfRun }), !isLater(deliveries, than: stop) {
             (account.verdict, account.reason) = (Explanation.Verdict(rawValue: stop.verdict.rawValue) ?? .unknown, clause(stop))
-            if [.cancelled, .conditionFalse, .conditionFailed].contains(stop.verdict) {
-                account.parts = judgement?.parts ?? []
-                noteChange(&account, at: event)
-            }
+            if [.cancelled, .conditionFalse, .conditionFailed].contains(stop.verdict) { account.parts = judgement?.parts ?? [] }
+            noteChange(&account, at: event)
         } else if !deliveries.isEmpty {
             (account.verdict, account.reason) = outcome(of: deliveries, name)
             if let revision = deliveries.first?.revision, let present = book?.rule(named: name)?.summary.revision,
@@ -226,7 +224,7 @@ private struct Teller {
     private func noteChange(_ account: inout Explanation.Account, at event: StoredEvent) {
         guard let change = facts.change(of: account.rule, since: event.event.time) else { return }
         account.notes.append(
-            "the rule was changed at \(time(change, account.rule)), after the event: this is judged by its present text")
+            "the rule was changed at \(time(change, account.rule)), after the event: its present text is used here")
     }
 
     private func time(_ moment: BellhopCore.Timestamp, _ rule: String) -> String {

@@ -5,6 +5,17 @@ public struct ExplanationFacts: Sendable {
     /// The oldest first.
     public var events: [StoredEvent]
     public var isCut = false
+    /// The silences of the time, for a test made of these facts.
+    public var silences: [SilenceRecord] = []
+    /// Takes the silences of an agent's answer.
+    public mutating func takeSilences(_ answer: JSON) {
+        silences = (answer["silences"]?.asArray ?? []).compactMap { json in
+            Silence(json: json).map {
+                SilenceRecord($0, ended: json["ended"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) })
+            }
+        }
+    }
+
     /// Whether there are more deliveries than were read.
     var lackDeliveries: Bool { deliveries.count >= HistoryQuery.most }
     public var unrouted: Set<Int64> = []

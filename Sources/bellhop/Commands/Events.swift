@@ -119,7 +119,7 @@ struct Events: AsyncParsableCommand {
 
     /// Explains an empty result: for example, no source has the given name.
     private func explain(_ link: StoreLink) async throws(CommandError) {
-        if let id, !follow { throw CommandError(.problem, "There is no event \(id.visible).") }
+        if let id, !follow { throw CommandError(.problem, "There is no event \(id.visible): `bellhop events` lists them.") }
         if !source.isEmpty {
             let status = try await link.answer(.status)
             // Events come from sources, from connections (logins), and from rules (schedules).

@@ -40,7 +40,8 @@ struct Explain: AsyncParsableCommand {
         if limit < 1 { throw ValidationError("--limit is at least 1.") }
         if tree, output.json || rule != nil { throw ValidationError("--tree goes with neither --json nor --rule.") }
         if asTest, tree || output.json { throw ValidationError("--as-test goes with neither --json nor --tree.") }
-        if let expect, expect != "nothing" || !asTest { throw ValidationError("--expect nothing goes with --as-test.") }
+        if let expect, expect != "nothing" { throw ValidationError("--expect takes only `nothing`.") }
+        if expect != nil, !asTest { throw ValidationError("--expect nothing goes with --as-test.") }
         if subject.isEmpty { throw ValidationError("Name a task or an event.") }
     }
 
@@ -97,6 +98,7 @@ struct Explain: AsyncParsableCommand {
         if event != nil { known.append(try await link.history(HistoryQuery(task: last.event.subject, limit: limit))) }
         let place = known.flatMap(\.events).map(\.sequence).max() ?? last.sequence
         known.append(try await link.history(HistoryQuery(through: place, limit: Self.mostNeighbours)))
+        known[0].takeSilences(try await link.answer(.silences(ended: true)))
         let found = RuleFinder.find(workplace.rulePaths, isImplicit: workplace.hasDefaultRules)
         let test: ExplainedTest
         do throws(Diagnostics) {
@@ -151,8 +153,9 @@ struct Explain: AsyncParsableCommand {
         }
         throw CommandError(
             .problem,
-            "There is no event \(subject.visible), and none about a task of this name. Events that are older than the retention "
-                + "are deleted; `bellhop events` lists the others.")
+            "There is no event \(subject.visible), and none about a task of this name. A task that was there at the first poll of "
+                + "its source has none, and events older than the retention are deleted; `bellhop events` lists those that are kept."
+        )
     }
 }
 

@@ -20,6 +20,10 @@ struct PlanCommand: AsyncParsableCommand {
     @Flag(help: "Print Markdown, for a pull request.")
     var markdown = false
 
+    func validate() throws {
+        if markdown, output.json { throw ValidationError("--markdown and --json exclude each other.") }
+    }
+
     func run() async throws {
         let workplace = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape)
         let configuration = try await config.load(focus: .shape)

@@ -66,7 +66,9 @@ struct ReplayCommand: AsyncParsableCommand {
     private func show(_ event: JSON, in link: StoreLink) {
         func text(_ json: JSON, _ name: String) -> String { (json[name]?.asString ?? "").singleLine.visible }
         let time = text(event, "time").withLocalTimes(in: link.zone)
-        Console.note(
+        // With --dry-run this is what was asked for; otherwise it goes before a question.
+        let print: (String) -> Void = dryRun ? { Console.data($0) } : { Console.note($0) }
+        print(
             "\(text(event, "id").prefix(12))  \(time)  \(text(event, "type")) of \(text(event, "source")), \(text(event, "subject")):"
         )
         var lines = (event["deliveries"]?.asArray ?? []).map { delivery in
@@ -84,6 +86,6 @@ struct ReplayCommand: AsyncParsableCommand {
             return "rule \(text(stop, "rule")) does not run: \(text(stop, "verdict"))\(error)"
         }
         if lines.isEmpty { lines = [rule.map { "rule \($0.visible) does not run for it" } ?? "no rule runs for it"] }
-        for line in lines { Console.note("  " + line) }
+        for line in lines { print("  " + line) }
     }
 }

@@ -107,6 +107,37 @@ import Testing
         }
     }
 
+    @Test func `a case of what a silence kept back has the silence, until a person ended it, and passes`() async throws {
+        let rules = "rule: r\non: task_created\ndo: [{notify: {to: chat, title: \"${{ task.title }}\"}}]\n"
+        let office = try await Office(rules)
+        let silence = Silence(
+            when: "task.priority == 1", starts: office.bench.now, ends: office.bench.now + .days(1), reason: "x", by: "ann"
+        ).identified
+        _ = try await office.bench.store.add(silence, at: office.bench.now)
+        try await office.put("a")
+        try await office.wait(2)
+        _ = try await office.bench.store.endSilence(silence.id, at: office.bench.now)
+        try await office.wait(1)
+        try await office.put("b")
+        let store = office.bench.store
+        var facts = ExplanationFacts(try await store.history(HistoryQuery(through: .max / 2, limit: .max / 2)))
+        let files = [RuleFile.test(rules)]
+        let surroundings = try RuleSurroundings.test(sources: [office.source])
+        let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
+        let events = facts.events.filter { $0.event.task != nil }
+        #expect(events.count == 2)
+        func test(_ event: StoredEvent) throws -> ExplainedTest {
+            try ExplainedTest(of: event, in: [facts], rule: "r", by: book, files: files, surroundings: surroundings)
+        }
+        #expect(try !test(events[0]).problems.isEmpty)
+        facts.silences = try await store.silences()
+        let (silenced, later) = (try test(events[0]), try test(events[1]))
+        #expect(
+            silenced.problems == [] && silenced.text.contains("silences") && silenced.text.contains("expect: []"),
+            "\(silenced.text)")
+        #expect(later.problems == [] && !later.text.contains("silences"), "\(later.text)")
+    }
+
     @Test func `a case of a wait that was ended has what ended it, and goes on until the wait would have been over`() async throws
     {
         let office = try await Office(Story.ends.rules)
