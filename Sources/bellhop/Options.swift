@@ -12,17 +12,11 @@ struct ConfigOptions: ParsableArguments {
     @Option(name: [.long, .customShort("c")], help: "The configuration file.")
     var config = "bellhop.yaml"
 
-    @Option(help: "The address of a console: asks the agent there, with the token in BELLHOP_TOKEN.")
-    var console: String?
-
     var environment: [String: String] { ProcessInfo.processInfo.environment }
     var keychain: Keychain { Keychain(path: Keychain.standardPath(environment: environment)) }
 
     /// The configuration, checked.
     func load(focus: ConfigurationLoader.Focus = .everything) async throws(CommandError) -> Configuration {
-        if console != nil {
-            throw CommandError(.usage, "This needs the files beside the agent, so it does not work with --console.")
-        }
         do throws(ConfigurationError) {
             return try await ConfigurationLoader(environment: environment, keychain: keychain).load(config, focus: focus)
         } catch {
@@ -31,13 +25,7 @@ struct ConfigOptions: ParsableArguments {
     }
 
     /// The place of the store: reading it needs no secrets, and the rest of the file may have mistakes.
-    func storeLink() throws(CommandError) -> StoreLink {
-        guard let console else { return try storeLink(of: config) }
-        let zone = environment["TZ"].flatMap { ZoneFiles.zone($0) } ?? .utc
-        return StoreLink(
-            store: "", socket: ControlSocket.place(store: "", environment: environment), zone: zone, connections: [:], events: [],
-            project: nil, console: try ConsoleClient(console, environment: environment))
-    }
+    func storeLink() throws(CommandError) -> StoreLink { try storeLink(of: config) }
 
     /// The same for another bellhop.yaml.
     func storeLink(of file: String) throws(CommandError) -> StoreLink {
@@ -50,15 +38,29 @@ struct ConfigOptions: ParsableArguments {
             throw CommandError(error)
         }
     }
+}
 
-    /// Asks the running agent, or the store if no agent runs.
-    func answer(_ inquiry: Inquiry) async throws(CommandError) -> JSON { try await storeLink().answer(inquiry) }
+/// The agent that a command asks: the one beside the files, or one elsewhere through its console.
+struct AgentOptions: ParsableArguments {
+    @OptionGroup var files: ConfigOptions
 
-    /// The rows of an answer, for answers small enough to hold whole.
-    func rows(_ inquiry: Inquiry) async throws(CommandError) -> [JSON] {
-        var rows: [JSON] = []
-        _ = try await storeLink().answer(inquiry) { rows.append($0) }
-        return rows
+    @Option(help: "The address of a console: asks the agent there, with the token in BELLHOP_TOKEN.")
+    var console: String?
+
+    var environment: [String: String] { files.environment }
+
+    /// The files beside the agent, which a command can also read.
+    func filesHere() throws(CommandError) -> ConfigOptions {
+        if console == nil { return files }
+        throw CommandError(.usage, "This needs the files beside the agent, so it does not work with --console.")
+    }
+
+    func storeLink() throws(CommandError) -> StoreLink {
+        guard let console else { return try files.storeLink() }
+        let zone = environment["TZ"].flatMap { ZoneFiles.zone($0) } ?? .utc
+        return StoreLink(
+            store: "", socket: ControlSocket.place(store: "", environment: environment), zone: zone, connections: [:], events: [],
+            project: nil, console: try ConsoleClient(console, environment: environment))
     }
 }
 
@@ -106,6 +108,13 @@ struct StoreLink {
         } catch {
             throw CommandError(error)
         }
+    }
+
+    /// The rows of an answer, for answers small enough to hold whole.
+    func rows(_ inquiry: Inquiry) async throws(CommandError) -> [JSON] {
+        var rows: [JSON] = []
+        _ = try await answer(inquiry) { rows.append($0) }
+        return rows
     }
 
     /// The store, for reading beside a running agent.

@@ -20,7 +20,7 @@ struct AuditVerify: AsyncParsableCommand {
         commandName: "verify", abstract: "Check that the audit is as it was written.",
         discussion: "Exits with 1 if a row was changed, moved or removed.")
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
     @Option(help: "What `bellhop audit checkpoint` printed earlier.")
@@ -68,7 +68,7 @@ struct AuditExport: AsyncParsableCommand {
             text, with a line feed between each two.
             """)
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
 
     @Option(help: "Only those of this time: 90s, 15m, 7d.")
     var since: String?
@@ -95,11 +95,12 @@ struct AuditCheckpointCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "checkpoint", abstract: "Print the last row's number and hash, to be kept in another place.")
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        guard let row = try await config.rows(.audit(AuditQuery(isLast: true))).first.flatMap({ AuditRow(json: $0) }) else {
+        guard let row = try await config.storeLink().rows(.audit(AuditQuery(isLast: true))).first.flatMap({ AuditRow(json: $0) })
+        else {
             throw CommandError(.problem, "The audit is empty: all its rows were removed.")
         }
         let checkpoint = AuditCheckpoint(row)

@@ -7,7 +7,7 @@ import BellhopEngine
 struct Events: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "events", abstract: "The events on the bus, oldest first.")
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
     @Flag(name: [.long, .customShort("f")], help: "Go on printing events as they happen, until interrupted.")
@@ -99,7 +99,7 @@ struct Events: AsyncParsableCommand {
     /// The condition of `--where`, checked.
     private func filter() async throws(CommandError) -> EventFilter? {
         guard let condition else { return nil }
-        let workplace = try await Workplace.open(config, mayLackConfiguration: true, focus: .shape)
+        let workplace = try await Workplace.open(config.filesHere(), mayLackConfiguration: true, focus: .shape)
         do throws(Diagnostics) {
             return try EventFilter(condition, surroundings: workplace.surroundings)
         } catch {

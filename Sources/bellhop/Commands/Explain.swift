@@ -132,7 +132,7 @@ struct Explain: AsyncParsableCommand {
         for name in wanted where !status.contains(where: { $0["source"]?.asString == name }) {
             lines.append("  \(name.visible): no agent has polled it yet")
         }
-        for row in try await config.rows(.tasks(subject)) {
+        for row in try await config.storeLink().rows(.tasks(subject)) {
             let source = row["task"]?["source"]?.asString ?? ""
             lines.append("  \(source.visible) shows the task now, and no event about it is kept")
         }

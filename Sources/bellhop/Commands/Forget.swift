@@ -13,14 +13,14 @@ struct Forget: AsyncParsableCommand {
             Works beside a running agent, and without one.
             """)
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The task: its number, sys_id or address, or the subject of its events.")
     var task: String
 
     func run() async throws {
-        let answer = try await config.answer(.forget(task: task))
+        let answer = try await config.storeLink().answer(.forget(task: task))
         if output.json { return Console.json(answer) }
         let found = answer["task"]
         let number = found?["number"]?.asString ?? ""

@@ -19,7 +19,7 @@ struct PauseCommand: AsyncParsableCommand {
             whose token is not accepted any more (401, 404, 410). Repair it in bellhop.yaml, then resume it.
             """)
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var paused: PausedOptions
 
@@ -59,7 +59,7 @@ struct Resume: AsyncParsableCommand {
             due. `bellhop status` lists what is paused, and why.
             """)
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var paused: PausedOptions
 

@@ -14,7 +14,7 @@ struct ReplayCommand: AsyncParsableCommand {
             Works beside a running agent; without one, the events are routed at its next start.
             """)
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
     @Option(help: "Only through this rule.")
@@ -35,7 +35,7 @@ struct ReplayCommand: AsyncParsableCommand {
     func run() async throws {
         var link = try config.storeLink()
         if try await link.answer(.status)["agent"]?.isNull ?? true {
-            link.book = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape).book()
+            link.book = try await Workplace.open(config.filesHere(), mayLackConfiguration: false, focus: .shape).book()
         }
         var request = ReplayRequest(events: events, rule: rule, isForced: force, isTrial: true)
         let trial = try await link.answer(.replay(request))

@@ -24,7 +24,7 @@ struct SilenceAdd: AsyncParsableCommand {
         discussion:
             "Example: `bellhop silence add --for 4h --when 'task.assignment_group == \"Network\"' --reason 'switch update'`")
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
     @Option(help: "Only messages for which this condition holds: an expression as in a rule's `when`.")
@@ -98,7 +98,7 @@ struct SilenceAdd: AsyncParsableCommand {
             }
         }
         if let when {
-            let workplace = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape)
+            let workplace = try await Workplace.open(config.filesHere(), mayLackConfiguration: false, focus: .shape)
             let problems = SilenceBook.problems(of: when, surroundings: workplace.surroundings)
             if problems.hasErrors { throw CommandError(problems) }
         }
@@ -116,7 +116,7 @@ struct SilenceList: AsyncParsableCommand {
         commandName: "list", abstract: "List the silences that last or lie ahead.",
         discussion: "KEPT is how many deliveries a silence has kept back: `bellhop deliveries --state silenced` lists them.")
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
     @Flag(help: "List also those that ended not long ago.")
@@ -162,14 +162,14 @@ struct SilenceEnd: AsyncParsableCommand {
         commandName: "end", abstract: "End a silence before its time.",
         discussion: "What it kept back is not sent. A silence of bellhop.yaml that recurs begins again at its next time.")
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "The silence's id, as `bellhop silence list` shows it, or the start of it.")
     var id: String
 
     func run() async throws {
-        let answer = try await config.answer(.endSilence(id))
+        let answer = try await config.storeLink().answer(.endSilence(id))
         if output.json { return Console.json(answer) }
         let kept = answer["kept"]?.asInt ?? 0
         Console.data(

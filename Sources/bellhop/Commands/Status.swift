@@ -12,7 +12,7 @@ struct Status: AsyncParsableCommand {
             errors, or deliveries are dead or held. Before the first run it says so, and exits with 1 too.
             """)
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
     @Flag(help: "Everything, however long it is.")

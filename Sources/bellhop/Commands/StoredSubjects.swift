@@ -9,7 +9,7 @@ struct StoredSubjects: Sendable {
 
     /// The only event whose id begins like this.
     func event(_ id: String) async throws(CommandError) -> StoredEvent {
-        let found = try await config.rows(.events(EventQuery(id: id, limit: 2)))
+        let found = try await config.storeLink().rows(.events(EventQuery(id: id, limit: 2)))
         let exact = found.first { $0["id"]?.asString == id }
         guard let json = exact ?? found.first else {
             throw CommandError(.problem, "There is no event \(id.visible): `bellhop events` lists them.")
@@ -37,7 +37,8 @@ struct StoredSubjects: Sendable {
     func tasks() async throws(CommandError) -> [Scope.ID: [Snapshot]] {
         guard !surroundings.isOpen else { return [:] }
         var tasks: [Scope.ID: [Snapshot]] = [:]
-        for source in try await config.answer(.status)["sources"]?.asArray ?? [] where source["baseline"] == .bool(true) {
+        for source in try await config.storeLink().answer(.status)["sources"]?.asArray ?? []
+        where source["baseline"] == .bool(true) {
             if let scope = source["scope"]?.asString { tasks[Scope.ID(text: scope)] = [] }
         }
         for (scope, task) in try await seen(nil) { tasks[scope, default: []].append(task.snapshot) }
@@ -47,7 +48,7 @@ struct StoredSubjects: Sendable {
     private func seen(
         _ name: String?
     ) async throws(CommandError) -> [(scope: Scope.ID, task: (snapshot: Snapshot, source: String))] {
-        let answer = try await config.rows(.tasks(name))
+        let answer = try await config.storeLink().rows(.tasks(name))
         return answer.compactMap { json in
             guard let scope = json["scope"]?.asString, let task = json["task"], let snapshot = Snapshot(json: task) else {
                 return nil

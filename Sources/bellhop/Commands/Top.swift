@@ -14,7 +14,7 @@ struct Top: AsyncParsableCommand {
             resumes it; r retries a delivery and d drops it, after a question. q goes back, and quits.
             """)
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
 
     @Option(help: "How often to look: 500ms, 2s, 1m.")
     var every = "2s"

@@ -11,6 +11,8 @@ struct BackTestPage {
 
     /// How many lines of a list are shown.
     private static let most = 10
+    /// The most characters of a sample; `bellhop render` shows all of a message.
+    private static let mostOfSample = 2000
 
     init(_ report: BackTestReport, link: StoreLink, rules: [String]) {
         (self.report, self.link, self.rules) = (report, link, rules)
@@ -65,7 +67,7 @@ struct BackTestPage {
                     Paint.bold("The latest of \(name.visible)")
                         + ", \(delivery.action.visible) to \(delivery.id.receiver.visible)\(number.visible), \(time(delivery.createdAt)):"
                 )
-                for line in content.split(separator: "\n", omittingEmptySubsequences: false) {
+                for line in content.cut(to: Self.mostOfSample).split(separator: "\n", omittingEmptySubsequences: false) {
                     Console.data("  " + String(line).visible)
                 }
             }
@@ -101,5 +103,5 @@ struct BackTestPage {
         counts.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.map { "\($0.1) \($0.0.replacing("_", with: " "))" }.joined(separator: ", ")
     }
 
-    private func time(_ moment: Timestamp) -> String { moment.formatted(in: link.zone) }
+    private func time(_ moment: Timestamp) -> String { link.zone.dateAndClock(moment) }
 }

@@ -67,7 +67,7 @@ extension DeliveryDifference {
                 let task = delivery.task.map { " about \($0)" } ?? ""
                 return (
                     mark,
-                    "\(delivery.time.formatted(in: zone)) \(name(delivery.rule)): \(delivery.action.visible) to "
+                    "\(zone.dateAndClock(delivery.time)) \(name(delivery.rule)): \(delivery.action.visible) to "
                         + "\(delivery.receiver.visible)\(task.visible)"
                 )
             }

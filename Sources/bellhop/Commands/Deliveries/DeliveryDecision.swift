@@ -24,7 +24,7 @@ struct DeliveryDrop: AsyncParsableCommand {
 
 /// A person's decision on deliveries that were named or selected.
 struct DeliveryDecision: ParsableArguments {
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var filter: DeliveryFilter
 

@@ -13,7 +13,7 @@ struct DeliveryEditor: AsyncParsableCommand {
             The receiver and a message's `thread` are not in the form: they decide after which other deliveries this one comes.
             """)
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
 
     @Argument(help: "The delivery's id, or the start of it.")
     var id: String

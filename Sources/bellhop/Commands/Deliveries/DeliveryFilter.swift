@@ -48,9 +48,9 @@ struct DeliveryFilter: ParsableArguments {
     }
 
     /// The condition of `--where`, checked.
-    func checkedCondition(_ config: ConfigOptions) async throws(CommandError) -> DeliveryCondition? {
+    func checkedCondition(_ config: AgentOptions) async throws(CommandError) -> DeliveryCondition? {
         guard let condition else { return nil }
-        let workplace = try await Workplace.open(config, mayLackConfiguration: true, focus: .shape)
+        let workplace = try await Workplace.open(config.filesHere(), mayLackConfiguration: true, focus: .shape)
         do throws(Diagnostics) {
             return try DeliveryCondition(condition, surroundings: workplace.surroundings)
         } catch {

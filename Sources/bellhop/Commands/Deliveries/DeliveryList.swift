@@ -6,7 +6,7 @@ struct DeliveryList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List deliveries, oldest first; with an id, show one whole.")
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
     @OptionGroup var filter: DeliveryFilter
 

@@ -6,7 +6,7 @@ struct DeliveryShow: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show one delivery: what happened to it, and what is sent.")
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
     @Argument(help: "A delivery's id, or the start of one.")

@@ -1,0 +1,75 @@
+import BellhopCore
+import BellhopRules
+import BellhopStore
+import Testing
+
+@testable import BellhopAgent
+
+@Suite struct BackTestRunTests {
+    private let start = Timestamp(seconds: 1_767_603_600)
+
+    private func book(_ title: String = "New") throws -> RuleBook {
+        let text = """
+            rule: tell
+            on: task_created
+            do: [{log: "\(title) ${{ task.number }}"}]
+            ---
+            rule: counts
+            on: task_created
+            count: {at_least: 1000, within: 24h}
+            do: [{log: "many"}]
+
+            """
+        return try RuleBook.load(
+            [RuleFile(path: "rules/a.yaml", bytes: Array(text.utf8))], surroundings: RuleLoading.openSurroundings())
+    }
+
+    /// A store with an event each second.
+    private func store(_ count: Int) async throws -> any Store {
+        let store = try Stores.inMemory()
+        try await store.append((0..<count).map(created))
+        return store
+    }
+
+    private func created(_ number: Int) -> Event {
+        let task: JSON = [
+            "id": .string("t\(number)"), "number": .string("INC\(number)"), "title": "x", "url": "https://acme.example/",
+            "fields": [:], "labels": [:],
+        ]
+        return Event(
+            id: Event.ID(type: .taskCreated, facts: "\(number)"), type: .taskCreated, source: "my-work", subject: "s\(number)",
+            time: start + .seconds(number), data: ["task": task])
+    }
+
+    private func report(_ store: any Store, against: RuleBook? = nil, seconds: Int = 10_000) async throws -> BackTestReport {
+        try await BackTestRun.report(store, try book(), against: against, from: start, to: start + .seconds(seconds))
+    }
+
+    @Test func `events of several pages are shown once each, and what rules count goes on from page to page`() async throws {
+        let report = try await self.report(try await store(2500))
+        #expect(report.events == 2500 && report.first == start && !report.hasEarlier)
+        #expect(report.tally.rules["tell"]?.runs == 2500 && report.tally.rules["counts"]?.runs == 2)
+        #expect(report.deliveries.count == 2502)
+    }
+
+    @Test func `events after the end of the time are not shown`() async throws {
+        #expect(try await report(try await store(2500), seconds: 1200).events == 1201)
+    }
+
+    @Test func `against other rules, what differs on every page is found, and the same rules do not differ`() async throws {
+        let store = try await store(2500)
+        let same = try #require(try await report(store, against: try book()).difference)
+        #expect(same.isEmpty && same.same == 2502)
+        let other = try #require(try await report(store, against: try book("Old")).difference)
+        #expect(other.same == 2 && other.changed.count == 2500 && other.coming.count + other.going.count == 0)
+    }
+
+    @Test func `events that are stored while it reads are left for the next time`() async throws {
+        let store = try await store(1500)
+        async let added = store.append((1500..<3000).map(created))
+        let report = try await self.report(store)
+        _ = try await added
+        // All of one transaction or nothing of it.
+        #expect(report.events == 1500 || report.events == 3000)
+    }
+}
