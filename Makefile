@@ -41,7 +41,7 @@ browser: packages
 	@$(SWIFT) build --product bellhop
 	@.make/browser .build/debug/bellhop .build/console
 
-# Requests from the console's OpenAPI document, made by schemathesis from PyPI: make fuzz-api SECONDS=600
+# Requests from the console's OpenAPI document, made by schemathesis from PyPI: make fuzz-api SECONDS=600 [BELLHOP_SEED=42]
 fuzz-api: packages
 	@$(SWIFT) build --product bellhop
 	@.make/fuzz-api .build/debug/bellhop $(SECONDS)

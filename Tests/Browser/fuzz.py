@@ -27,6 +27,8 @@ def main():
             site.begin()
             command = [schemathesis, "run", site.address + "/api/v1/openapi.json", "-H", "Authorization: Bearer " + TOKEN]
             options = ["--checks", ",".join(CHECKS), "--max-time", seconds, "--continue-on-failure", "--no-color", "--warnings", "off"]
+            if os.environ.get("BELLHOP_SEED"):
+                options += ["--seed", os.environ["BELLHOP_SEED"]]
             result = subprocess.run(command + options, cwd=folder)
             alive = all(process.poll() is None for process in site.processes)
             if result.returncode or not alive:
