@@ -33,6 +33,8 @@ build: packages
 
 # Measures each figure beside its yardstick; fails if a floor is missed. `make bench ARGS="--quick poll"` runs a part.
 bench: build
+	@echo "The demo, with the optimized program, which no test runs"
+	@.build/release/bellhop demo --speed 120 >.build/demo.log 2>&1 || { cat .build/demo.log; exit 1; }
 	BELLHOP_BENCHMARKS=1 $(SWIFT) build -c release --static-swift-stdlib --product bench
 	@.build/release/bench --program .build/release/bellhop $(ARGS)
 

@@ -112,7 +112,7 @@ public final class RateLimiter: Sendable {
             let reservation = Reservation(limiter, requests: requests)
             let value = await Reservation.$current.withValue(reservation) {
                 // While this attempt waits at a gate, the one inside may need these tokens. This attempt is served first later.
-                await FIFOGate.$onWaiting.withValue({ limiter.giveBack(reservation) }) { await attempt() }
+                await FIFOGate.$onWaiting.withValue(.init { limiter.giveBack(reservation) }) { await attempt() }
             }
             limiter.giveBack(reservation)
             return value

@@ -10,8 +10,18 @@ public final class FIFOGate: Sendable {
         var lastTicket = 0
     }
 
-    /// Called when this task begins to wait: releases what the task holds and the task inside the gate may need.
-    @TaskLocal public static var onWaiting: (@Sendable () -> Void)?
+    /// Releases what a task holds and the task inside the gate may need.
+    ///
+    /// A struct around the function: optimized by Swift 6.3, a program crashes when a task-local value is set whose type is a
+    /// function.
+    public struct Release: Sendable {
+        fileprivate let run: @Sendable () -> Void
+
+        public init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    /// Runs when this task begins to wait.
+    @TaskLocal public static var onWaiting: Release?
 
     private let state = Mutex(State())
 
@@ -51,7 +61,7 @@ public final class FIFOGate: Sendable {
                 if let known {
                     continuation.resume(returning: known)
                 } else {
-                    Self.onWaiting?()
+                    Self.onWaiting?.run()
                 }
             }
         } onCancel: {
