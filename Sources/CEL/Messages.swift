@@ -135,12 +135,12 @@ extension Issue {
     }
 
     static func strangeCharacter(_ text: String, at range: Range<Int>) -> Issue {
-        let slips = [
+        let corrections = [
             "=": "compare with `==`", "&": "write `&&`", "|": "write `||`", ";": "an expression has no `;`",
             "$": "inside an expression, write names without `${{`", "“": "use straight quotes", "”": "use straight quotes",
             "‘": "use straight quotes", "’": "use straight quotes",
         ]
-        return Issue(code: "strange-character", message: "`\(text)` is not allowed here", range: range, help: slips[text])
+        return Issue(code: "strange-character", message: "`\(text)` is not allowed here", range: range, help: corrections[text])
     }
 
     static func unterminatedText(isTriple: Bool, at range: Range<Int>) -> Issue {

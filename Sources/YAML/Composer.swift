@@ -145,8 +145,8 @@ struct Composer {
             documents.append(Document(root: node))
             return
         }
-        let fault = frames[frames.count - 1].add(node, isBare: isBare, height: height)
-        if let fault { report(fault) }
+        let error = frames[frames.count - 1].add(node, isBare: isBare, height: height)
+        if let error { report(error) }
     }
 
     /// At the end of the text, a missing value is due to the bracket that is still open.

@@ -8,23 +8,23 @@ struct FlowLine {
     private let excerpt: Excerpt
 
     /// The place of the error; aliases and anchors elsewhere are left alone.
-    private let fault: Int
+    private let errorOffset: Int
 
-    init(_ excerpt: Excerpt, from start: Int, fault: Int) {
+    init(_ excerpt: Excerpt, from start: Int, errorOffset: Int) {
         self.excerpt = excerpt
-        self.fault = fault
+        self.errorOffset = errorOffset
         end = collection(start + 1, isMapping: excerpt[start] == ASCII.openBrace)
     }
 
     /// A line of a `{…}` or `[…]` that opens on a line above it.
-    init(_ excerpt: Excerpt, from start: Int, within opening: UInt8, fault: Int) {
+    init(_ excerpt: Excerpt, from start: Int, within opening: UInt8, errorOffset: Int) {
         self.excerpt = excerpt
-        self.fault = fault
+        self.errorOffset = errorOffset
         end = collection(start, isMapping: opening == ASCII.openBrace)
     }
 
     /// The text of a range with all edits applied.
-    func mended(_ range: Range<Int>) -> String {
+    func corrected(_ range: Range<Int>) -> String {
         var text = ""
         var index = range.lowerBound
         for edit in edits.sorted(by: { $0.range.lowerBound < $1.range.lowerBound }) where edit.range.lowerBound >= index {
@@ -114,7 +114,7 @@ struct FlowLine {
         }
         while !isEnd(index) { index = behindUnit(index) }
         let range = excerpt.trimmed(start..<index)
-        if let code = code ?? faultOfPlain(range) { add(range, code) }
+        if let code = code ?? codeOfPlain(range) { add(range, code) }
         return (range, index)
     }
 
@@ -140,7 +140,7 @@ struct FlowLine {
     }
 
     /// Why a value between brackets needs quotes.
-    private func faultOfPlain(_ range: Range<Int>) -> YAMLError.Code? {
+    private func codeOfPlain(_ range: Range<Int>) -> YAMLError.Code? {
         var previous: UInt8 = 0
         var code: YAMLError.Code?
         for index in range {
@@ -156,7 +156,7 @@ struct FlowLine {
             previous = byte
         }
         if let first = range.first, "!@`%|>".utf8.contains(excerpt.source.bytes[first]) { return code ?? .leadingCharacter }
-        if let first = range.first, "*&".utf8.contains(excerpt.source.bytes[first]), range.contains(fault) {
+        if let first = range.first, "*&".utf8.contains(excerpt.source.bytes[first]), range.contains(errorOffset) {
             return code ?? .leadingCharacter
         }
         return code

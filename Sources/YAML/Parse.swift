@@ -8,8 +8,8 @@ public func parse(
 ) throws(YAMLErrors) -> [Document] {
     let outcome = compose(source, limits: limits)
     guard outcome.errors.isEmpty else {
-        var mender = Mender(source, limits, keys)
-        let errors = outcome.errors.map { mender.mend($0) }
+        var finder = MistakeFinder(source, limits, keys)
+        let errors = outcome.errors.map { finder.explained($0) }
         throw YAMLErrors(errors: errors.sorted { $0.position < $1.position })
     }
     return outcome.documents
@@ -29,7 +29,7 @@ public func parse(_ text: String, limits: Limits = Limits()) throws(YAMLErrors) 
 
 /// Documents and errors, without searching for corrections.
 func compose(_ source: SourceText, limits: Limits) -> (documents: [Document], errors: [YAMLError]) {
-    if let error = TextCheck(source, limits).firstFault { return ([], [error]) }
+    if let error = TextCheck(source, limits).firstError { return ([], [error]) }
     guard source.bytes.count > source.markLength else { return ([], []) }
     return source.bytes.withUnsafeBufferPointer { bytes in
         var composer = Composer(source, limits)
@@ -49,5 +49,33 @@ public struct KnownKeys: Sendable, Hashable {
     public init(lists: [String] = [], mappings: Set<String> = []) {
         self.lists = lists
         self.mappings = mappings
+    }
+}
+
+/// One document of a stream; lines of `---` separate documents.
+public struct Document: Sendable {
+    public let root: Node
+
+    public var source: SourceText { root.source }
+
+    /// Whether nothing is written between the separators.
+    public var isEmpty: Bool { root.isNull && root.range.start == root.range.end }
+}
+
+/// Limits on the size of a text and of its content.
+public struct Limits: Sendable, Hashable {
+    /// Bytes of text.
+    public var bytes: Int
+
+    /// Nesting depth of lists and mappings.
+    public var depth: Int
+
+    /// Nodes with all aliases expanded. Each 256 bytes of a scalar's text count as one more.
+    public var nodes: Int
+
+    public init(bytes: Int = 4 << 20, depth: Int = 64, nodes: Int = 500_000) {
+        self.bytes = min(bytes, Int(UInt32.max) - 1)
+        self.depth = depth
+        self.nodes = nodes
     }
 }

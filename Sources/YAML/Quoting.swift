@@ -13,13 +13,13 @@ enum Quoting {
 
     /// The inside of a double-quoted text, with backslashes doubled that do not begin a YAML escape.
     static func doublingBackslashes(_ inside: String) -> String {
-        var mended = ""
+        var corrected = ""
         var isEscape = false
         for character in inside.unicodeScalars {
-            if isEscape, !"0abt\tnvfre \"/\\N_LPxuU".unicodeScalars.contains(character) { mended += "\\" }
-            mended.unicodeScalars.append(character)
+            if isEscape, !"0abt\tnvfre \"/\\N_LPxuU".unicodeScalars.contains(character) { corrected += "\\" }
+            corrected.unicodeScalars.append(character)
             isEscape = !isEscape && character == "\\"
         }
-        return mended
+        return corrected
     }
 }

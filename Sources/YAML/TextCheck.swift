@@ -9,7 +9,7 @@ struct TextCheck {
     }
 
     /// The first error of the text, or nil if libyaml may read it.
-    var firstFault: YAMLError? {
+    var firstError: YAMLError? {
         let bytes = source.bytes
         guard bytes.count <= limits.bytes else {
             let message = "the text has \(bytes.count) bytes; at most \(limits.bytes) are read"
@@ -28,7 +28,7 @@ struct TextCheck {
             }
             guard byte >= 0x80 else { return control(UInt32(byte), at: index, length: 1) }
             guard let (scalar, length) = scalar(at: index) else { return notUTF8(at: index) }
-            if let fault = fault(scalar, at: index, length: length) { return fault }
+            if let error = error(scalar, at: index, length: length) { return error }
             index += length
         }
         return nil
@@ -65,7 +65,7 @@ struct TextCheck {
         return (value, length)
     }
 
-    private func fault(_ scalar: UInt32, at index: Int, length: Int) -> YAMLError? {
+    private func error(_ scalar: UInt32, at index: Int, length: Int) -> YAMLError? {
         switch scalar {
         case 0x85, 0x2028, 0x2029:
             let name = Self.name(scalar)

@@ -32,20 +32,46 @@ extension Node {
     public func cutByComment(_ comment: TrailingComment) -> YAMLError {
         let message = "YAML takes ` #` for the start of a comment, which cuts this value short"
         let help = "put the whole value in quotes"
-        return YAMLError(.cutByComment, message, at: comment.range, help: help, mended: line(mending: comment))
+        return YAMLError(.cutByComment, message, at: comment.range, help: help, corrected: line(correcting: comment))
     }
 }
 
 extension Node {
     /// The line with quotes around the scalar and its comment; nil if quotes alone do not correct the line.
-    private func line(mending comment: TrailingComment) -> String? {
+    private func line(correcting comment: TrailingComment) -> String? {
         let number = range.start.line
         guard range.end.line == number else { return nil }
         let line = source.lineOffsets(number)
         let whole = Excerpt(source: source, end: line.upperBound).trimmed(range.start.offset..<line.upperBound)
-        let mended = source.text(line.lowerBound..<whole.lowerBound) + Quoting.quote(source.text(whole))
-        let slip = Slip(
-            code: .cutByComment, message: "", help: "", range: comment.range, lines: number...number, mended: mended)
-        return Mender(source, Limits(bytes: .max, depth: .max, nodes: .max)).isCured(by: slip) ? mended : nil
+        let corrected = source.text(line.lowerBound..<whole.lowerBound) + Quoting.quote(source.text(whole))
+        let mistake = Mistake(
+            code: .cutByComment, message: "", help: "", range: comment.range, lines: number...number, corrected: corrected)
+        return MistakeFinder(source, Limits(bytes: .max, depth: .max, nodes: .max)).isFixed(by: mistake) ? corrected : nil
+    }
+}
+
+/// Whether a text leaves a `${{`, a bracket or a quote open.
+struct Openings {
+    let isOpen: Bool
+
+    init(_ text: String) {
+        var open: [UInt8] = []
+        var quote: UInt8?
+        var before: UInt8 = ASCII.space
+        for byte in text.utf8 {
+            defer { before = byte }
+            if let mark = quote {
+                if byte == mark, before != ASCII.backslash { quote = nil }
+                continue
+            }
+            switch byte {
+            // An apostrophe within a word is not a quote.
+            case ASCII.doubleQuote, ASCII.quote: if !ASCII.isWord(before) || !open.isEmpty { quote = byte }
+            case ASCII.openBrace, ASCII.openBracket, ASCII.openParenthesis: open.append(byte)
+            case ASCII.closeBrace, ASCII.closeBracket, ASCII.closeParenthesis: _ = open.popLast()
+            default: break
+            }
+        }
+        isOpen = !open.isEmpty || quote != nil
     }
 }

@@ -26,7 +26,7 @@ extension YAMLError {
         case syntax = "yaml-syntax"
         case outOfMemory = "out-of-memory"
 
-        // Slips in expressions and templates inside YAML.
+        // Mistakes in expressions and templates inside YAML.
         case colonInValue = "colon-in-value"
         case leadingCharacter = "leading-character"
         case textAfterQuote = "text-after-quote"

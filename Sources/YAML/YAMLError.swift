@@ -13,7 +13,7 @@ public struct YAMLError: Error, Sendable, Hashable {
 
     /// The corrected line, without its line break; several lines if needed. It is only set if the text, read again with this
     /// correction, has no error there.
-    public var mended: String?
+    public var corrected: String?
 
     public var note: Note?
 
@@ -23,12 +23,13 @@ public struct YAMLError: Error, Sendable, Hashable {
     /// Whether reading stopped at this error.
     var isFatal = false
 
-    init(_ code: Code, _ message: String, at range: SourceRange, help: String? = nil, mended: String? = nil, note: Note? = nil) {
+    init(_ code: Code, _ message: String, at range: SourceRange, help: String? = nil, corrected: String? = nil, note: Note? = nil)
+    {
         self.code = code
         self.message = message
         self.range = range
         self.help = help
-        self.mended = mended
+        self.corrected = corrected
         self.note = note
     }
 

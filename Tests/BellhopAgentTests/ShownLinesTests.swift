@@ -120,7 +120,7 @@ import Testing
     func `no line of a file that is not valid YAML is shown`(_ text: String) async throws {
         let problems = try await problems("version: 1\n\(text)\n")
         #expect(!problems.isEmpty)
-        for problem in problems { #expect(problem.place?.excerpt == nil && problem.mended.isEmpty, "\(problem)") }
+        for problem in problems { #expect(problem.place?.excerpt == nil && problem.corrected.isEmpty, "\(problem)") }
     }
 
     @Test func `a message about invalid YAML shows names of settings, and no other words of the file`() async throws {

@@ -54,7 +54,7 @@ import YAML
     @Test func `an unknown alias is reported with a correction`() throws {
         let fault = try #require(faults("when: *task\n").first)
         #expect(fault.code == .unknownAlias)
-        #expect(fault.mended == "when: \"*task\"")
+        #expect(fault.corrected == "when: \"*task\"")
     }
 
     @Test func `the limits of depth, size and number of nodes are enforced`() {

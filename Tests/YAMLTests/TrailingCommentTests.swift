@@ -16,7 +16,7 @@ import YAML
         let fault = try #require(node["do"]?.items?.first?["comment"]?.cutByComment())
         #expect(fault.code == .cutByComment)
         #expect(fault.range.description == "2:36-2:42")
-        #expect(fault.mended == #"  - comment: "Hello ${{ task.number # x }}""#)
+        #expect(fault.corrected == #"  - comment: "Hello ${{ task.number # x }}""#)
     }
 
     @Test(arguments: ["when: a == \"b # c\"", "when: f(a # b)", "when: x in [1, 2 # 3]", "when: x == 'a # b'"])
@@ -35,6 +35,6 @@ import YAML
     @Test func `a caller that found an incomplete value can ask for the corrected line`() throws {
         let node = try #require(try root("when: a == #b\n")["when"])
         let comment = try #require(node.trailingComment)
-        #expect(node.cutByComment(comment).mended == "when: \"a == #b\"")
+        #expect(node.cutByComment(comment).corrected == "when: \"a == #b\"")
     }
 }

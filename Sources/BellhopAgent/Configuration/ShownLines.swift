@@ -114,7 +114,7 @@ struct ShownLines: Sendable {
         return Diagnostics(
             errors.errors.map { error in
                 var error = error
-                error.mended = nil
+                error.corrected = nil
                 var problem = Diagnostic(error, in: source, file: file)
                 problem.place?.excerpt = nil
                 problem.message = masked(problem.message)

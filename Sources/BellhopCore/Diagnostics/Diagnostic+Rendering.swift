@@ -30,7 +30,7 @@ extension Diagnostic {
             lines.append("  " + paint(help.singleLine, "32"))
         }
         let margin = String(repeating: " ", count: String(place.line).count - 1)
-        for line in mended { lines.append("  \(margin)\(paint("+", "32")) | \(paint(line.visible, "32"))") }
+        for line in corrected { lines.append("  \(margin)\(paint("+", "32")) | \(paint(line.visible, "32"))") }
         lines += details.map { "  " + $0.visible }
         return lines.joined(separator: "\n")
     }
@@ -59,7 +59,7 @@ extension Diagnostic {
             object["length"] = .int(Int64(place.length))
         }
         if let help { object["help"] = .string(help) }
-        if !mended.isEmpty { object["mended"] = .array(mended.map(JSON.string)) }
+        if !corrected.isEmpty { object["corrected"] = .array(corrected.map(JSON.string)) }
         if !details.isEmpty { object["details"] = .array(details.map(JSON.string)) }
         return .object(object)
     }

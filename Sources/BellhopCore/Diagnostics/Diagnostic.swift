@@ -1,6 +1,6 @@
 /// An error in something a user wrote: what, where, and how to fix it.
 public struct Diagnostic: Error, Sendable, Hashable {
-    public enum Severity: String, Sendable, Hashable { case error, warning, note }
+    public enum Severity: String, Sendable, Hashable { case error, warning }
 
     public var severity: Severity
     /// A kebab-case word for searching: `unknown-field`.
@@ -11,20 +11,20 @@ public struct Diagnostic: Error, Sendable, Hashable {
     /// What to do, short: ``did you mean `priority`?``
     public var help: String?
     /// The corrected lines, if showing them is the best help.
-    public var mended: [String]
+    public var corrected: [String]
     /// Explanations, one line each, shown below.
     public var details: [String]
 
     public init(
         _ severity: Severity = .error, code: String, _ message: String, at place: Place? = nil, help: String? = nil,
-        mended: [String] = [], details: [String] = []
+        corrected: [String] = [], details: [String] = []
     ) {
         self.severity = severity
         self.code = code
         self.message = message
         self.place = place
         self.help = help
-        self.mended = mended
+        self.corrected = corrected
         self.details = details
     }
 

@@ -12,13 +12,13 @@ public enum DurationText {
         guard !bytes.isEmpty else {
             throw TimeTextError("a duration is missing", offset: 0, length: 0, help: "for example 1h30m")
         }
-        var slips = Slips(whole: bytes.count)
+        var mistakes = Mistakes(whole: bytes.count)
         var parts: [Part] = []
         var index = 0
         while true {
-            slips.skipSpaces(bytes, &index)
+            mistakes.skipSpaces(bytes, &index)
             guard index < bytes.count else { break }
-            parts.append(try part(bytes, &index, &slips))
+            parts.append(try part(bytes, &index, &mistakes))
         }
         guard let last = parts.last else {
             throw TimeTextError("a duration is missing", offset: 0, length: bytes.count, help: "for example 1h30m")
@@ -33,13 +33,13 @@ public enum DurationText {
             total = sum
         }
         for (first, second) in zip(parts, parts.dropFirst()) where first.unit <= second.unit {
-            slips.note(
+            mistakes.note(
                 "the units of a duration go from large to small, each once", offset: second.offset,
                 length: second.end - second.offset)
         }
-        if var slip = slips.first {
-            slip.help = slips.isQuestion ? "\(format(.microseconds(total)))?" : format(.microseconds(total))
-            throw slip
+        if var mistake = mistakes.first {
+            mistake.help = mistakes.isQuestion ? "\(format(.microseconds(total)))?" : format(.microseconds(total))
+            throw mistake
         }
         return .microseconds(total)
     }
@@ -68,7 +68,7 @@ public enum DurationText {
     }
 
     /// Parses one number and its unit.
-    private static func part(_ bytes: [UInt8], _ index: inout Int, _ slips: inout Slips) throws(TimeTextError) -> Part {
+    private static func part(_ bytes: [UInt8], _ index: inout Int, _ mistakes: inout Mistakes) throws(TimeTextError) -> Part {
         let start = index
         let digits = bytes[start...].prefix { $0 &- UInt8(ascii: "0") < 10 }
         index = digits.endIndex
@@ -85,7 +85,7 @@ public enum DurationText {
             throw fraction(bytes, start: start, whole: value)
         }
         let afterNumber = index
-        slips.skipSpaces(bytes, &index)
+        mistakes.skipSpaces(bytes, &index)
         let word = bytes[index...].prefix { ($0 | 0x20) &- UInt8(ascii: "a") < 26 || $0 > 0x7f }
         index = word.endIndex
         if word.isEmpty {
@@ -94,7 +94,7 @@ public enum DurationText {
                 throw TimeTextError(
                     "this is not part of a duration", offset: index, length: bytes.count - index, help: "for example 1h30m")
             }
-            slips.note("a duration needs a unit", offset: start, length: digits.count, isQuestion: true)
+            mistakes.note("a duration needs a unit", offset: start, length: digits.count, isQuestion: true)
             return Part(value: value, unit: .second, offset: start, end: index)
         }
         let name = String(decoding: word, as: UTF8.self)
@@ -106,7 +106,7 @@ public enum DurationText {
         else {
             throw TimeTextError("'\(name)' is not a unit", offset: word.startIndex, length: word.count, help: "ms, s, m, h or d")
         }
-        slips.note("'\(name)' is not a unit", offset: word.startIndex, length: word.count)
+        mistakes.note("'\(name)' is not a unit", offset: word.startIndex, length: word.count)
         return Part(value: scaled, unit: unit, offset: start, end: index)
     }
 
@@ -171,7 +171,7 @@ extension DurationText {
     }
 
     /// The errors in a text whose meaning is clear; the first is reported, with the whole text corrected.
-    private struct Slips {
+    private struct Mistakes {
         private(set) var first: TimeTextError?
         private(set) var isQuestion = false
         let whole: Int

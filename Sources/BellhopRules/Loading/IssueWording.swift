@@ -91,13 +91,13 @@ struct IssueWording {
 
     /// The hint where quoting a word would cause the next mistake: a label compared with a number or an id.
     private func quoted(_ issue: Issue, in text: String) -> String? {
-        guard let mended = SyntaxHints(issue, in: text).quoted else { return nil }
+        guard let corrected = SyntaxHints(issue, in: text).quoted else { return nil }
         do throws(Issues) {
-            let expression = try names.environment.compile(mended)
+            let expression = try names.environment.compile(corrected)
             return ExpressionReview.issues(in: expression, names).first { $0.code.hasPrefix("label-") }?.help
         } catch {
             for next in error.all where next.code == "incomparable-types" {
-                let bytes = Array(mended.utf8)[next.range.clamped(to: 0..<mended.utf8.count)]
+                let bytes = Array(corrected.utf8)[next.range.clamped(to: 0..<corrected.utf8.count)]
                 return labelInstead(String(decoding: bytes, as: UTF8.self))
             }
             return nil

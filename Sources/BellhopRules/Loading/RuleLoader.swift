@@ -103,7 +103,7 @@ private struct FileReading: Sendable {
             problems.report(
                 Diagnostic(
                     code: "two-rules", "a second rule begins here, in the same document as the first", at: place,
-                    help: "separate them with a line `---`", mended: ["---", source.line(second.range.start.line)]))
+                    help: "separate them with a line `---`", corrected: ["---", source.line(second.range.start.line)]))
             let keys = RuleKeys.rule.map(\.name)
             others.removeAll { repeats($0, keys) && $0.range.start.line >= second.range.start.line }
         }

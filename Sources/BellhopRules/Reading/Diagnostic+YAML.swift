@@ -47,13 +47,14 @@ extension Diagnostic {
         if let note = error.note { message += " (\(note.message) in line \(note.range.start.line))" }
         let written = source.line(error.range.start.line).trimmedBlanks
         // If only the indentation was corrected, show it.
-        let lines = error.mended?.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) ?? []
-        let mended =
+        let lines = error.corrected?.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) ?? []
+        let corrected =
             lines.count == 1
-            ? error.mended.map { $0.trimmedBlanks == written ? "write `\($0)`" : "write: \($0.trimmedBlanks)" } : nil
+            ? error.corrected.map { $0.trimmedBlanks == written ? "write `\($0)`" : "write: \($0.trimmedBlanks)" } : nil
         self.init(
             code: error.code.rawValue, message, at: Place(error.range, in: source, file: file),
-            help: [error.help, mended].compactMap(\.self).joined(separator: "; ").nonEmpty, mended: lines.count > 1 ? lines : [])
+            help: [error.help, corrected].compactMap(\.self).joined(separator: "; ").nonEmpty,
+            corrected: lines.count > 1 ? lines : [])
     }
 }
 

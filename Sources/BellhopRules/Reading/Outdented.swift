@@ -42,7 +42,7 @@ public struct Outdented {
             code: "indentation", "there is nothing under `\(head.name)`, and \(them) there",
             at: Diagnostic.Place(head.key, file: file),
             help: "indent \(pairs.count == 1 ? "this line" : "these lines") under `\(head.name):`",
-            mended: pairs.flatMap { lines(of: $0, hidesValues: hidesValues) })
+            corrected: pairs.flatMap { lines(of: $0, hidesValues: hidesValues) })
     }
 
     /// The pair's lines, two blanks deeper than the key they belong to. A mapping in braces has no lines of its own.

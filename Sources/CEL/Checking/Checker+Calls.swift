@@ -99,7 +99,7 @@ extension Checker {
                 choices: Array(all.prefix(4).map { $0.signature(of: name) }), at: node.point)
         }
         guard nodes.count == 2 else { return .noOperator(symbol, types, fix: nil, at: node.range) }
-        let fix = mended(nodes[0], types[0], symbol, nodes[1], types[1])
+        let fix = corrected(nodes[0], types[0], symbol, nodes[1], types[1])
         return Self.comparisons.contains(symbol)
             ? .incomparable(symbol, types[0], types[1], fix: fix, at: node.range)
             : .noOperator(symbol, types, fix: fix, at: node.range)
@@ -116,7 +116,7 @@ extension Checker {
     // MARK: Suggested fixes
 
     /// The operation with one side converted so that it works, if there is such a conversion.
-    private func mended(_ left: Node, _ leftType: CELType, _ symbol: String, _ right: Node, _ rightType: CELType) -> String? {
+    private func corrected(_ left: Node, _ leftType: CELType, _ symbol: String, _ right: Node, _ rightType: CELType) -> String? {
         if symbol == "in" {
             guard case .list(let element) = rightType.unwrapped else { return nil }
             return conversion(left, from: leftType, to: element).map { "`\($0) in \(source(right))`" }
@@ -125,8 +125,8 @@ extension Checker {
         // A literal text that is not a number can never equal the other side's number written as text.
         for (node, type) in [(left, rightType), (right, leftType)] where Self.comparisons.contains(symbol) {
             if case .literal(.string) = node.kind, Self.plain.contains(type.unwrapped) {
-                return conversion(node, from: .string, to: type).map { mended in
-                    node.id == left.id ? "`\(mended) \(symbol) \(source(right))`" : "`\(source(left)) \(symbol) \(mended)`"
+                return conversion(node, from: .string, to: type).map { corrected in
+                    node.id == left.id ? "`\(corrected) \(symbol) \(source(right))`" : "`\(source(left)) \(symbol) \(corrected)`"
                 }
             }
         }

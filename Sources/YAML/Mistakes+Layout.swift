@@ -1,6 +1,6 @@
-extension Slips {
+extension Mistakes {
     /// Tabs before the first character, or after a dash.
-    func tabs(_ line: LineAnatomy) -> [Slip] {
+    func tabs(_ line: LineAnatomy) -> [Mistake] {
         var end = line.line.lowerBound
         while let byte = line.excerpt[end], ASCII.isBlank(byte) || byte == ASCII.dash { end += 1 }
         guard let first = source.bytes[line.line.lowerBound..<end].firstIndex(of: ASCII.tab) else { return [] }
@@ -9,18 +9,19 @@ extension Slips {
         if line.isBlank {
             let message = "a tab is on an otherwise empty line"
             return [
-                Slip(code: .tabIndentation, message: message, help: "delete the tab", range: place, lines: number, mended: "")
+                Mistake(
+                    code: .tabIndentation, message: message, help: "delete the tab", range: place, lines: number, corrected: "")
             ]
         }
         return indents(line).map { indent in
-            var mended = String(repeating: " ", count: indent)
+            var corrected = String(repeating: " ", count: indent)
             for byte in source.bytes[line.indentEnd..<end] {
-                mended += byte == ASCII.tab ? " " : String(Unicode.Scalar(byte))
+                corrected += byte == ASCII.tab ? " " : String(Unicode.Scalar(byte))
             }
-            mended += line.excerpt.text(end..<line.line.upperBound)
-            return Slip(
+            corrected += line.excerpt.text(end..<line.line.upperBound)
+            return Mistake(
                 code: .tabIndentation, message: "a tab cannot indent", help: "indent with spaces", range: place, lines: number,
-                mended: mended)
+                corrected: corrected)
         }
     }
 
@@ -38,30 +39,30 @@ extension Slips {
     }
 
     /// A `#` right after a quote or bracket.
-    func comment(_ line: LineAnatomy) -> [Slip] {
+    func comment(_ line: LineAnatomy) -> [Mistake] {
         guard error.code == .commentNeedsSpace else { return [] }
         let place = error.range.start.offset
-        let mended = line.excerpt.text(line.line.lowerBound..<place) + " " + line.excerpt.text(place..<line.line.upperBound)
+        let corrected = line.excerpt.text(line.line.lowerBound..<place) + " " + line.excerpt.text(place..<line.line.upperBound)
         return [
-            Slip(
+            Mistake(
                 code: error.code, message: error.message, help: "put a space before the `#`", range: error.range,
-                lines: line.number...line.number, mended: mended)
+                lines: line.number...line.number, corrected: corrected)
         ]
     }
 
     /// A `%YAML` of another version.
-    func version(_ line: LineAnatomy) -> [Slip] {
+    func version(_ line: LineAnatomy) -> [Mistake] {
         guard error.code == .version, source.line(line.number).hasPrefix("%YAML") else { return [] }
         return [
-            Slip(
+            Mistake(
                 code: error.code, message: error.message, help: error.help ?? "", range: error.range,
                 lines: line.number...line.number,
-                mended: "%YAML 1.2")
+                corrected: "%YAML 1.2")
         ]
     }
 
     /// `rule my-rule`: a line of words among keys, without a colon.
-    func missingColon(_ line: LineAnatomy) -> [Slip] {
+    func missingColon(_ line: LineAnatomy) -> [Mistake] {
         guard error.code == .missingColon || error.code == .strayColon else { return [] }
         let here = error.code == .missingColon ? line : lineWithText(above: line.number)
         guard let here, here.key == nil, here.indent == line.indent, here.value.lowerBound == here.indentEnd,
@@ -72,10 +73,10 @@ extension Slips {
         guard here.excerpt[word].isBlankOrEnd else { return [] }
         let rest = here.excerpt.text(word..<here.line.upperBound)
         return [
-            Slip(
+            Mistake(
                 code: .missingColon, message: "this line has no key: a key ends with a colon and a space",
                 help: "put a colon after the key", range: source.range(here.value), lines: here.number...here.number,
-                mended: here.excerpt.text(here.line.lowerBound..<word) + ":" + rest)
+                corrected: here.excerpt.text(here.line.lowerBound..<word) + ":" + rest)
         ]
     }
 

@@ -1,5 +1,22 @@
+/// A common mistake that may explain an error, and the corrected lines.
+struct Mistake {
+    let code: YAMLError.Code
+    let message: String
+    let help: String
+    let range: SourceRange
+
+    /// The lines that `corrected` replaces.
+    let lines: ClosedRange<Int>
+    let corrected: String
+
+    /// The error, described as this mistake.
+    func described(in error: YAMLError) -> YAMLError {
+        YAMLError(code, message, at: range, help: help, corrected: corrected, note: error.note)
+    }
+}
+
 /// The mistakes that may have caused an error, the most likely first.
-struct Slips {
+struct Mistakes {
     let source: SourceText
     let error: YAMLError
     let keys: KnownKeys
@@ -13,18 +30,18 @@ struct Slips {
         self.keys = keys
     }
 
-    var all: [Slip] {
+    var all: [Mistake] {
         let line = LineAnatomy(source, error.range.start.line)
-        var slips = tabs(line) + comment(line) + version(line) + ownerless(line) + missingColon(line) + value(of: line)
+        var mistakes = tabs(line) + comment(line) + version(line) + ownerless(line) + missingColon(line) + value(of: line)
         // An error noticed on one line may have begun on another.
         if let context = error.context, context.line != line.number {
-            slips += value(of: LineAnatomy(source, context.line))
+            mistakes += value(of: LineAnatomy(source, context.line))
         }
-        return slips + continuation(line)
+        return mistakes + continuation(line)
     }
 
     /// A list under a key that already has a value: the key of the list is missing.
-    private func ownerless(_ line: LineAnatomy) -> [Slip] {
+    private func ownerless(_ line: LineAnatomy) -> [Mistake] {
         guard let list = keys.lists.first, line.excerpt[line.indentEnd] == ASCII.dash,
             line.excerpt[line.indentEnd + 1].isBlankOrEnd, let head = lineWithText(above: line.number),
             head.indent <= line.indent, let key = head.key,
@@ -33,16 +50,16 @@ struct Slips {
         let name = head.excerpt.text(key)
         let blanks = head.excerpt.text(head.line.lowerBound..<head.indentEnd)
         return [
-            Slip(
+            Mistake(
                 code: .indentation, message: "a list begins here, and `\(name)` above already has a value",
                 help: "write the list's own key above it, such as `\(list):`; a text of several lines begins with `>-`",
                 range: source.range(line.indentEnd..<line.indentEnd + 1), lines: line.number...line.number,
-                mended: blanks + list + ":\n" + line.excerpt.text(line.line))
+                corrected: blanks + list + ":\n" + line.excerpt.text(line.line))
         ]
     }
 
     /// A value over several lines with content that YAML does not take as text, or a key that is indented too far.
-    private func continuation(_ line: LineAnatomy) -> [Slip] {
+    private func continuation(_ line: LineAnatomy) -> [Mistake] {
         var above = line.number - 1
         let farthest = max(0, line.number - Self.reach)
         while above > farthest, case let next = LineAnatomy(source, above), next.isBlank || next.indent >= line.indent {
@@ -56,17 +73,17 @@ struct Slips {
         {
             let blanks = head.excerpt.text(head.line.lowerBound..<head.indentEnd)
             return [
-                Slip(
+                Mistake(
                     code: .indentation, message: "this key is indented further than the one above, which already has a value",
                     help: "indent both keys alike", range: source.range(key), lines: line.number...line.number,
-                    mended: blanks + line.excerpt.text(line.indentEnd..<line.line.upperBound))
+                    corrected: blanks + line.excerpt.text(line.indentEnd..<line.line.upperBound))
             ]
         }
         return [folded(head, line)]
     }
 
     /// The value as a block, in which every character is text.
-    private func folded(_ head: LineAnatomy, _ line: LineAnatomy) -> Slip {
+    private func folded(_ head: LineAnatomy, _ line: LineAnatomy) -> Mistake {
         var last = line.number
         while last < min(source.lineCount, line.number + Self.reach), case let next = LineAnatomy(source, last + 1),
             !next.isBlank, next.indent > head.indent
@@ -77,11 +94,11 @@ struct Slips {
         let text = head.excerpt.text(head.value.lowerBound..<head.line.upperBound)
         let rest = ((head.number + 1)...last).map { "\n" + source.line($0) }.joined()
         let isCut = head.value.upperBound < head.line.upperBound && text.contains(" #")
-        return Slip(
+        return Mistake(
             code: isCut ? .cutByComment : .colonInValue,
             message: isCut
                 ? "YAML takes ` #` in the line above for the start of a comment, which ends the value there" : error.message,
             help: "begin a value of several lines with `>-`", range: error.range, lines: head.number...last,
-            mended: head.head + ">-\n" + indent + text + rest)
+            corrected: head.head + ">-\n" + indent + text + rest)
     }
 }

@@ -1,8 +1,8 @@
-extension Slips {
+extension Mistakes {
     /// A value that YAML does not take as the intended text.
-    func value(of line: LineAnatomy) -> [Slip] {
+    func value(of line: LineAnatomy) -> [Mistake] {
         guard let first = line.first else { return [] }
-        if let flow = aroundLine(line) { return mended(line, by: flow) }
+        if let flow = aroundLine(line) { return corrected(line, by: flow) }
         switch first {
         case ASCII.openBrace, ASCII.openBracket: return bracket(line)
         case ASCII.quote, ASCII.doubleQuote: return quote(line)
@@ -10,7 +10,7 @@ extension Slips {
         // An error of this kind later in the value has nothing to do with the value's start.
         case _ where error.code.isOfOneNode && error.range.start.offset != line.value.lowerBound: return []
         case _ where error.code == .unknownAlias && line.valueText.utf8.count == error.range.columnsOnOneLine:
-            return [slip(line, error.code, error.message, error.help ?? "", at: nil, Quoting.quote(line.valueText))]
+            return [mistake(line, error.code, error.message, error.help ?? "", at: nil, Quoting.quote(line.valueText))]
         case _ where "!&*@`%|>,]}".utf8.contains(first):
             return [
                 quoted(line, .leadingCharacter, Self.meaning(of: first), at: line.value.lowerBound..<line.value.lowerBound + 1)
@@ -23,7 +23,7 @@ extension Slips {
         }
     }
 
-    private func plain(_ line: LineAnatomy) -> [Slip] {
+    private func plain(_ line: LineAnatomy) -> [Mistake] {
         guard let colon = line.value.first(where: { line.excerpt[$0] == ASCII.colon && line.excerpt[$0 + 1].isBlankOrEnd }) else {
             return []
         }
@@ -32,7 +32,7 @@ extension Slips {
     }
 
     /// `do: comment: hi`: a key that belongs under another key but is written on its line.
-    private func nested(_ line: LineAnatomy, _ colon: Int) -> [Slip] {
+    private func nested(_ line: LineAnatomy, _ colon: Int) -> [Mistake] {
         let inner = line.value.lowerBound..<colon
         guard let key = line.key, source.bytes[inner].allSatisfy({ ASCII.isWord($0) || $0 == ASCII.dash }) else { return [] }
         let (outer, name) = (line.excerpt.text(key), line.excerpt.text(inner))
@@ -40,50 +40,50 @@ extension Slips {
             let head = line.excerpt.text(line.line.lowerBound..<line.excerpt.skipBlanks(key.upperBound) + 1)
             let blanks = String(repeating: " ", count: line.contentColumn + 2)
             return [
-                Slip(
+                Mistake(
                     code: .colonInValue, message: "`\(name)` is on the same line as `\(outer)`, which holds a list",
                     help: "begin each entry with `- `, on a line of its own", range: source.range(inner),
                     lines: line.number...line.number,
-                    mended: head + "\n" + blanks + "- " + line.excerpt.text(line.value.lowerBound..<line.line.upperBound))
+                    corrected: head + "\n" + blanks + "- " + line.excerpt.text(line.value.lowerBound..<line.line.upperBound))
             ]
         }
         guard keys.mappings.contains(outer) else { return [] }
         return [
-            slip(
+            mistake(
                 line, .colonInValue, "`\(name)` is on the same line as `\(outer)`, but not in brackets",
                 "put `{` and `}` around it", at: inner, "{" + line.valueText + "}")
         ]
     }
 
-    private func bracket(_ line: LineAnatomy) -> [Slip] {
+    private func bracket(_ line: LineAnatomy) -> [Mistake] {
         let start = line.value.lowerBound
-        let flow = FlowLine(line.excerpt, from: start, fault: error.range.start.offset)
-        var slips = mended(line, by: flow)
+        let flow = FlowLine(line.excerpt, from: start, errorOffset: error.range.start.offset)
+        var mistakes = corrected(line, by: flow)
         if let end = flow.end ?? line.excerpt.skipBrackets(start), end < line.value.upperBound {
             let behind = line.excerpt.skipBlanks(end)
             let rest = behind..<max(behind, line.value.upperBound)
             if source.bytes[rest].allSatisfy({ $0 == ASCII.closeBrace || $0 == ASCII.closeBracket }) {
                 let value = line.excerpt.text(start..<end)
-                slips.append(
-                    slip(line, .unclosedBracket, "this closing bracket has no opening bracket", "delete it", at: rest, value))
-                return slips
+                mistakes.append(
+                    mistake(line, .unclosedBracket, "this closing bracket has no opening bracket", "delete it", at: rest, value))
+                return mistakes
             }
             let bracket = excerptCharacter(line, start)
             let message =
                 "YAML takes a value that begins with `\(bracket)` for a \(bracket == "[" ? "list" : "mapping"), and text follows it"
-            slips.append(quoted(line, .textAfterBracket, message, at: rest))
+            mistakes.append(quoted(line, .textAfterBracket, message, at: rest))
         }
-        return slips
+        return mistakes
     }
 
-    private func mended(_ line: LineAnatomy, by flow: FlowLine) -> [Slip] {
+    private func corrected(_ line: LineAnatomy, by flow: FlowLine) -> [Mistake] {
         guard let first = flow.edits.min(by: { $0.range.lowerBound < $1.range.lowerBound }) else { return [] }
         let range = first.code == .commaInFlow && error.code == .commaInFlow ? error.range : source.range(first.range)
         return [
-            Slip(
+            Mistake(
                 code: first.code, message: Self.meaning(inFlow: first.code, source.bytes[first.range.lowerBound], error),
                 help: first.code == .missingColon ? "put a space after the colon" : "put the value in quotes", range: range,
-                lines: line.number...line.number, mended: flow.mended(line.line))
+                lines: line.number...line.number, corrected: flow.corrected(line.line))
         ]
     }
 
@@ -92,22 +92,23 @@ extension Slips {
         guard let context = error.context, context.line < line.number, let opening = source.byte(context.offset),
             opening == ASCII.openBrace || opening == ASCII.openBracket
         else { return nil }
-        return FlowLine(line.excerpt, from: line.indentEnd, within: opening, fault: error.range.start.offset)
+        return FlowLine(line.excerpt, from: line.indentEnd, within: opening, errorOffset: error.range.start.offset)
     }
 
-    private func quote(_ line: LineAnatomy) -> [Slip] {
+    private func quote(_ line: LineAnatomy) -> [Mistake] {
         let text = line.valueText
         guard let end = line.excerpt.skipQuoted(line.value.lowerBound) else {
             let mark = excerptCharacter(line, line.value.lowerBound)
             guard !text.dropFirst().contains(mark) else { return [] }
             return [
-                slip(line, .unclosedQuote, "the quote that opens here is never closed", "close the quote", at: nil, text + mark)
+                mistake(
+                    line, .unclosedQuote, "the quote that opens here is never closed", "close the quote", at: nil, text + mark)
             ]
         }
         let inner = String(text.dropFirst().dropLast())
         guard end < line.value.upperBound else {
             guard error.code == .badEscape, let help = error.help else { return [] }
-            return [slip(line, .badEscape, error.message, help, at: nil, "\"" + Quoting.doublingBackslashes(inner) + "\"")]
+            return [mistake(line, .badEscape, error.message, help, at: nil, "\"" + Quoting.doublingBackslashes(inner) + "\"")]
         }
         let behind = line.excerpt.skipBlanks(end)
         let place = behind..<line.value.upperBound
@@ -116,26 +117,26 @@ extension Slips {
         // In 'It's broken' and "say "hi" now" the outer quotes are meant for YAML; in "a" == b they are not.
         let isWithin = text.last == text.first && line.excerpt[end].map(ASCII.isWord) ?? false
         let help = isWithin ? "use the other kind of quotes around the text" : "put the whole value in quotes"
-        return [slip(line, .textAfterQuote, message, help, at: place, Quoting.quote(isWithin ? inner : text))]
+        return [mistake(line, .textAfterQuote, message, help, at: place, Quoting.quote(isWithin ? inner : text))]
     }
 
-    private func quoted(_ line: LineAnatomy, _ code: YAMLError.Code, _ message: String, at place: Range<Int>?) -> Slip {
-        slip(line, code, message, "put the whole value in quotes", at: place, Quoting.quote(line.valueText))
+    private func quoted(_ line: LineAnatomy, _ code: YAMLError.Code, _ message: String, at place: Range<Int>?) -> Mistake {
+        mistake(line, code, message, "put the whole value in quotes", at: place, Quoting.quote(line.valueText))
     }
 
-    private func slip(
+    private func mistake(
         _ line: LineAnatomy, _ code: YAMLError.Code, _ message: String, _ help: String, at place: Range<Int>?, _ value: String
-    ) -> Slip {
-        Slip(
+    ) -> Mistake {
+        Mistake(
             code: code, message: message, help: help, range: place.map(source.range) ?? error.range,
             lines: line.number...line.number,
-            mended: line.with(value))
+            corrected: line.with(value))
     }
 
     private func excerptCharacter(_ line: LineAnatomy, _ index: Int) -> String { line.excerpt.text(index..<index + 1) }
 }
 
-extension Slips {
+extension Mistakes {
     /// The meaning that YAML gives a character at the start of a value.
     fileprivate static func meaning(of first: UInt8) -> String {
         switch first {

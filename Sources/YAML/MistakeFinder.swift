@@ -1,7 +1,7 @@
 /// Finds the common mistake behind an error and the corrected line.
 ///
 /// A corrected line is used only if the text with it has been read again without an error there.
-struct Mender {
+struct MistakeFinder {
     private let source: SourceText
     private let limits: Limits
     private let keys: KnownKeys
@@ -17,33 +17,33 @@ struct Mender {
     }
 
     /// The error, described as the mistake that caused it, if one is found.
-    mutating func mend(_ error: YAMLError) -> YAMLError {
-        guard error.mended == nil, error.code.mayBeSlip else { return error }
-        for slip in Slips(source, error, keys).all where attempts > 0 {
+    mutating func explained(_ error: YAMLError) -> YAMLError {
+        guard error.corrected == nil, error.code.mayBeMistake else { return error }
+        for mistake in Mistakes(source, error, keys).all where attempts > 0 {
             attempts -= 1
-            if isCured(by: slip) { return slip.described(in: error) }
+            if isFixed(by: mistake) { return mistake.described(in: error) }
         }
         return error
     }
 
     /// True if the corrected text has no error in the mistake's lines.
-    func isCured(by slip: Slip) -> Bool {
-        let start = source.lineOffsets(slip.lines.lowerBound).lowerBound
-        let end = source.lineOffsets(slip.lines.upperBound).upperBound
-        let patched = SourceText(source.bytes[..<start] + Array(slip.mended.utf8) + source.bytes[end...])
-        let last = slip.lines.lowerBound + slip.mended.utf8.count { $0 == ASCII.newline }
+    func isFixed(by mistake: Mistake) -> Bool {
+        let start = source.lineOffsets(mistake.lines.lowerBound).lowerBound
+        let end = source.lineOffsets(mistake.lines.upperBound).upperBound
+        let patched = SourceText(source.bytes[..<start] + Array(mistake.corrected.utf8) + source.bytes[end...])
+        let last = mistake.lines.lowerBound + mistake.corrected.utf8.count { $0 == ASCII.newline }
         let errors = compose(patched, limits: limits).errors
         // An unclosed bracket is noticed further down, but the context of the error shows where it began.
         return errors.allSatisfy { error in
-            error.range.start.line > last && error.context.map { $0.line > last || $0.line < slip.lines.lowerBound } ?? true
-                || error.range.start.line < slip.lines.lowerBound && !error.isFatal
+            error.range.start.line > last && error.context.map { $0.line > last || $0.line < mistake.lines.lowerBound } ?? true
+                || error.range.start.line < mistake.lines.lowerBound && !error.isFatal
         }
     }
 }
 
 extension YAMLError.Code {
     /// True if the error may be caused by a mistake within a line.
-    var mayBeSlip: Bool {
+    var mayBeMistake: Bool {
         switch self {
         case .tooLarge, .notUTF8, .utf16, .controlCharacter, .lineSeparator, .outOfMemory, .tagMismatch, .recursiveAlias,
             .aliasExpansion,

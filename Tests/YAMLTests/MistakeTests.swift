@@ -2,16 +2,16 @@ import Testing
 import YAML
 
 /// Common mistakes, each with the corrected line.
-@Suite struct SlipTests {
+@Suite struct MistakeTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let text: String
         let code: YAMLError.Code
-        let mended: String?
+        let corrected: String?
 
-        init(_ text: String, _ code: YAMLError.Code, _ mended: String?) {
+        init(_ text: String, _ code: YAMLError.Code, _ corrected: String?) {
             self.text = text
             self.code = code
-            self.mended = mended
+            self.corrected = corrected
         }
 
         var testDescription: String { text.debugDescription }
@@ -83,20 +83,20 @@ import YAML
     ]
 
     @Test(arguments: conditions + texts + layout)
-    func `a common mistake is reported with the corrected line`(_ slip: Case) throws {
-        let found = faults(slip.text)
-        #expect(found.first?.mended == slip.mended)
-        #expect(found.first?.code == slip.code)
+    func `a common mistake is reported with the corrected line`(_ mistake: Case) throws {
+        let found = faults(mistake.text)
+        #expect(found.first?.corrected == mistake.corrected)
+        #expect(found.first?.code == mistake.code)
         #expect(found.count == 1)
     }
 
     @Test(arguments: conditions + texts + layout)
-    func `a common mistake is found in a Windows file with umlauts`(_ slip: Case) {
-        guard slip.code != .version else { return }
+    func `a common mistake is found in a Windows file with umlauts`(_ mistake: Case) {
+        guard mistake.code != .version else { return }
         let text =
             "ä: ö\r\nlist:\r\n  - x\r\n---\r\n"
-            + slip.text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\r\n")
-        #expect(faults(text).first?.mended == slip.mended)
+            + mistake.text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\r\n")
+        #expect(faults(text).first?.corrected == mistake.corrected)
     }
 
     @Test func `each of several mistakes is reported if reading can go on`() {
@@ -105,27 +105,27 @@ import YAML
     }
 
     @Test func `no corrected line is shown if there is no obvious correction`() {
-        #expect(faults("a: [1\nb: 2\n").allSatisfy { $0.mended == nil })
-        #expect(faults("[a]: b\n").allSatisfy { $0.mended == nil })
-        #expect(faults("a: !!binary x\n").allSatisfy { $0.mended == nil })
+        #expect(faults("a: [1\nb: 2\n").allSatisfy { $0.corrected == nil })
+        #expect(faults("[a]: b\n").allSatisfy { $0.corrected == nil })
+        #expect(faults("a: !!binary x\n").allSatisfy { $0.corrected == nil })
     }
 
     @Test func `a mistake at a known key is corrected by the kind of value that the key has`() throws {
-        func mended(_ text: String, _ keys: KnownKeys) -> String? {
+        func corrected(_ text: String, _ keys: KnownKeys) -> String? {
             do throws(YAMLErrors) {
                 _ = try YAML.parse(Array(text.utf8), keys: keys)
                 return nil
             } catch {
-                return error.errors.first?.mended
+                return error.errors.first?.corrected
             }
         }
         let keys = KnownKeys(lists: ["steps"], mappings: ["after"])
-        #expect(mended("after: time: 5m", keys) == "after: {time: 5m}")
-        #expect(mended("after: time: 5m", KnownKeys()) == #"after: "time: 5m""#)
-        #expect(mended("steps: log: hi", keys) == "steps:\n  - log: hi")
-        #expect(mended("steps: log: hi", KnownKeys()) == #"steps: "log: hi""#)
-        #expect(mended("when: a\n- log: hi", keys) == "steps:\n- log: hi")
-        #expect(mended("when: a\n- log: hi", KnownKeys()) == nil)
+        #expect(corrected("after: time: 5m", keys) == "after: {time: 5m}")
+        #expect(corrected("after: time: 5m", KnownKeys()) == #"after: "time: 5m""#)
+        #expect(corrected("steps: log: hi", keys) == "steps:\n  - log: hi")
+        #expect(corrected("steps: log: hi", KnownKeys()) == #"steps: "log: hi""#)
+        #expect(corrected("when: a\n- log: hi", keys) == "steps:\n- log: hi")
+        #expect(corrected("when: a\n- log: hi", KnownKeys()) == nil)
     }
 
     @Test func `the help and the place of a common mistake point at its cause`() throws {
