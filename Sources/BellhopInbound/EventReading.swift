@@ -73,7 +73,7 @@ public struct EventReading: Sendable {
             }
         case .path(let path)?:
             guard let value = body[path], !value.isNull else {
-                throw InboundAnswer(400, "The body has nothing at `\(path)`, which tells deliveries apart.")
+                throw InboundAnswer(400, "The body has nothing at `\(path)`, by which deliveries are distinguished.")
             }
             return "body/" + Self.text(value)
         case nil:

@@ -20,9 +20,8 @@ enum InboundBody {
         let type = request.value("content-type")?.lowercased() ?? ""
         if type.hasPrefix("application/x-www-form-urlencoded") {
             var form: JSON.Object = [:]
-            for pair in request.body.split(separator: UInt8(ascii: "&")) {
-                let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-                form[decoded(halves[0])] = .string(halves.count == 2 ? decoded(halves[1]) : "")
+            for (name, value) in PercentEncoding.pairs(String(decoding: request.body, as: UTF8.self)) {
+                form[name] = .string(value)
             }
             guard form.count == 1, let payload = form["payload"]?.asString else { return .object(form) }
             return try parsed(Array(payload.utf8))
@@ -32,22 +31,6 @@ enum InboundBody {
 
     private static func parsed(_ bytes: [UInt8]) throws(InboundAnswer) -> JSON {
         do { return try JSON.parse(bytes) } catch { throw InboundAnswer(400, "The body is not JSON.") }
-    }
-
-    private static func decoded(_ bytes: some Collection<UInt8>) -> String {
-        var decoded: [UInt8] = []
-        var rest = Array(bytes)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = HexText.decode(String(decoding: rest.prefix(2), as: UTF8.self))
-            {
-                decoded += value
-                rest = rest.dropFirst(2)
-            } else {
-                decoded.append(byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
-            }
-        }
-        return String(decoding: decoded, as: UTF8.self)
     }
 }
 

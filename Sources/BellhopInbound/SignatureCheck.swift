@@ -105,12 +105,12 @@ public struct SignatureCheck: Sendable {
 
     private func decoded(_ text: Substring) -> [UInt8]? {
         switch encoding {
-        case .hex: HexText.decode(text)
+        case .hex: Hexadecimal.bytes(text)
         case .base64: Base64.decode(text, padding: .required)
         }
     }
 
-    /// The signed bytes: what stands in for a body is not looked at again.
+    /// The signed bytes. Placeholders within the body stay as they are.
     private static func filled(_ template: String, _ time: String, _ body: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = template[...]
@@ -129,27 +129,5 @@ public struct SignatureCheck: Sendable {
             }
         }
         return bytes + rest.utf8
-    }
-}
-
-enum HexText {
-    static func decode(_ text: some StringProtocol) -> [UInt8]? {
-        let digits = Array(text.utf8)
-        guard digits.count.isMultiple(of: 2) else { return nil }
-        var bytes: [UInt8] = []
-        for place in stride(from: 0, to: digits.count, by: 2) {
-            guard let high = value(digits[place]), let low = value(digits[place + 1]) else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
-    }
-
-    private static func value(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

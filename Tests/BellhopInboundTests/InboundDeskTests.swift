@@ -120,7 +120,7 @@ extension InboundEndpoint {
         #expect(events.map(\.data) == [["service": "mail server!", "ok": true], ["service": "x"]])
     }
 
-    @Test func `what can never be read is refused for good`() async {
+    @Test func `an unreadable request is refused for good`() async {
         let desk = kept.desk(.events())
         for body in [
             "", "{", "[]", #"{"ok": true}"#, #"{"service": {}}"#, #"{"service": "a", "count": 1.5}"#,
@@ -189,7 +189,7 @@ extension InboundEndpoint {
         for request in requests {
             let signed = (isTimed ? "\(now + request.time)." : "") + request.body
             let code = SignatureCheck.Algorithm.sha256.code(of: Array(signed.utf8), key: secret)
-            let hex = code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+            let hex = Hexadecimal.text(code)
             let headers = [("X-Signature", hex), ("X-Time", "\(now + request.time)"), ("X-Delivery", request.id)]
             #expect(await answer(desk, request.body, headers: headers).status == 202)
         }
@@ -317,7 +317,7 @@ extension InboundEndpoint {
             path: "/in/snow", key: .signature(check), purpose: .push(source: "my-work"), rate: (2, .seconds(60)))
         let desk = kept.desk(endpoint)
         func status(_ code: [UInt8]) async -> Int {
-            let headers = [("X-Signature", code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())]
+            let headers = [("X-Signature", Hexadecimal.text(code))]
             #expect(admission(desk, headers: headers) == 0)
             return await answer(desk, "x", to: "/in/snow", headers: headers).status
         }

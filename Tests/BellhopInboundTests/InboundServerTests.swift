@@ -67,7 +67,7 @@ extension Kept {
         #expect(kept.events.count == 21)
     }
 
-    @Test func `refusals say what they are, and leave the server working`() async throws {
+    @Test func `refused requests get a reason, and the server goes on`() async throws {
         try await serve(.events()) { address in
             #expect(try await send(address + "/other").status == 404)
             let wrong = try await send(address + "/in/deploys", method: "GET")

@@ -22,11 +22,4 @@ import Testing
         #expect(CivilTime.http(784_111_777_000_000) == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(CivilTime.cookie(10_000_000) == "Thu, 01-Jan-1970 00:00:10 GMT")
     }
-
-    @Test func `percent signs and pluses are decoded, and incomplete escapes are kept`() {
-        #expect(PercentCoding.decodeForm("a%5Eb+c%") == "a^b c%")
-        #expect(PercentCoding.decode("a+b%2Fc%zz") == "a+b/c%zz")
-        #expect(PercentCoding.decodeBase64("am9objpzZWNyZXQ=") == Array("john:secret".utf8))
-        #expect(PercentCoding.decodeBase64("***") == nil)
-    }
 }

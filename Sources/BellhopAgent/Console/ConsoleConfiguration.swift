@@ -166,7 +166,7 @@ struct ConsoleReading {
         }
         if roles.isEmpty {
             reader.report(
-                code: "wrong-value", "`openid` gives nobody a role", at: node,
+                code: "wrong-value", "`openid` gives no one a role", at: node,
                 help: "add `viewers`, `operators` or `admins`: `viewers: [\"*\"]` lets everybody with an account look")
         }
         do throws(HTTPAddress.Problem) {

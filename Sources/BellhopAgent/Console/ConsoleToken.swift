@@ -29,7 +29,7 @@ public struct ConsoleToken: Sendable, Hashable {
 
     /// What is stored of a token. A plain hash suffices, because tokens are random and long.
     public static func hash(of token: String) -> String {
-        SHA256.hash(data: Array(token.utf8)).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        Hexadecimal.text(SHA256.hash(data: Array(token.utf8)))
     }
 
     /// The key of the note.
@@ -51,7 +51,7 @@ public struct ConsoleToken: Sendable, Hashable {
 }
 
 extension Inquirer {
-    /// The stored tokens, in the order of their names. One that cannot be read admits nobody.
+    /// The stored tokens, in the order of their names. An unreadable one admits no one.
     public func tokens() async throws(StoreError) -> [ConsoleToken] {
         let note = try await store.consoleNote()
         return note.compactMap { ConsoleToken(name: $0.key, json: $0.value) }.sorted { $0.name < $1.name }

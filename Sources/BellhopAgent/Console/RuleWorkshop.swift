@@ -29,9 +29,9 @@ public struct RuleWorkshop: Sendable {
         self.history = history
     }
 
-    /// Tells whether a text is the one that was read before.
+    /// Identifies a text, to see later whether it is still the same.
     public static func tag(of bytes: [UInt8]) -> String {
-        SHA256.hash(data: bytes).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        Hexadecimal.text(SHA256.hash(data: bytes).prefix(16))
     }
 
     /// What is wrong with the text of a file, in place of the one in force, and what may be.
@@ -124,7 +124,7 @@ public struct RuleWorkshop: Sendable {
 
     /// Takes the stored events through the rules of a plan.
     ///
-    /// - Parameter progress: told how much of the events is done, from 0 to 1.
+    /// - Parameter progress: called with the part of the events that is done, from 0 to 1.
     public func run(_ plan: BackTestPlan, progress: (Double) -> Void) async throws(StoreError) -> BackTestReport {
         let store = try history()
         let now = inquirer.clock.now
@@ -219,7 +219,7 @@ public struct BackTestPlan: Sendable {
     let span: Duration
     let coverage: CoverageRecord?
 
-    /// What it met of the files of the rules that count, after it ran; nil if that was not asked for.
+    /// Which parts of the counted rules' files ran, after the back-test; nil if that was not asked for.
     public var met: RuleCoverage? {
         guard var coverage = coverage?.coverage else { return nil }
         if let counting {

@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// Keeps secrets out of what people read.
 public enum Redaction {
     /// The replacement for a secret.

@@ -151,7 +151,7 @@ extension HTTPAddress {
         let names = Set(pairs.map(\.0))
         let query = target.drop { $0 != "?" }.dropFirst()
         let kept = query.split(separator: "&").filter { pair in
-            !names.contains(PercentEncoding.decode(pair.prefix { $0 != "=" }.replacing("+", with: " ")))
+            !names.contains(PercentEncoding.decode(pair.prefix { $0 != "=" }, plusIsSpace: true))
         }
         let base = with(target: path + (kept.isEmpty ? "" : "?" + kept.joined(separator: "&")))
         return base.adding(pairs)

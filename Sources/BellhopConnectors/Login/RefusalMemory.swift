@@ -100,7 +100,7 @@ final class RefusalMemory: Sendable {
                 for: Array("\(credentials.username)\u{0}\(credentials.password)\u{0}\(credentials.mark)".utf8), using: secret)
         )
         for _ in 0..<5_000 { digest = Array(HMAC<SHA256>.authenticationCode(for: digest, using: secret)) }
-        return digest.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return Hexadecimal.text(digest.prefix(8))
     }
 }
 

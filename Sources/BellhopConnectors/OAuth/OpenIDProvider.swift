@@ -114,7 +114,7 @@ public final class OpenIDProvider: Sendable {
             throw Problem(message: "\(settings.issuer) answered without an ID token. Is `openid` among the scopes?")
         }
         let parts = token.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let bytes = Base64.decode(parts[1].replacing("-", with: "+").replacing("_", with: "/")),
+        guard parts.count == 3, let bytes = Base64URL.decode(parts[1]),
             let claims = try? JSON.parse(bytes)
         else { throw Problem(message: "\(settings.issuer) answered with an ID token that cannot be read.") }
         return try person(claims, of: login)

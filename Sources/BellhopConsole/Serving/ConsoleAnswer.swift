@@ -81,6 +81,6 @@ struct ConsoleAnswer: Sendable {
 
     /// The entity tag of a body.
     static func tag(_ bytes: [UInt8]) -> String {
-        "\"" + SHA256.hash(data: bytes).prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "\""
+        "\"" + Hexadecimal.text(SHA256.hash(data: bytes).prefix(16)) + "\""
     }
 }

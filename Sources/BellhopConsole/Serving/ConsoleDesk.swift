@@ -19,7 +19,7 @@ struct ConsoleDesk: Sendable {
         telemetry = view.telemetry.map { TelemetryDesk(telemetry: $0) }
     }
 
-    /// What browsers are told of every answer: only our own files are loaded, no other site may show or send our pages.
+    /// The header fields of every answer: browsers load only our own files, and no other site may show or send our pages.
     static let safety: [(name: String, value: String)] = [
         (
             "Content-Security-Policy",

@@ -74,4 +74,9 @@ public enum Base64URL {
                 }
             })
     }
+
+    /// The bytes of a text; nil if invalid.
+    public static func decode(_ text: some StringProtocol) -> [UInt8]? {
+        Base64.decode(String(text.map { $0 == "-" ? "+" : $0 == "_" ? "/" : $0 }))
+    }
 }

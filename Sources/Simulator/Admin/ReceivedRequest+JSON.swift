@@ -41,7 +41,7 @@ extension ReceivedRequest {
     private var shownQuery: String {
         let pairs = query.split(separator: "&", omittingEmptySubsequences: false).map { pair in
             let name = pair.prefix { $0 != "=" }
-            return Self.isSecret(PercentCoding.decodeForm(name)) ? "\(name)=\(Self.leftOut)" : String(pair)
+            return Self.isSecret(PercentEncoding.decode(name, plusIsSpace: true)) ? "\(name)=\(Self.leftOut)" : String(pair)
         }
         return pairs.joined(separator: "&")
     }

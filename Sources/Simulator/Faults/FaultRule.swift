@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// When a fault occurs: for which requests, after how many of them, and how often.
 public struct FaultRule: Sendable, Hashable {
     public var fault: Fault
@@ -18,7 +20,7 @@ public struct FaultRule: Sendable, Hashable {
 
     func matches(_ method: String, _ path: String, _ query: String) -> Bool {
         (self.method == nil || self.method == method) && (self.path.map(path.hasPrefix) ?? true)
-            && (self.query.map(PercentCoding.decodeForm(query[...]).contains) ?? true)
+            && (self.query.map(PercentEncoding.decode(query, plusIsSpace: true).contains) ?? true)
     }
 
     public init(

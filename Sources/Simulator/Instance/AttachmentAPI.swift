@@ -40,7 +40,7 @@ extension SimulatedInstance.State {
         guard user.attachments != .forbidden else {
             return .error(403, "Operation Failed", detail: "ACL Exception Insert Failed due to security constraints")
         }
-        let hash = SHA256.hash(data: request.body).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        let hash = Hexadecimal.text(SHA256.hash(data: request.body))
         let file = SimulatedAttachment(
             id: world.makeID(), task: id, table: table, name: name, type: type, bytes: request.body, author: user.userName,
             time: now, hash: settings.hashesAttachments ? hash : "")

@@ -25,7 +25,7 @@ extension SimulatedInstance.State {
             var members: JSON.Object = [
                 "id": .string(name), "status_code": .int(reply.status),
                 "status_text": .string(reply.status == 200 ? "OK" : "Error"),
-                "body": .string(PercentCoding.encodeBase64(reply.body)),
+                "body": .string(Base64.encode(reply.body)),
                 "execution_time": .int(1),
             ]
             if item["exclude_response_headers"] != .bool(true) {
@@ -44,13 +44,13 @@ extension SimulatedInstance.State {
         let halves = url.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         var inner = request
         inner.method = method
-        inner.path = PercentCoding.decode(halves[0])
+        inner.path = PercentEncoding.decode(halves[0])
         inner.query = halves.count == 2 ? String(halves[1]) : ""
         inner.headers = (item["headers"]?.asArray ?? []).compactMap { header in
             guard let name = header["name"]?.asString, let value = header["value"]?.asString else { return nil }
             return .init(name: name, value: value)
         }
-        inner.body = item["body"]?.asString.flatMap { PercentCoding.decodeBase64($0) } ?? []
+        inner.body = item["body"]?.asString.flatMap { Base64.decode($0) } ?? []
         return inner
     }
 }

@@ -96,7 +96,7 @@ extension SimulatedInstance.State {
                 }
                 return .success((user, token.ends))
             }
-            guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = PercentCoding.decodeBase64(parts[1]) else {
+            guard parts.count == 2, parts[0].lowercased() == "basic", let bytes = Base64.decode(parts[1]) else {
                 return .failure(refusal(loginTried: true))
             }
             let pair = String(decoding: bytes, as: UTF8.self).split(

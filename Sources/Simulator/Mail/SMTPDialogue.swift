@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// One client's dialogue with a mail server (RFC 5321, RFC 3207, RFC 4954): takes lines, says what to answer.
 ///
 /// As strict as the strictest servers: long lines, bare line feeds, 8-bit bytes in a mail that did not announce them, and commands
@@ -67,10 +69,10 @@ struct SMTPDialogue: Sendable {
         switch phase {
         case .plain: return logIn(plain: text)
         case .name:
-            phase = .password(user: String(decoding: PercentCoding.decodeBase64(text) ?? [], as: UTF8.self))
+            phase = .password(user: String(decoding: Base64.decode(text) ?? [], as: UTF8.self))
             return [.say(["334 UGFzc3dvcmQ6"])]
         case .password(let user):
-            return logIn(user, String(decoding: PercentCoding.decodeBase64(text) ?? [], as: UTF8.self))
+            return logIn(user, String(decoding: Base64.decode(text) ?? [], as: UTF8.self))
         case .command, .mail: return command(text)
         }
     }
@@ -132,7 +134,7 @@ struct SMTPDialogue: Sendable {
     }
 
     private mutating func logIn(plain text: String) -> [Step] {
-        let parts = (PercentCoding.decodeBase64(text) ?? []).split(separator: 0, omittingEmptySubsequences: false)
+        let parts = (Base64.decode(text) ?? []).split(separator: 0, omittingEmptySubsequences: false)
         guard parts.count == 3 else {
             phase = .command
             return [.say(["501 5.5.2 Cannot decode"])]

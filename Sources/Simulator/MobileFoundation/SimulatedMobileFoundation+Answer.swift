@@ -22,7 +22,7 @@ extension SimulatedMobileFoundation.State {
 
     private mutating func token(_ request: ReceivedRequest, at now: Int64) -> Reply {
         guard let header = request.header("Authorization"), header.hasPrefix("Basic "),
-            let pair = PercentCoding.decodeBase64(header.dropFirst(6)).map({ String(decoding: $0, as: UTF8.self) }),
+            let pair = Base64.decode(header.dropFirst(6)).map({ String(decoding: $0, as: UTF8.self) }),
             let colon = pair.firstIndex(of: ":"), let client = clients[String(pair[..<colon])],
             client.secret == pair[pair.index(after: colon)...]
         else {

@@ -15,7 +15,7 @@ struct Assertion: Sendable {
     init?(_ text: String, publicKey: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 3, let header = Self.json(parts[0]), let claims = Self.json(parts[1]),
-            let signature = PercentCoding.decodeBase64URL(parts[2]),
+            let signature = Base64URL.decode(parts[2]),
             Self.isSigned(Array("\(parts[0]).\(parts[1])".utf8), signature, header["alg"]?.asString ?? "", publicKey),
             let expires = claims["exp"]?.asWhole
         else { return nil }
@@ -27,7 +27,7 @@ struct Assertion: Sendable {
     }
 
     private static func json(_ part: Substring) -> JSON? {
-        PercentCoding.decodeBase64URL(part).flatMap { try? JSON.parse($0) }
+        Base64URL.decode(part).flatMap { try? JSON.parse($0) }
     }
 
     private static func isSigned(_ data: [UInt8], _ signature: [UInt8], _ algorithm: String, _ pem: String) -> Bool {

@@ -77,11 +77,13 @@ extension SimulatedInstance.State {
     private func client(_ form: [String: String], _ request: ReceivedRequest) -> SimulatedClient? {
         var (id, secret) = (form["client_id"], form["client_secret"])
         if let header = request.header("Authorization"), header.hasPrefix("Basic "),
-            let bytes = PercentCoding.decodeBase64(header.dropFirst(6))
+            let bytes = Base64.decode(header.dropFirst(6))
         {
             let pair = String(decoding: bytes, as: UTF8.self).split(separator: ":", maxSplits: 1)
             guard pair.count == 2, secret == nil else { return nil }
-            (id, secret) = (PercentCoding.decodeForm(pair[0]), PercentCoding.decodeForm(pair[1]))
+            (id, secret) = (
+                PercentEncoding.decode(pair[0], plusIsSpace: true), PercentEncoding.decode(pair[1], plusIsSpace: true)
+            )
         }
         guard let client = id.flatMap({ tokens.clients[$0] }), client.secret == secret else { return nil }
         return client
@@ -102,7 +104,7 @@ extension SimulatedInstance.State {
         else { return nil }
         if let challenge = code.challenge {
             let digest = Array(SHA256.hash(data: Array((form["code_verifier"] ?? "").utf8)))
-            guard PercentCoding.base64URL(digest) == challenge else { return nil }
+            guard Base64URL.encode(digest) == challenge else { return nil }
         } else if client.secret == nil {
             return nil
         }
@@ -121,7 +123,7 @@ extension SimulatedInstance.State {
             TokenOffice.Code(
                 client: client.id, user: user.id, redirect: redirect, challenge: given["code_challenge"],
                 ends: now + 60 * CivilTime.second))
-        let state = given["state"].map { "&state=" + PercentCoding.encode($0) } ?? ""
+        let state = given["state"].map { "&state=" + PercentEncoding.encode($0) } ?? ""
         return Reply(302).with("Location", "\(redirect)?code=\(code)\(state)")
     }
 }

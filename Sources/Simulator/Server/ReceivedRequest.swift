@@ -1,3 +1,5 @@
+import BellhopCore
+
 /// A complete HTTP request.
 public struct ReceivedRequest: Sendable, Hashable {
     public struct Header: Sendable, Hashable {
@@ -25,17 +27,10 @@ public struct ReceivedRequest: Sendable, Hashable {
     }
 
     /// The decoded pairs of the query, in order; a plus sign is a blank.
-    public var parameters: [(name: String, value: String)] { Self.pairs(query) }
+    public var parameters: [(name: String, value: String)] { PercentEncoding.pairs(query) }
 
     /// The decoded pairs of a form body.
-    public var form: [(name: String, value: String)] { Self.pairs(text) }
-
-    private static func pairs(_ text: String) -> [(name: String, value: String)] {
-        text.split(separator: "&").map { pair in
-            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return (PercentCoding.decodeForm(halves[0]), halves.count == 2 ? PercentCoding.decodeForm(halves[1]) : "")
-        }
-    }
+    public var form: [(name: String, value: String)] { PercentEncoding.pairs(text) }
 
     public func parameter(_ name: String) -> String? { parameters.first { $0.name == name }?.value }
 

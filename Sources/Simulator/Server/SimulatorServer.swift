@@ -1,3 +1,4 @@
+import BellhopCore
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
@@ -84,7 +85,7 @@ public final class SimulatorServer: Sendable {
         var headers = request.headers.map { ReceivedRequest.Header(name: $0.name.rawName, value: $0.value) }
         if let host = request.head.authority { headers.insert(.init(name: "Host", value: host), at: 0) }
         let received = ReceivedRequest(
-            method: request.method.rawValue, path: PercentCoding.decode(halves[0]),
+            method: request.method.rawValue, path: PercentEncoding.decode(halves[0]),
             query: halves.count == 2 ? String(halves[1]) : "",
             headers: headers, body: Array(body.readableBytesView), time: switchboard.simulation.now())
         switch try await switchboard.answer(received) {

@@ -68,15 +68,4 @@ import Testing
     func `a reference is resolved as in RFC 3986`(_ reference: String, _ result: String?) throws {
         #expect(try HTTPAddress("http://a/b/c/d;p?q").resolving(reference)?.text == result)
     }
-
-    @Test func `percent-encoding escapes every character with a meaning in addresses`() {
-        #expect(PercentEncoding.encode("a+b&c=d#é ^/") == "a%2Bb%26c%3Dd%23%C3%A9%20%5E%2F")
-        #expect(PercentEncoding.decode("a%2Bb%C3%A9%zz%4") == "a+bé%zz%4")
-        #expect(PercentEncoding.query([("a b", "1&2"), ("c", "")]) == "a%20b=1%262&c=")
-    }
-
-    @Test(arguments: [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("john:pässword", "am9objpww6Rzc3dvcmQ=")])
-    func `Base 64 is encoded as in RFC 4648`(_ text: String, _ encoded: String) {
-        #expect(Base64.encode(Array(text.utf8)) == encoded)
-    }
 }

@@ -82,9 +82,7 @@ struct Attachment: WriteOrder {
         return kept + ending
     }
 
-    private var hash: String {
-        SHA256.hash(data: bytes).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    private var hash: String { Hexadecimal.text(SHA256.hash(data: bytes)) }
 
     /// Requests the task's files with that name.
     func lookup(table: String) -> ServiceNowCall {

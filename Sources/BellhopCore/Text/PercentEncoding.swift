@@ -1,15 +1,15 @@
-/// Percent-encoding of RFC 3986: encodes everything but letters, digits and `-._~`, so that a value is safe anywhere in an
-/// address.
+/// Percent-encoding in addresses and forms (RFC 3986): encodes everything but letters, digits and `-._~`, so that a value is safe
+/// anywhere in an address.
 public enum PercentEncoding {
     /// The text's UTF-8, encoded.
     public static func encode(_ text: some StringProtocol) -> String { encode(text, keeping: "-._~") }
 
     /// The text, encoded except for letters, digits and these characters.
-    static func encode(_ text: some StringProtocol, keeping kept: String) -> String {
-        if text.utf8.allSatisfy({ ASCII.isAlphanumeric($0) }) { return String(text) }
+    public static func encode(_ text: some StringProtocol, keeping kept: String) -> String {
+        if text.utf8.allSatisfy(isAlphanumeric) { return String(text) }
         var bytes: [UInt8] = []
         for byte in text.utf8 {
-            if ASCII.isAlphanumeric(byte) || kept.utf8.contains(byte) {
+            if isAlphanumeric(byte) || kept.utf8.contains(byte) {
                 bytes.append(byte)
             } else {
                 bytes.append(UInt8(ascii: "%"))
@@ -22,13 +22,13 @@ public enum PercentEncoding {
 
     /// A path with its query, encoding what RFC 3986 does not allow there: including `[` and `]`, and a `%` that encodes nothing.
     /// Existing encoding stays. Leaves nothing that an intermediary would encode again.
-    static func encodeAddress(_ text: some StringProtocol) -> String {
+    public static func encodeAddress(_ text: some StringProtocol) -> String {
         var rest = Substring(text).utf8
         var encoded = ""
         while let percent = rest.firstIndex(of: UInt8(ascii: "%")) {
             encoded += encode(Substring(rest[..<percent]), keeping: inAddress)
             let digits = rest[rest.index(after: percent)...].prefix(2)
-            let isEncoded = digits.count == 2 && digits.allSatisfy { ASCII.isDigit($0) || ASCII.lower($0) &- 0x61 < 6 }
+            let isEncoded = digits.count == 2 && digits.allSatisfy { Hexadecimal.value(of: $0) != nil }
             encoded += isEncoded ? "%" : "%25"
             rest = rest[rest.index(after: percent)...]
         }
@@ -42,20 +42,33 @@ public enum PercentEncoding {
         pairs.map { encode($0) + "=" + encode($1) }.joined(separator: "&")
     }
 
-    /// The text with `%41` read as `A`; a `%` not followed by two hexadecimal digits stays.
-    public static func decode(_ text: some StringProtocol) -> String {
+    /// The pairs of a query or a form, decoded; a name without `=` has an empty value.
+    public static func pairs(_ text: some StringProtocol) -> [(name: String, value: String)] {
+        Substring(text).utf8.split(separator: UInt8(ascii: "&")).map { pair in
+            let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
+                .map { decode(Substring($0), plusIsSpace: true) }
+            return (halves[0], halves.count == 2 ? halves[1] : "")
+        }
+    }
+
+    /// The text with `%41` read as `A`; a `%` not followed by two hexadecimal digits stays. In a form, `+` is a space.
+    public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
         var bytes: [UInt8] = []
-        var rest = Substring(text).utf8
+        var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2, let value = UInt8(Substring(rest.prefix(2)), radix: 16) {
-                bytes.append(value)
+            if byte == UInt8(ascii: "%"), rest.count >= 2, let high = Hexadecimal.value(of: rest[rest.startIndex]),
+                let low = Hexadecimal.value(of: rest[rest.startIndex + 1])
+            {
+                bytes.append(high << 4 | low)
                 rest = rest.dropFirst(2)
             } else {
-                bytes.append(byte)
+                bytes.append(plusIsSpace && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
             }
         }
         return String(decoding: bytes, as: UTF8.self)
     }
+
+    private static func isAlphanumeric(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 }
 
     private static func hex(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x37 + nibble }
 }

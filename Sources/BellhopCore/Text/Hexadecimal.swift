@@ -1,5 +1,5 @@
-/// Converts between lowercase hexadecimal digits and words, eight digits at a time.
-enum Hexadecimal {
+/// Hexadecimal digits: of bytes, and of words of 64 bits, eight digits at a time.
+public enum Hexadecimal {
     /// The 32 digits of two words.
     static func text(_ high: UInt64, _ low: UInt64) -> String {
         String(unsafeUninitializedCapacity: 32) { digits in
@@ -15,14 +15,36 @@ enum Hexadecimal {
     /// The 16 digits of a word.
     static func text(_ word: UInt64) -> String { String(text(word, 0).prefix(16)) }
 
-    /// The digits of these bytes.
-    static func text(_ bytes: some Sequence<UInt8>) -> String {
+    /// The lowercase digits of these bytes.
+    public static func text(_ bytes: some Sequence<UInt8>) -> String {
         var digits: [UInt8] = []
         for byte in bytes {
             digits.append(digit(UInt64(byte >> 4)))
             digits.append(digit(UInt64(byte)))
         }
         return String(decoding: digits, as: UTF8.self)
+    }
+
+    /// The bytes of a text of digits, lowercase or uppercase; nil for any other text.
+    public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+        let digits = Array(text.utf8)
+        guard digits.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        for place in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = value(of: digits[place]), let low = value(of: digits[place + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    /// The value of a digit, lowercase or uppercase; nil for any other character.
+    public static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
     }
 
     /// The digit of the lowest four bits.
