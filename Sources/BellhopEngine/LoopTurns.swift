@@ -13,7 +13,7 @@ final class LoopTurns: Sendable {
 
     private let began = Mutex<[Loop: Duration]>([:])
 
-    /// - Parameter elapsed: the time by a clock that nobody sets.
+    /// - Parameter elapsed: the time by a clock that is never set.
     func begin(_ loop: Loop, at elapsed: Duration) { began.withLock { $0[loop] = elapsed } }
 
     /// The loop waits for something to do.

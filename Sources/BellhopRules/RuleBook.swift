@@ -43,7 +43,7 @@ public struct RuleBook: Sendable {
 
     /// The same for tests: conditions can explain each of their parts.
     ///
-    /// - Parameter coverage: counts what the tests meet.
+    /// - Parameter coverage: counts what the tests cover.
     static func explainable(
         _ files: [RuleFile], surroundings: RuleSurroundings, coverage: CoverageRecord? = nil
     ) throws(Diagnostics) -> RuleBook {

@@ -33,7 +33,7 @@ enum Stopping {
 /// Ends the program at once on a second signal, while it finishes what is in flight.
 ///
 /// A class, because it watches the process's signals; once it is released, a second signal does nothing.
-final class Haste {
+final class SecondSignal {
     private let watches: [any DispatchSourceSignal]
 
     init() {
@@ -58,7 +58,7 @@ final class Haste {
                 return count
             }
             guard total > 1 else { return }
-            Console.note("Asked twice, so Bellhop stops at once; unfinished work is checked at the next start.")
+            Console.note("Second signal: Bellhop stops at once, and checks unfinished work at its next start.")
             _exit(128 + signal)
         }
     }

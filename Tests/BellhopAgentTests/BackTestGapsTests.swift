@@ -35,7 +35,7 @@ import Testing
         return Array(all.dropLast())
     }
 
-    @Test func `a history without gaps has none but those that are never known`() throws {
+    @Test func `a history without gaps has only the gaps that every history has`() throws {
         #expect(try sentences([], report()) == [])
     }
 
@@ -84,7 +84,7 @@ import Testing
         return gaps.sentences(of: try book(), report()).dropLast()
     }
 
-    @Test func `pauses of rules and of writes are told from the audit, those of other rules are not`() throws {
+    @Test func `pauses of writes and of the tested rules are known from the audit, those of other rules are left out`() throws {
         let found = try sentences(
             [
                 row("resume", ["rule": "a"], after: 5), row("pause", ["rule": "a", "why": "noisy"], after: 10),
@@ -99,7 +99,7 @@ import Testing
             ])
     }
 
-    @Test func `a pause that began before the time and lasts is known from what is paused now, and told once`() throws {
+    @Test func `a pause that began before the time and still lasts is known from the present pauses, and reported once`() throws {
         let before = start + .seconds(-60)
         let found = try sentences(
             [row("pause", ["writes": true], after: 20)],
@@ -113,7 +113,7 @@ import Testing
             ])
     }
 
-    @Test func `a paused receiver is told from its events`() throws {
+    @Test func `a paused receiver is known from its events`() throws {
         let paused = Event(
             id: Event.ID("p"), type: .receiverPaused, source: "ops", subject: "ops", time: start, data: ["receiver": "ops"])
         let resumed = Event(

@@ -45,7 +45,7 @@ import Testing
         try await BackTestRun.report(store, try book(), against: against, from: start, to: start + .seconds(seconds))
     }
 
-    @Test func `events of several pages are shown once each, and what rules count goes on from page to page`() async throws {
+    @Test func `events of several pages are shown once each, and counts go on from page to page`() async throws {
         let report = try await self.report(try await store(2500))
         #expect(report.events == 2500 && report.first == start && !report.hasEarlier)
         #expect(report.tally.rules["tell"]?.runs == 2500 && report.tally.rules["counts"]?.runs == 2)
@@ -56,7 +56,8 @@ import Testing
         #expect(try await report(try await store(2500), seconds: 1200).events == 1201)
     }
 
-    @Test func `against other rules, what differs on every page is found, and the same rules do not differ`() async throws {
+    @Test func `a comparison finds the differences of every page of events, and no difference between equal rules`() async throws
+    {
         let store = try await store(2500)
         let same = try #require(try await report(store, against: try book()).difference)
         #expect(same.isEmpty && same.same == 2502)

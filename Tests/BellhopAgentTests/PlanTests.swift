@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test
-    func `a connection, a source and another key that change in bellhop.yaml are named, what is only written otherwise is not`()
+    func `changed connections, sources and settings of bellhop.yaml are named, changes of layout are not`()
         throws
     {
         let before =

@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `what a receiver refuses is counted and not repeated`() async throws {
+    @Test func `refused telemetry is counted and not sent again`() async throws {
         try await SimulatorServer(simulation).serve { address in
             let exporter = try exporter(address)
             simulation.faults.add(.status(400, body: "no"), path: "/otlp/v1/traces")

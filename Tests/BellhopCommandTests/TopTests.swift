@@ -67,7 +67,7 @@ import Testing
         #expect(view.selected == 0)
     }
 
-    @Test func `a rule and a receiver are paused, or resumed if they are paused; nothing else is`() {
+    @Test func `a rule and a receiver can be paused and resumed; other rows cannot`() {
         var rules = Self.view(.rules, Self.look(paused: ["beta"]))
         #expect(rules.press(.text("p")) == .pauseRule("alpha", isPaused: false))
         _ = rules.press(.down)
@@ -112,7 +112,7 @@ import Testing
         #expect(rates.perMinute("rule a") == "0")
     }
 
-    @Test func `receivers show what the status counts, however many deliveries were looked at`() {
+    @Test func `the receivers' counts are those of the status, however many deliveries were read`() {
         let rows = Self.look(deliveries: [Self.delivery("d1")]).rows(of: .receivers, TopRates())
         #expect(
             rows.map { Array($0.cells.prefix(5)) } == [["ops", "fine", "0", "0", "1200"], ["page", "paused", "3", "0", "0"]])

@@ -136,7 +136,7 @@ struct ConnectorsTests {
     @Test func `an ability that depends on a setting names a setting of its kind`() throws {
         var found = 0
         for manifest in Catalogue.sources {
-            for case .setting(let name, let values, let line) in [manifest.labels, manifest.journal] {
+            for case .setting(let name, let values, let line) in [manifest.labels, manifest.comments] {
                 let setting = try #require(manifest.settings.first { $0.name == name })
                 #expect(line.hasPrefix(name + ": "))
                 switch setting.type {

@@ -6,7 +6,7 @@ import Testing
 @testable import BellhopConsole
 
 @Suite struct `Access to the console` {
-    @Test func `whoever is not logged in gets the page to log in, and nothing from the API`() async throws {
+    @Test func `without a login, pages lead to the login and the API refuses`() async throws {
         let fixture = try await ConsoleFixture()
         try await fixture.happen("A printer burns")
         for page in Pages.all where page.method == .get {
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `a role may do only what it is for`() async throws {
+    @Test func `a role allows only the actions that it is for`() async throws {
         let fixture = try await ConsoleFixture()
         let viewer = try await fixture.logIn(as: .viewer)
         for operation in Operations.all where operation.role != .viewer {

@@ -18,7 +18,9 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `its address tells how far it is, then what other rules would have done`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `the address of a back-test answers with its progress, then with its report`()
+        async throws
+    {
         let fixture = try await ConsoleFixture(inFiles: true)
         _ = try await fixture.happen("Printer", "Scanner", "Printer")
         try await fixture.working {
@@ -53,7 +55,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `rules that have mistakes, or that nobody knows, are refused at once`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `rules with mistakes and unknown rules are refused at once`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         let file: JSON = ["file": .string(fixture.path), "text": .string(Self.other.replacing("title", with: "titel"))]
         let wrong = await fixture.api("POST", "/backtests", as: .operator, body: ["files": [file]])
@@ -126,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `a page tells how far a back-test is, and asks again by itself`() async throws {
+    @Test func `a page shows a back-test's progress, and refreshes itself`() async throws {
         let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .operator)
         let begun = await browser.post("/backtests", [("rule", "acknowledge"), ("since", "1d")])

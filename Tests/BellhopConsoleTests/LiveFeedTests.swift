@@ -95,7 +95,7 @@ import Testing
         #expect(try await viewer.next() == nil)
     }
 
-    @Test func `a Last-Event-ID that is none of ours is refused`() async throws {
+    @Test func `a Last-Event-ID that the server did not send is refused`() async throws {
         let fixture = try await ConsoleFixture()
         #expect(await fixture.api("GET", "/events/stream", headers: [("Last-Event-ID", "x")]).status == 400)
     }

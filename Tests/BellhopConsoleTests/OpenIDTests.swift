@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `nobody is led to another site after logging in`() async throws {
+    @Test func `a login never leads to another site`() async throws {
         try await with { fixture, _ in
             for next in ["https://evil.example/", "//evil.example", "/\\evil.example", "/\t/evil.example", "javascript:alert(1)"]
             {

@@ -19,7 +19,7 @@ import Testing
         return (answer.status, type, String(decoding: bytes, as: UTF8.self))
     }
 
-    @Test func `the console tells anyone whether the agent is ready, and only users what it counts`() async throws {
+    @Test func `the console shows anyone whether the agent is ready, and only users the metrics`() async throws {
         let fixture = try await ConsoleFixture()
         let ready = await ask(fixture, "/health/ready")
         #expect(ready.status == 503 && ready.text.contains(#""code":"no_rules""#) && ready.type == "application/json")

@@ -13,7 +13,7 @@ import Testing
         """
 
     @Test(arguments: ["before-t2", "after-t2", "before-release", "after-release", "before-t3", "after-perform"])
-    func `however often it is killed, what was held is sent once, as one message`(_ checkpoint: String) async throws {
+    func `however often the agent is killed, held messages are sent once, as one`(_ checkpoint: String) async throws {
         try await Stage.set(rules: Self.rules) { stage in
             // To an hour within the quiet time, whatever the time of day is.
             stage.time.pass(.seconds(86_400 - stage.time.now / 1_000_000 % 86_400 + 3600))

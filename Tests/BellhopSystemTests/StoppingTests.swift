@@ -46,7 +46,7 @@ import Testing
             agent.send(signal)
             let ended = await agent.end(within: .seconds(5))
             #expect(ended.code == 128 + signal, "\(ended.errors)")
-            #expect(ended.errors.contains("Asked twice, so Bellhop stops at once"))
+            #expect(ended.errors.contains("Second signal: Bellhop stops at once"))
         }
     }
 

@@ -14,7 +14,7 @@ import Testing
         "test_took_seconds", .histogram([0.1, 1]), unit: .seconds, labels: [.init("who")], "Took.")
 
     @Test(arguments: MetricsFormat.allCases)
-    func `what is written is read back with the same labels and values, whatever text the labels hold`(
+    func `labels and values are the same after writing and reading, whatever text the labels hold`(
         _ format: MetricsFormat
     ) async throws {
         let registry = MetricsRegistry([Self.asked, Self.took], most: 10_000, clock: TestClock())
@@ -129,7 +129,7 @@ import Testing
         #expect(abs((took.first { $0.name.hasSuffix("_sum") }?.value ?? 0) - 16) < 1e-6)
     }
 
-    @Test func `what no instrument declares is discarded`() async {
+    @Test func `a metric that no instrument declares is discarded`() async {
         let registry = MetricsRegistry([Self.asked], clock: TestClock())
         Counter(label: "unknown_total", dimensions: [], factory: registry).increment()
         Counter(label: "test_asked_total", dimensions: [("who", "a")], factory: registry).increment()

@@ -187,7 +187,7 @@ class Checks:
         wait_for("the changed rule", lambda: any(title.startswith("Truly new:") for title in titles()))
         driver.get(self.site.address + "/rules/tell")
         driver.find_element(By.CSS_SELECTOR, "form[action='/backtests'] button").click()
-        wait_for("the coverage", lambda: "What was met" in body())
+        wait_for("the coverage", lambda: "Coverage" in body())
         driver.get(self.site.address + "/rules/tell")
         self.picture(driver, "coverage")
 

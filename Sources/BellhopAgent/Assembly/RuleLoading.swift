@@ -61,7 +61,7 @@ public enum RuleLoading {
             return RuleSurroundings.SourceFacts(
                 name: source.name, kind: entry.kind, connection: entry.connection, schema: source.schema, scope: source.scope.id,
                 user: source.scope.user, instance: source.scope.instance, shows: source.shows,
-                journal: manifest.journal.with(entry.settings),
+                comments: manifest.comments.with(entry.settings),
                 labels: manifest.labels.with(entry.settings))
         }
         facts += configuration.inbound.sources.map { name in
@@ -69,7 +69,7 @@ public enum RuleLoading {
             return RuleSurroundings.SourceFacts(
                 name: name, kind: InboundReading.kind, connection: "", schema: tasks?.schema ?? TaskSchema([]),
                 scope: SentTasks.scope(name).id, user: "", instance: SentTasks.scope(name).instance,
-                shows: tasks == nil ? .events : .tasks, journal: .no, labels: .no)
+                shows: tasks == nil ? .events : .tasks, comments: .no, labels: .no)
         }
         let connections = configuration.connections.compactMap { entry -> RuleSurroundings.ConnectionFacts? in
             guard let manifest = Catalogue.connections.first(where: { $0.kind == entry.kind }) else { return nil }

@@ -27,8 +27,8 @@ public struct BackTestRun {
     /// What the rules would have done.
     ///
     /// - Parameters:
-    ///   - coverage: takes what of the rules is met; the one that they were loaded with.
-    ///   - progress: told after each page how much of the events is done, from 0 to 1.
+    ///   - coverage: records which parts of the rules run; the one that they were loaded with.
+    ///   - progress: called after each page with the part of the events that is done, from 0 to 1.
     public static func report(
         _ store: any Store, _ book: RuleBook, against: RuleBook? = nil, counting rules: Set<String>? = nil,
         from since: Timestamp, to until: Timestamp, coverage: CoverageRecord? = nil,

@@ -5,7 +5,7 @@ import BellhopRules
 public import BellhopTelemetry
 import YAML
 
-/// What the agent tells the tools of operators, as bellhop.yaml says.
+/// Which telemetry the agent offers and sends, from bellhop.yaml.
 public struct TelemetryConfiguration: Sendable {
     /// Where `/metrics` and `/health` are served to anyone who can connect; nil for nowhere but in the console.
     public var place: InboundServer.Place?

@@ -6,8 +6,6 @@ struct ETOExamination {
     let connection: ETOConnection
     let needs: ConnectionNeeds
 
-    private var place: String { connection.session.base.place }
-
     func run() async -> [Finding] {
         var findings = await connection.session.examine()
         let isIn = findings.allSatisfy { $0.state != .missing }

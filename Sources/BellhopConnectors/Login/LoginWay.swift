@@ -20,9 +20,9 @@ public enum LoginWay: Sendable, Hashable {
 
 /// The result of trying a login that was not refused.
 public struct LoginTrial: Sendable, Hashable {
-    /// The user according to the other side, `Ada Lovelace (ada)`, or else the one configured; nil if neither is known.
+    /// The user according to the system, `Ada Lovelace (ada)`, or else the configured one; nil if neither is known.
     public var user: String?
-    /// What the trial does not show; nil if the other side confirmed the user.
+    /// What the trial leaves open; nil if the system confirmed the user.
     public var doubt: String?
 
     public init(user: String?, doubt: String? = nil) {
@@ -34,7 +34,7 @@ public struct LoginTrial: Sendable, Hashable {
 /// A setting of a connection that a person chooses when logging in, from what their account offers.
 public struct LoginQuestion: Sendable, Hashable {
     public struct Choice: Sendable, Hashable {
-        /// The other side's name for it.
+        /// The system's name for it.
         public var key: String
         public var name: String
         /// Whether to show the key too, because people know it.

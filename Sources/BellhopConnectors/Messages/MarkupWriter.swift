@@ -256,7 +256,7 @@ extension StyledText.Style {
 }
 
 extension StyledText.Run? {
-    /// Whether something follows on the line that is not whitespace to CommonMark, to which U+FEFF is none.
+    /// Whether something follows on the line that is not whitespace to CommonMark, which does not count U+FEFF.
     fileprivate var hasWord: Bool {
         switch self {
         case nil, .lineBreak?: false

@@ -43,15 +43,6 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
     public var parameters: [(name: String, value: String)]
     public var tokenAddress: HTTPAddress
 
-    /// The user's name, if the grant has it.
-    public var username: String? {
-        switch grant {
-        case .password(let username, _): username
-        case .jwt(let assertion): assertion.subject
-        case .refreshToken, .clientCredentials, .authorizationCode: nil
-        }
-    }
-
     /// Whether tokens must survive a restart, because bellhop.yaml has nothing to get new ones.
     public var needsKeeping: Bool {
         switch grant {

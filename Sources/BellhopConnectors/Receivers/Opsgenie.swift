@@ -115,7 +115,6 @@ enum OpsgenieLimits {
     /// All names and values of `details` together.
     static let details = 8000
     static let entity = 512
-    static let source = 100
     static let responders = 50
     /// Ours.
     static let fieldName = 100

@@ -115,7 +115,6 @@ enum PagerDutyLimits {
     static let fields = 30
     static let source = 250
     static let linkText = 250
-    static let links = 2
 }
 
 /// Renders a message as the payload of a PagerDuty event. All of it is plain text there.

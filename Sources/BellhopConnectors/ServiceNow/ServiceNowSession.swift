@@ -46,14 +46,14 @@ actor ServiceNowSession {
     /// Sends a request, logging in before or in between if needed, with at most one new login and one replay. For writes use
     /// ``WriteRequest``.
     func send(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {
-        guard case .reply(let reply) = try await send(call, .replaying) else {
+        guard case .reply(let reply) = try await send(call, .resend) else {
             preconditionFailure("a replayable request returns a reply or throws")
         }
         return reply
     }
 
-    func send(_ call: ServiceNowCall, _ turn: SessionState.Turn) async throws(Failure) -> SessionState.Answer {
-        try await gate.inTurn { () async throws(Failure) in try await self.run(call, turn) }
+    func send(_ call: ServiceNowCall, _ onSessionEnd: SessionState.OnSessionEnd) async throws(Failure) -> SessionState.Answer {
+        try await gate.inTurn { () async throws(Failure) in try await self.run(call, onSessionEnd) }
     }
 
     /// Logs in again.
@@ -63,8 +63,8 @@ actor ServiceNowSession {
         try await gate.inTurn { () async throws(Failure) in try await self.logIn(force: force) }
     }
 
-    private func run(_ call: ServiceNowCall, _ turn: SessionState.Turn) async throws(Failure) -> SessionState.Answer {
-        var step = state.begin(call, turn, at: clock.now)
+    private func run(_ call: ServiceNowCall, _ onSessionEnd: SessionState.OnSessionEnd) async throws(Failure) -> SessionState.Answer {
+        var step = state.begin(call, onSessionEnd, at: clock.now)
         while true {
             switch step {
             case .send(let request, let changesSomething):

@@ -7,13 +7,13 @@ import BellhopCore
 /// is noticed. If the server sets none, every request carries the credentials. A request gets at most one new login.
 struct SessionState: Sendable {
     /// What to do with a request whose session ends during it.
-    enum Turn: Sendable {
+    enum OnSessionEnd: Sendable {
         /// Resend it after a new login.
-        case replaying
-        /// The caller decides whether to resend it after a new login.
-        case first
-        /// It was already resent; stop.
-        case last
+        case resend
+        /// Let the caller decide whether to resend it after a new login.
+        case report
+        /// Fail, because it was already resent.
+        case stop
     }
 
     /// The result of a request.
@@ -63,7 +63,7 @@ struct SessionState: Sendable {
         /// As given, not where the server redirects it.
         var original: ServiceNowCall
         var call: ServiceNowCall
-        var turn: Turn
+        var onSessionEnd: OnSessionEnd
         var mayLogIn: Bool
         var mayAddToken = true
         var hops = 0
@@ -107,8 +107,8 @@ struct SessionState: Sendable {
 
     // MARK: A request
 
-    mutating func begin(_ call: ServiceNowCall, _ turn: Turn, at now: Timestamp) -> Step {
-        request = Request(original: call, call: call, turn: turn, mayLogIn: turn != .last)
+    mutating func begin(_ call: ServiceNowCall, _ onSessionEnd: OnSessionEnd, at now: Timestamp) -> Step {
+        request = Request(original: call, call: call, onSessionEnd: onSessionEnd, mayLogIn: onSessionEnd != .stop)
         guard user != nil else {
             defer { stale = nil }
             return .logIn(renewing: stale)
@@ -162,7 +162,7 @@ struct SessionState: Sendable {
             guard let token else { return .showCredentials }
             csrfToken = token
             return tokenAdded(at: now)
-        case .moved(let target) where request.turn == .replaying && request.hops < HTTPRequest.mostRedirects:
+        case .moved(let target) where request.onSessionEnd == .resend && request.hops < HTTPRequest.mostRedirects:
             self.request?.hops += 1
             self.request?.call.target = target
             return resume(at: now)
@@ -183,7 +183,7 @@ struct SessionState: Sendable {
     }
 
     private mutating func tokenAdded(at now: Timestamp) -> Step {
-        request?.turn == .first ? .done(.tokenWanted) : resume(at: now)
+        request?.onSessionEnd == .report ? .done(.tokenWanted) : resume(at: now)
     }
 
     private mutating func end(_ request: Request, because meaning: Classification) -> Step {
@@ -194,7 +194,7 @@ struct SessionState: Sendable {
             default: Ending(reason: "The server no longer knows the session (401).", code: .unauthenticated)
             }
         forget()
-        if request.turn == .first {
+        if request.onSessionEnd == .report {
             stale = token
             return .done(.loginWanted)
         }

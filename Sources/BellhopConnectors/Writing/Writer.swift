@@ -86,7 +86,7 @@ struct Writer: Sendable {
         }
     }
 
-    /// Looks for what the other side says is written, until it shows.
+    /// Looks until the text shows that the system says is written.
     private func confirm<W: Write>(_ write: inout W, _ status: String) async throws(Failure) -> Look {
         do {
             for wait in [.zero] + times.looks {

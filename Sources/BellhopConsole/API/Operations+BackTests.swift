@@ -6,7 +6,7 @@ extension Operations {
     static let backTests: [Operation] = [
         Operation(
             id: "beginBackTest", method: .post, path: "/backtests",
-            summary: "Begins to show stored events to rules: what they would have done. Its address tells how far it is.",
+            summary: "Begins a back-test: what rules would have done with the stored events. Its address shows the progress.",
             role: .operator,
             body: .object(
                 [
@@ -18,7 +18,7 @@ extension Operations {
                                 [("file", .text("The path, as in the list of rules.")), ("text", .text())], isOpen: false))
                     ),
                     ("since", .text("How far back: 7d without it.")),
-                    ("against", .word(["in-force"])), ("coverage", .boolean("Whether to say what of the rules was met.")),
+                    ("against", .word(["in-force"])), ("coverage", .boolean("Whether to add which parts of the rules ran.")),
                 ], optional: ["rules", "files", "since", "against", "coverage"], isOpen: false),
             content: .json(.named("BackTest")), success: 202, problems: [409]
         ) { call async throws(Problem) in

@@ -26,7 +26,7 @@ final class BackTestJobs: Sendable {
         /// When it was over.
         var finished: Timestamp?
         var report: JSON?
-        /// What it met of the files of the rules that count, if that was asked for.
+        /// Which parts of the counted rules' files ran, if that was asked for.
         var coverage: RuleCoverage?
         /// Why it failed or was ended, in a sentence.
         var problem: String?

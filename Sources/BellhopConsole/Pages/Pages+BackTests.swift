@@ -121,7 +121,7 @@ struct BackTestPage {
     }
 }
 
-/// Files of rules with what runs met of them.
+/// Files of rules with their coverage.
 struct CoveragePage {
     let html: HTML
 
@@ -131,7 +131,7 @@ struct CoveragePage {
             let text = context.view.file(file.path).map { String(decoding: $0, as: UTF8.self) } ?? ""
             return "<h3>\(file.path): \(file.percent) %</h3>\(Self.text(file, text))"
         }
-        html = "<h2>\(t("What was met"))</h2>\(files)"
+        html = "<h2>\(t("Coverage"))</h2>\(files)"
     }
 
     /// The lines of a file, each with a mark.

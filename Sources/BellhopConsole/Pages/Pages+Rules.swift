@@ -32,7 +32,7 @@ extension Pages {
                     ? context.button(address + "/resume", t("Resume")) : context.button(address + "/pause", t("Pause")))
                 + "<a class=\"button\" href=\"\(address)/workbench\">\(t("Workbench"))</a>"
                 + context.button(
-                    "/backtests", t("What the last day met"), fields: [("rule", name), ("since", "1d"), ("coverage", "true")])
+                    "/backtests", t("Coverage of the last day"), fields: [("rule", name), ("since", "1d"), ("coverage", "true")])
         }
         let facts = context.facts([
             (t("Description"), rule.summary.description.map { "\($0)" }),
@@ -64,7 +64,7 @@ extension Pages {
             """)
     }
 
-    /// The text of a rule's file: with what is wrong with it, or with what a back-test met of it.
+    /// The text of a rule's file, with its mistakes or with its coverage by a back-test.
     private static func text(
         _ context: PageContext, _ list: RuleList, _ rule: RuleList.Rule
     ) async throws(Problem) -> HTML {
@@ -81,7 +81,7 @@ extension Pages {
         }.first
         guard let (job, file) = met else { return "<h2>\(t("Text"))</h2><pre tabindex=\"0\">\(text)</pre>" }
         return """
-            <h2>\(t("Text"))</h2><p>\(t("What was met")): \(file.percent) %,
+            <h2>\(t("Text"))</h2><p>\(t("Coverage")): \(file.percent) %,
             <a href="/backtests/\(job.id)">\(t("Back-test"))</a> \(context.time(job.asked))</p>\(CoveragePage.text(file, text))
             """
     }

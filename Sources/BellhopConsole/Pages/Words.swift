@@ -95,7 +95,7 @@ struct Words: Sendable {
         "What history cannot tell": "Was die Vergangenheit nicht sagen kann", "Difference": "Unterschied",
         "Would come": "Käme hinzu", "Would go": "Fiele weg", "Would change": "Wäre anders",
         "The same in both": "In beiden gleich",
-        "What was met": "Was vorkam", "What the last day met": "Was am letzten Tag vorkam",
+        "Coverage": "Abdeckung", "Coverage of the last day": "Abdeckung des letzten Tages",
         "Workbench": "Werkbank", "Check": "Prüfen", "Test": "Testen", "The rules fit.": "Die Regeln passen.",
         "There are no tests beside this file.": "Neben dieser Datei stehen keine Tests.",
         "The whole file to commit": "Die ganze Datei zum Einchecken",

@@ -116,7 +116,7 @@ public struct HolidayFile: Sendable {
         throw Malformed(line: entries.last?.line ?? 1, message: "the file ends within \(unclosed)")
     }
 
-    /// The lines, with those that were folded made whole. A line may have been folded within a character (RFC 5545, section 3.1), so
+    /// The lines, with folded ones joined. A line may have been folded within a character (RFC 5545, section 3.1), so
     /// bytes are joined before they are read as text.
     private static func properties(_ bytes: [UInt8]) throws(Malformed) -> [Property] {
         var lines: [(number: Int, bytes: [UInt8])] = []
@@ -140,7 +140,7 @@ public struct HolidayFile: Sendable {
         return properties
     }
 
-    /// Nil if it is none, or not UTF-8.
+    /// Nil if it is not a property, or not UTF-8.
     private static func property(_ bytes: [UInt8], line: Int) -> Property? {
         var parts: [[UInt8]] = [[]]
         var isQuoted = false
@@ -272,7 +272,7 @@ struct ICalendarTime {
         secondOfDay = hour * 3600 + minute * 60 + min(second, 59)
     }
 
-    /// The date of `20261225`; nil if it is none.
+    /// The date of `20261225`; nil for any other text.
     static func date(_ text: String) -> CivilDate? {
         guard text.utf8.count == 8, let number = TimeReader.number(text, digits: 8...8) else { return nil }
         return CivilDate(year: number / 10_000, month: number / 100 % 100, day: number % 100)
@@ -286,7 +286,7 @@ struct ICalendarTime {
         zone.resolve(CivilDateTime(date: date, secondOfDay: secondOfDay ?? 0)).earliest
     }
 
-    /// The duration of `P1D` or `PT90M` (RFC 5545, section 3.3.6); nil if it is none, or negative.
+    /// The duration of `P1D` or `PT90M` (RFC 5545, section 3.3.6); nil for a negative one and any other text.
     static func duration(_ text: String) -> Duration? {
         var seconds = 0
         var number: Int?

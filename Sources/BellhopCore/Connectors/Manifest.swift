@@ -42,18 +42,18 @@ public struct SourceManifest: Sendable, Hashable {
     public var connections: [String]
     /// Whether its tasks have labels in addition to values.
     public var labels: Ability
-    /// Whether it reports new entries in the journals of its tasks.
-    public var journal: Ability
+    /// Whether it reports new comments on its tasks.
+    public var comments: Ability
     public var settings: [Setting]
 
     public init(
-        kind: String, summary: String, connections: [String], labels: Ability = .no, journal: Ability = .no, settings: [Setting]
+        kind: String, summary: String, connections: [String], labels: Ability = .no, comments: Ability = .no, settings: [Setting]
     ) {
         self.kind = kind
         self.summary = summary
         self.connections = connections
         self.labels = labels
-        self.journal = journal
+        self.comments = comments
         self.settings = settings
     }
 }

@@ -10,7 +10,7 @@ public enum Outcome: Sendable, Hashable {
 public struct Receipt: Sendable, Hashable {
     /// One line for people, without secrets: `201, work note 7f3a…`.
     public var summary: String
-    /// The id of what was created, such as a journal entry, so that no other delivery takes it for its own.
+    /// The id of what was created, such as a comment, so that no other delivery takes it for its own.
     public var reference: String?
     /// What happened to the conversation of a message; nil if nothing did.
     public var conversation: ConversationChange?

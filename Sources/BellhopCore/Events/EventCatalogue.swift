@@ -42,7 +42,7 @@ public struct EventCatalogue: Sendable {
                 member(.task, task, "as last seen"), member(.reason, .oneOf(RemovalReason.allCases.map(\.rawValue))),
             ]),
         EventDefinition(
-            .taskCommented, "an entry was added to a watched journal (`journal:`)", from: .tasks,
+            .taskCommented, "a comment was added to a task of a source that reports comments", from: .tasks,
             [member(.task, task), member(.comment, .record(comment))]),
         EventDefinition(
             .scheduleDue, "a rule's schedule came due", from: .rule,

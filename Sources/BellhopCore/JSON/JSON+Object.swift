@@ -57,9 +57,6 @@ extension JSON {
         /// The keys, in order.
         public var keys: [String] { members.map(\.key) }
 
-        /// The values, in the order of their keys.
-        public var values: [JSON] { members.map(\.value) }
-
         /// The same members sorted by key, in the order of their Unicode scalars.
         public func sorted() -> Object {
             var copy = self
@@ -73,9 +70,6 @@ extension JSON {
         func withMembers<Result>(_ work: (UnsafeBufferPointer<Element>) -> Result) -> Result {
             members.withUnsafeBufferPointer(work)
         }
-
-        /// Makes room for this many members.
-        mutating func reserveCapacity(_ count: Int) { members.reserveCapacity(count) }
 
         private func position(of key: String) -> Int? {
             if let index { return index[key] }

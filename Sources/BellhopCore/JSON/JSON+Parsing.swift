@@ -9,15 +9,6 @@ extension JSON {
         return tape.value(of: tape.root)
     }
 
-    /// Parses a slice of a body as JSON; offsets in errors count from the body's start.
-    public static func parse(_ bytes: ArraySlice<UInt8>, depth: Int = JSONTape.defaultDepth) throws(JSONError) -> JSON {
-        do {
-            return try parse(Array(bytes), depth: depth)
-        } catch {
-            throw JSONError(error.reason, at: error.offset + bytes.startIndex)
-        }
-    }
-
     /// Parses a JSON text from a string.
     public static func parse(_ text: String, depth: Int = JSONTape.defaultDepth) throws(JSONError) -> JSON {
         try parse(Array(text.utf8), depth: depth)

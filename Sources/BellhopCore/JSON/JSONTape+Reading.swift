@@ -1,21 +1,6 @@
 extension JSONTape {
     public func kind(of node: Node) -> Kind { entries[node.index].kind }
 
-    /// The value's range in the bytes; for a string without its quotes.
-    public func range(of node: Node) -> Range<Int> { entries[node.index].range }
-
-    /// The elements of an array, in order; empty for anything else.
-    public func elements(of node: Node) -> [Node] {
-        guard kind(of: node) == .array else { return [] }
-        return places(in: node, step: 0).map(Node.init)
-    }
-
-    /// The names and values of an object's members, in order, including duplicates; empty for anything else.
-    public func members(of node: Node) -> [(name: Node, value: Node)] {
-        guard kind(of: node) == .object else { return [] }
-        return places(in: node, step: 1).map { (Node(index: $0), Node(index: $0 + 1)) }
-    }
-
     /// The member with this name; of duplicates the last.
     public func member(_ name: String, of node: Node) -> Node? {
         guard kind(of: node) == .object else { return nil }
@@ -44,11 +29,6 @@ extension JSONTape {
             here = next
         }
         return here
-    }
-
-    /// The text of a string; nil for any other value.
-    public func string(of node: Node) -> String? {
-        kind(of: node) == .string ? text(at: node.index) : nil
     }
 
     /// The value with everything inside it.

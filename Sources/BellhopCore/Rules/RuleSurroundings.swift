@@ -12,14 +12,14 @@ public struct RuleSurroundings: Sendable {
         /// The user whose tasks these are: `user` in expressions.
         public var user: String
         public var shows: RecordKind
-        /// Whether it reports new journal entries of its tasks.
-        public var journal: Ability
+        /// Whether it reports new comments on its tasks.
+        public var comments: Ability
         /// Whether its tasks have labels in addition to values.
         public var labels: Ability
 
         public init(
             name: String, kind: String, connection: String, schema: TaskSchema, scope: Scope.ID, user: String,
-            instance: String = "test", shows: RecordKind = .tasks, journal: Ability = .yes, labels: Ability = .yes
+            instance: String = "test", shows: RecordKind = .tasks, comments: Ability = .yes, labels: Ability = .yes
         ) {
             self.name = name
             self.kind = kind
@@ -29,7 +29,7 @@ public struct RuleSurroundings: Sendable {
             self.user = user
             self.instance = instance
             self.shows = shows
-            self.journal = journal
+            self.comments = comments
             self.labels = labels
         }
     }

@@ -36,7 +36,7 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         public var isJudged: Bool { self == .hold || self == .absence || self == .escalation }
     }
 
-    /// The source from which its occasion came, if it is judged; nil if that is none.
+    /// The source of its occasion, if it is judged; nil if it has no source.
     public var source: String? {
         id.kind == .absence ? payload["source"]?.asString : String(id.key.prefix { $0 != "/" })
     }

@@ -90,7 +90,7 @@ public struct Answer: Sendable {
     public var cursorIfIncomplete: Cursor?
     /// Whether the listing may be cut off: a task that it lacks has left only if a listing still lacks it minutes later.
     public var mayBeCut = false
-    /// New journal entries, oldest first; those of unknown tasks too.
+    /// New comments, oldest first; those of unknown tasks too.
     public var comments: [TaskComment]
     /// How much older than the poll its content may be.
     public var lag: Duration

@@ -32,7 +32,6 @@ public struct SilenceEntry: Sendable {
 
     public var when: String? { template.when }
     public var rules: [String] { template.rules }
-    public var receivers: [String] { template.receivers }
 
     /// Distinguishes it from all other entries: a changed entry is another one.
     public var identity: String { template.entry ?? "" }

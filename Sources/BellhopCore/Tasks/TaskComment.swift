@@ -1,4 +1,4 @@
-/// An entry of a task's journal.
+/// A comment on a task, as the system shows it.
 public struct TaskComment: Sendable, Hashable {
     /// What is known about an entry's author.
     public enum Authorship: Sendable, Hashable {
@@ -9,17 +9,17 @@ public struct TaskComment: Sendable, Hashable {
         case unknown
     }
 
-    /// Its identity among all entries of its instance.
+    /// Its identity among all comments of its instance.
     public var id: String
     public var task: TaskKey
     public var text: String
-    /// The author's user name, or the display name if the journal itself cannot be read; empty if uncertain.
+    /// The author's user name, or the display name if only that can be read; empty if uncertain.
     public var author: String
-    /// Its journal, as named by the source's `journal:`.
+    /// The kind of comment, by which the system decides who can read it: `comments`, `work_notes`.
     public var kind: String
     public var time: Timestamp
     public var authorship: Authorship
-    /// False for text that looks like an entry in a task's history, but may be part of the entry above it.
+    /// False for text that looks like a comment in a task's history, but may be part of the comment above it.
     public var isProved: Bool
 
     public init(
@@ -39,7 +39,7 @@ public struct TaskComment: Sendable, Hashable {
 
 /// A comment that one of our deliveries wrote on a task, or may have written.
 public struct WrittenComment: Sendable, Hashable {
-    /// The id of its journal entry, if known.
+    /// The id under which the system shows it, if known.
     public var reference: String?
     public var text: String
     public var hop: Int

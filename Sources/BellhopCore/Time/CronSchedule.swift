@@ -46,19 +46,6 @@ public struct CronSchedule: Sendable, Hashable {
         hours == Self.everyHour ? nextElapsed(after: moment, in: zone) : nextOnWall(after: moment, in: zone)
     }
 
-    /// The moments from one to another, inclusive, at which the schedule is due, the earliest first, up to a limit.
-    public func occurrences(
-        from start: Timestamp, through end: Timestamp, limit: Int, in zone: TimeZoneTable
-    ) -> [Timestamp] {
-        var found: [Timestamp] = []
-        var moment = start - .microseconds(1)
-        while found.count < limit, let next = next(after: moment, in: zone), next <= end, next > moment {
-            found.append(next)
-            moment = next
-        }
-        return found
-    }
-
     private static let everyHour: UInt64 = (1 << 24) - 1
     /// The last year of schedules, safely before the last moment.
     private static let lastYear = 290_000

@@ -61,26 +61,6 @@ public struct HoursWindow: Sendable, Hashable {
         return minute >= start && days.contains(local.weekday) || minute < end && days.contains(local.weekday.previous)
     }
 
-    /// The first moment at or after a given one that is outside the hours in a zone; nil if never.
-    public func end(from moment: Timestamp, in zone: TimeZoneTable) -> Timestamp? {
-        var moment = moment
-        // Windows of whole days follow each other without a gap, so up to a week of them may pass.
-        for _ in 0...8 {
-            let local = zone.local(moment)
-            guard contains(local) else { return moment }
-            let endsTomorrow = start > end && local.secondOfDay / 60 >= start || end == 1440
-            let date = local.date.adding(days: endsTomorrow ? 1 : 0)
-            let wall = CivilDateTime(date: date, secondOfDay: end % 1440 * 60)
-            // If the end occurs twice, the first may have passed.
-            switch zone.resolve(wall) {
-            case .fold(let first, let second): moment = first > moment ? first : second
-            case .unique(let end): moment = end
-            case .gap(_, let after): moment = after
-            }
-        }
-        return nil
-    }
-
     /// Parses `hh:mm` into minutes after midnight.
     private static func minute(_ text: String, at offset: Int, latest: Int) throws(TimeTextError) -> Int {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)

@@ -5,7 +5,7 @@ extension PosixZone {
     init?(_ text: some StringProtocol) {
         var reader = Reader(bytes: Array(text.utf8))
         guard let name = reader.name(), let west = reader.time(hours: 24) else { return nil }
-        standard = LocalTimeType(offset: -west, isDaylight: false, abbreviation: name)
+        standard = LocalTimeType(offset: -west, abbreviation: name)
         if reader.isAtEnd { return }
         guard let name = reader.name() else { return nil }
         var offset = standard.offset + 3600
@@ -16,7 +16,7 @@ extension PosixZone {
         guard let start = reader.yearlyMoment(), reader.take(","), let end = reader.yearlyMoment(), reader.isAtEnd else {
             return nil
         }
-        daylight = Daylight(type: LocalTimeType(offset: offset, isDaylight: true, abbreviation: name), start: start, end: end)
+        daylight = Daylight(type: LocalTimeType(offset: offset, abbreviation: name), start: start, end: end)
     }
 
     private struct Reader {

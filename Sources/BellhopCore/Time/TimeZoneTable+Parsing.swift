@@ -33,23 +33,22 @@ extension TimeZoneTable {
         }
         let typeAfter = Array(try reader.take(header.times))
         guard typeAfter.allSatisfy({ $0 < header.types }) else { throw Malformed(description: "a transition without a type") }
-        var raw: [(offset: Int, isDaylight: Bool, name: Int)] = []
+        var raw: [(offset: Int, name: Int)] = []
         for _ in 0..<header.types {
             let offset = Int(try reader.integer(bytes: 4))
             // RFC 8536 §3.2: an offset should be more than -25 and less than 26 hours.
             guard offset > -90_000, offset < 93_600 else { throw Malformed(description: "an offset of \(offset) seconds") }
+            // Whether it is daylight saving time, which no rule asks, and the abbreviation.
             let rest = Array(try reader.take(2))
-            raw.append((offset, rest[0] != 0, Int(rest[1])))
+            raw.append((offset, Int(rest[1])))
         }
         let names = Array(try reader.take(header.characters))
         var types: [LocalTimeType] = []
-        for (offset, isDaylight, start) in raw {
+        for (offset, start) in raw {
             guard start < names.count, let end = names[start...].firstIndex(of: 0) else {
                 throw Malformed(description: "an abbreviation is not terminated")
             }
-            types.append(
-                LocalTimeType(
-                    offset: offset, isDaylight: isDaylight, abbreviation: String(decoding: names[start..<end], as: UTF8.self)))
+            types.append(LocalTimeType(offset: offset, abbreviation: String(decoding: names[start..<end], as: UTF8.self)))
         }
         try reader.skip(header.standardMarks + header.universalMarks)
         if header.version > 1 { footer = try reader.footer() }

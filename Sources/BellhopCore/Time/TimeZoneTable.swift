@@ -15,7 +15,7 @@ public struct TimeZoneTable: Sendable, Hashable {
 
     /// Coordinated universal time, which has no transitions.
     public static let utc = TimeZoneTable(
-        name: "UTC", transitions: [], typeAfter: [], types: [LocalTimeType(offset: 0, isDaylight: false, abbreviation: "UTC")],
+        name: "UTC", transitions: [], typeAfter: [], types: [LocalTimeType(offset: 0, abbreviation: "UTC")],
         rule: nil)
 
     /// Seconds east of UTC at a moment.
@@ -26,11 +26,6 @@ public struct TimeZoneTable: Sendable, Hashable {
     /// The abbreviation of the zone's time at a moment, such as `CEST`.
     public func abbreviation(at moment: Timestamp) -> String {
         period(at: moment.seconds).type.abbreviation
-    }
-
-    /// Whether daylight saving time applies at a moment.
-    public func isDaylight(at moment: Timestamp) -> Bool {
-        period(at: moment.seconds).type.isDaylight
     }
 
     /// The local time in this zone at a moment.
@@ -101,7 +96,6 @@ public struct TimeZoneTable: Sendable, Hashable {
 struct LocalTimeType: Sendable, Hashable {
     /// Seconds east of UTC.
     var offset: Int
-    var isDaylight: Bool
     var abbreviation: String
 }
 

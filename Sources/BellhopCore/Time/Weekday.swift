@@ -20,8 +20,6 @@ public enum Weekday: Int, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The day after.
-    public var next: Weekday { Self.inOrder[(rawValue + 1) % 7] }
     /// The day before.
     public var previous: Weekday { Self.inOrder[(rawValue + 6) % 7] }
 

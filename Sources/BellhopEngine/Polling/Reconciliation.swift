@@ -27,7 +27,7 @@ struct Reconciliation {
         var schema: TaskSchema
         /// Our own latest writes, by event subject.
         var writes: [String: [OwnWrite]]
-        /// New journal entries of known tasks, oldest first.
+        /// New comments on known tasks, oldest first.
         var comments: [TaskComment] = []
         /// Our own comments by event subject, to recognize them among `comments`.
         var written: [String: [WrittenComment]] = [:]

@@ -25,7 +25,7 @@ public struct BackTest: Sendable {
     ///   - rules: those that are counted; nil for all.
     ///   - start: the begin of the time that is looked at. What happened before is not known.
     ///   - silences: those of that time.
-    ///   - coverage: what the rules were loaded with, if it is to be known what of them was met.
+    ///   - coverage: the record that the rules were loaded with, to see which parts of them run.
     public init(
         _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, silences: [SilenceRecord] = [],
         coverage: CoverageRecord? = nil

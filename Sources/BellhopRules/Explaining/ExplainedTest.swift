@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// A case for `*.test.yaml` made of what happened: given events, the rules do what they did. Pure.
 ///
-/// Of the events before those that are told of, it has no more than are needed for the case to pass.
+/// Of the earlier events, it has only those that the case needs to pass.
 public struct ExplainedTest: Sendable {
     /// The test file, which stands beside the rules.
     public var text: String

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// What rules did for each of some events, and why: told from what the store has kept, and from the rules' text. Pure.
+/// What rules did for some events, and why: from the store's records and the rules' text. Pure.
 public struct Explanation: Sendable {
     public enum Verdict: String, Sendable, CaseIterable {
         case ran
@@ -82,7 +82,7 @@ private struct Teller {
     let tasks: [Scope.ID: [Snapshot]]
     private let deliveries: [Event.ID: [ExplainedDelivery]]
     private let decisions: [Event.ID: [DecisionRecord]]
-    /// The waits of `for` that have begun and not ended, or have run, before the event that is told of; by rule and task.
+    /// The waits of `for` that are open, or have run, before the explained event; by rule and task.
     private var waits: Set<[String]> = []
 
     init(_ facts: ExplanationFacts, book: RuleBook?, tasks: [Scope.ID: [Snapshot]]) {
@@ -179,7 +179,7 @@ private struct Teller {
             (account.verdict, account.reason) = (.ran, "it ran through its list, and for no element was anything to do")
         } else if let rule = book?.rule(named: account.rule), rule.once != nil || rule.throttle != nil || !rule.time.isEmpty {
             (account.verdict, account.reason) = (
-                .unknown, "nothing in its text is against it; what stopped it, if anything did, is no longer recorded"
+                .unknown, "its text allows the run; if something stopped it, the record is gone"
             )
         } else if judgement.leftOut.isEmpty {
             (account.verdict, account.reason) = (

@@ -90,7 +90,7 @@ public struct ExplanationFacts: Sendable {
     }
 }
 
-/// A delivery with its attempts, as far as an explanation tells of them.
+/// A delivery with its attempts, as an explanation shows them.
 public struct ExplainedDelivery: Sendable, Hashable {
     public var id: String
     public var rule: String

@@ -1,7 +1,7 @@
 import BellhopCore
 import CEL
 
-/// The journal entry of an event, as expressions see it.
+/// The comment of an event, as expressions see it.
 final class CommentObject: HostObject {
     private let comment: JSON.Object
 

@@ -56,21 +56,21 @@ extension RuleReader {
         compiler.names.environment.declare("answered", .bool)
         guard let (expression, read) = compiler.compileFully(node, "`until`", expecting: .bool) else { return nil }
         let readsAnswer = read.references.variables.contains("answered")
-        if readsAnswer { warnOfJournal(compiler.names.sources, at: node) }
+        if readsAnswer { warnOfComments(compiler.names.sources, at: node) }
         let isAlone = node.scalarText?.trimmedBlanks == "answered"
         return isAlone ? .answered : .expression(expression, readsAnswer: readsAnswer)
     }
 
     /// Warns if comments are not seen, so that none is an answer.
-    private mutating func warnOfJournal(_ sources: [RuleSurroundings.SourceFacts], at node: YAML.Node) {
-        guard !surroundings.isOpen, !sources.isEmpty, sources.allSatisfy({ $0.journal != .yes }) else { return }
-        let able = sources.lazy.compactMap { source in source.journal.missingLine.map { (source.name, $0) } }.first
+    private mutating func warnOfComments(_ sources: [RuleSurroundings.SourceFacts], at node: YAML.Node) {
+        guard !surroundings.isOpen, !sources.isEmpty, sources.allSatisfy({ $0.comments != .yes }) else { return }
+        let able = sources.lazy.compactMap { source in source.comments.missingLine.map { (source.name, $0) } }.first
         problems.report(
             Diagnostic(
-                .warning, code: "no-journal",
+                .warning, code: "no-comments",
                 "comments do not count as answers here: \(sources.count == 1 ? "source" : "sources") "
                     + sources.map { "`\($0.name)`" }.joined(separator: ", ")
-                    + " \(sources.count == 1 ? "watches" : "watch") no journal",
+                    + " \(sources.count == 1 ? "reports" : "report") no comments",
                 at: Diagnostic.Place(node, file: file), help: able.map { "in bellhop.yaml add `\($1)` to source `\($0)`" }))
     }
 

@@ -41,7 +41,7 @@ struct EventReach {
             let line = named.isAlone ? obstacle.instead.flatMap { place.line(with: $0.name) } : nil
             return Diagnostic(
                 .warning, code: obstacle.code, "`\(named.type.name)` never occurs here: \(obstacle.reason)", at: place,
-                help: obstacle.help, mended: line.map { [$0] } ?? [])
+                help: obstacle.help, corrected: line.map { [$0] } ?? [])
         }
     }
 
@@ -73,7 +73,7 @@ struct EventReach {
                 code: "no-tasks", reason: "\(Self.sources(sources)) \(sources.count == 1 ? "watches a page" : "watch pages")",
                 help: "write `\(EventType.pageChanged.name)`", instead: .pageChanged)
         }
-        return event[.comment] != nil && !tasks.contains { $0.journal == .yes } ? noJournal(tasks) : nil
+        return event[.comment] != nil && !tasks.contains { $0.comments == .yes } ? noComments(tasks) : nil
     }
 
     // MARK: Sources
@@ -90,13 +90,14 @@ struct EventReach {
             instead: pages.isEmpty ? .taskChanged : nil)
     }
 
-    private func noJournal(_ tasks: [RuleSurroundings.SourceFacts]) -> Obstacle {
-        let able = tasks.lazy.compactMap { source in source.journal.missingLine.map { (source.name, $0) } }
-        let others = surroundings.sources.filter { $0.journal == .yes && $0.shows == .tasks }.map(\.name)
+    private func noComments(_ tasks: [RuleSurroundings.SourceFacts]) -> Obstacle {
+        let able = tasks.lazy.compactMap { source in source.comments.missingLine.map { (source.name, $0) } }
+        let others = surroundings.sources.filter { $0.comments == .yes && $0.shows == .tasks }.map(\.name)
         let help =
             able.first.map { "in bellhop.yaml add `\($1)` to source `\($0)`" } ?? others.first.map { "write `from: \($0)`" }
         return Obstacle(
-            code: "no-journal", reason: "\(Self.sources(tasks)) \(tasks.count == 1 ? "watches" : "watch") no journal", help: help)
+            code: "no-comments", reason: "\(Self.sources(tasks)) \(tasks.count == 1 ? "reports" : "report") no comments",
+            help: help)
     }
 
     // MARK: Logins

@@ -62,8 +62,6 @@ struct Pattern: Sendable {
         }
     }
 
-    var types: [EventType] { (entries + after).flatMap { $0.triggers.map(\.type) } }
-
     /// The sources whose events it looks at; empty for all.
     var sources: [String] {
         let all = (entries + after).map(\.sources)

@@ -15,7 +15,7 @@ struct Candidate {
     var gathered: [Gathered] = []
     /// The place among them of its own event, if it is not the last.
     var own: Int?
-    /// Whether its own event is none of those that it is for: an event that may end a wait.
+    /// Whether it may only end a wait: its event is not one that begins a run.
     var isEventApart = false
     /// The key under which the rule waited, counted or gathered.
     var key: String?

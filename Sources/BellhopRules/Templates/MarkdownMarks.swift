@@ -1,7 +1,5 @@
 /// Matching brackets and backticks of a text, found in one pass so that no text is slow to parse.
 struct MarkdownMarks {
-    private typealias Unit = MarkdownTemplate.Unit
-
     /// The closing position of each closed bracket.
     private(set) var closing: [Int: Int] = [:]
     /// The start positions of backtick runs, by length.

@@ -15,11 +15,11 @@ enum ExpressionPurpose: Sendable {
     var coverage: CoverageRecord? { if case .measuring(let record) = self { record } else { nil } }
 }
 
-/// What tests met of the rules: filled while rules are compiled and tests run, then read as a ``RuleCoverage``.
+/// Which parts of the rules tests cover: filled while rules are compiled and tests run, then read as a ``RuleCoverage``.
 ///
 /// A class with a mutex, because the expressions of all compiled rules count in it.
 public final class CoverageRecord: Sendable {
-    /// A place in a file that tests can meet; the same place may be compiled several times, for several test files.
+    /// A place in a file that tests can cover; the same place may be compiled several times, for several test files.
     private struct Key: Hashable {
         var place: Diagnostic.Place
         var what: String
@@ -30,7 +30,7 @@ public final class CoverageRecord: Sendable {
         var evidence: Evidence
     }
 
-    /// What shows whether a point was met.
+    /// What shows whether a point is covered.
     private enum Evidence {
         case decision(Tally, Node)
         case value(Tally, Node)
@@ -101,7 +101,7 @@ public final class CoverageRecord: Sendable {
         [file, rule, step?.text ?? ""].joined(separator: "\u{0}")
     }
 
-    /// What was met so far.
+    /// What is covered so far.
     public var coverage: RuleCoverage {
         state.withLock { state in
             RuleCoverage(

@@ -1,8 +1,8 @@
 public import BellhopCore
 
-/// Which rules, conditions, steps and templates the tests of rules met.
+/// Which rules, conditions, steps and templates the tests of rules cover.
 public struct RuleCoverage: Sendable, Hashable {
-    /// Something that tests can meet.
+    /// Something that tests can cover.
     public struct Point: Sendable, Hashable {
         public enum Kind: String, Sendable, Hashable {
             case rule
@@ -17,7 +17,7 @@ public struct RuleCoverage: Sendable, Hashable {
         public var kind: Kind
         /// The point in words: `` `when`: task.priority == 1 ``.
         public var text: String
-        /// Nil if the tests met it.
+        /// Nil if the tests cover it.
         public var missing: Missing?
 
         init(at place: Diagnostic.Place, kind: Kind, text: String, missing: Missing? = nil) {
@@ -37,8 +37,8 @@ public struct RuleCoverage: Sendable, Hashable {
         public var path: String
         public var points: [Point]
 
-        public var met: Int { points.count { $0.missing == nil } }
-        public var percent: Int { RuleCoverage.percent(met, of: points.count) }
+        public var covered: Int { points.count { $0.missing == nil } }
+        public var percent: Int { RuleCoverage.percent(covered, of: points.count) }
     }
 
     public var files: [File]
@@ -56,18 +56,18 @@ public struct RuleCoverage: Sendable, Hashable {
     }
 
     public var all: Int { files.reduce(0) { $0 + $1.points.count } }
-    public var met: Int { files.reduce(0) { $0 + $1.met } }
-    /// The share of the points that were met, rounded down; 100 without points.
-    public var percent: Int { Self.percent(met, of: all) }
+    public var covered: Int { files.reduce(0) { $0 + $1.covered } }
+    /// The share of the points that are covered, rounded down; 100 without points.
+    public var percent: Int { Self.percent(covered, of: all) }
 
-    private static func percent(_ met: Int, of all: Int) -> Int { all == 0 ? 100 : met * 100 / all }
+    private static func percent(_ covered: Int, of all: Int) -> Int { all == 0 ? 100 : covered * 100 / all }
 }
 
 extension RuleCoverage {
     /// For programs: the totals, and each file with its points.
     public var json: JSON {
         [
-            "percent": .int(Int64(percent)), "met": .int(Int64(met)), "all": .int(Int64(all)),
+            "percent": .int(Int64(percent)), "covered": .int(Int64(covered)), "all": .int(Int64(all)),
             "files": .array(
                 files.map { file in
                     [
@@ -85,7 +85,7 @@ extension RuleCoverage {
         ]
     }
 
-    /// A file line by line: `✓` before lines whose points were all met, `✗` before those with none, `~` before the others, and below
+    /// A file line by line: `✓` before lines whose points are all covered, `✗` before those with none, `~` before the others, and below
     /// them what is missing.
     ///
     /// - Parameter text: the file's text.
@@ -106,7 +106,7 @@ extension RuleCoverage {
 }
 
 extension RuleCoverage.Point {
-    /// What the tests did not meet, in words.
+    /// What the tests do not cover, in words.
     public var words: String {
         switch (missing, kind) {
         case (.neverTrue, _): "never true: \(text)"

@@ -23,7 +23,7 @@ public enum RuleTests {
     ///
     /// - Parameters:
     ///   - rules: reads the rule file of a path; nil if there is none.
-    ///   - coverage: takes what the tests meet of these rules, and of others that no test names.
+    ///   - coverage: records which parts of these rules the tests cover; rules that no test names count as uncovered.
     /// - Throws: every problem of the files.
     public static func run(
         _ files: [RuleFile], surroundings: RuleSurroundings, coverage: CoverageRecord? = nil,
@@ -76,7 +76,7 @@ public enum RuleTests {
         return results
     }
 
-    /// Adds rules that no test names to a record: nothing of them is met.
+    /// Adds rules that no test names to a record, as uncovered.
     ///
     /// - Throws: every problem of the files.
     public static func addUntested(

@@ -29,7 +29,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     private var holding = TrialHolding()
     private var silences: [Silence]
     private var silenceBook: SilenceBook
-    /// The silences whose begin and end the rules were told, and how many deliveries each kept back.
+    /// The silences whose begin and end the rules have seen, and how many deliveries each kept back.
     private var (begun, ended): (Set<String>, Set<String>) = ([], [])
     private var kept: [String: Int] = [:]
     public private(set) var deliveries: [Delivery] = []

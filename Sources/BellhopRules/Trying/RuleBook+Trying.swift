@@ -3,7 +3,7 @@ public import BellhopCore
 extension RuleBook {
     /// The rules of other files, checked against the sources and connections of these.
     ///
-    /// - Parameter coverage: counts what runs meet of them; nil for rules that only run.
+    /// - Parameter coverage: counts which parts of them run; nil for rules that only run.
     public func loading(
         _ files: [RuleFile], coverage: CoverageRecord? = nil
     ) throws(Diagnostics) -> RuleBook {

@@ -10,7 +10,7 @@ final class Connections: Sendable {
     /// A connection, and the only queue on which it is used.
     ///
     /// Unchecked, because the compiler cannot see that only the queue touches the connection.
-    private final class Lane: @unchecked Sendable {
+    private final class Connection: @unchecked Sendable {
         private var database: Database?
         private let queue: DispatchQueue
 
@@ -30,8 +30,8 @@ final class Connections: Sendable {
     private typealias Reading = @Sendable (Access) -> Void
 
     private struct Readers {
-        var free: [Lane] = []
-        var all: [Lane] = []
+        var free: [Connection] = []
+        var all: [Connection] = []
         /// The number of readers, including those that are being opened.
         var count = 0
         var waiting: [Reading] = []
@@ -39,8 +39,8 @@ final class Connections: Sendable {
     }
 
     /// When and where a reading takes place.
-    private enum Turn {
-        case now(Lane)
+    private enum Placement {
+        case now(Connection)
         case onNewConnection
         case later
         case never
@@ -49,7 +49,7 @@ final class Connections: Sendable {
     private static let mostReaders = 2
 
     private let path: String
-    private let writer: Lane
+    private let writer: Connection
     private let hasReaders: Bool
     private let readers = Mutex(Readers())
 
@@ -57,7 +57,7 @@ final class Connections: Sendable {
     init(_ first: Database, path: String, hasReaders: Bool) {
         self.path = path
         self.hasReaders = hasReaders
-        writer = Lane(first, label: "bellhop.store.writer")
+        writer = Connection(first, label: "bellhop.store.writer")
     }
 
     /// Runs work on the connection that writes, after the work before it.
@@ -71,22 +71,22 @@ final class Connections: Sendable {
             then(Result { try access.get().reading(work) })
         }
         guard hasReaders else { return writer.run(reading) }
-        switch turn(of: reading) {
-        case .now(let lane): run(reading, on: lane)
+        switch place(reading) {
+        case .now(let connection): run(reading, on: connection)
         case .later: break
         case .never: reading(.failure(SQLiteError.closed))
         case .onNewConnection:
             do {
-                let lane = Lane(try Database(path: path, .reading), label: "bellhop.store.reader")
+                let connection = Connection(try Database(path: path, .reading), label: "bellhop.store.reader")
                 let isClosed = readers.withLock { readers in
-                    if !readers.isClosed { readers.all.append(lane) }
+                    if !readers.isClosed { readers.all.append(connection) }
                     return readers.isClosed
                 }
                 if isClosed {
-                    lane.close()
+                    connection.close()
                     reading(.failure(SQLiteError.closed))
                 } else {
-                    run(reading, on: lane)
+                    run(reading, on: connection)
                 }
             } catch {
                 readers.withLock { $0.count -= 1 }
@@ -95,10 +95,10 @@ final class Connections: Sendable {
         }
     }
 
-    private func turn(of reading: @escaping Reading) -> Turn {
+    private func place(_ reading: @escaping Reading) -> Placement {
         readers.withLock { readers in
             if readers.isClosed { return .never }
-            if let lane = readers.free.popLast() { return .now(lane) }
+            if let connection = readers.free.popLast() { return .now(connection) }
             if readers.count < Self.mostReaders {
                 readers.count += 1
                 return .onNewConnection
@@ -109,27 +109,27 @@ final class Connections: Sendable {
     }
 
     /// Runs a reading, then the next waiting one; if none waits, the connection becomes free.
-    private func run(_ reading: @escaping Reading, on lane: Lane) {
-        lane.run { [self] access in
+    private func run(_ reading: @escaping Reading, on connection: Connection) {
+        connection.run { [self] access in
             reading(access)
             let next: Reading? = readers.withLock { readers in
                 guard readers.waiting.isEmpty else { return readers.waiting.removeFirst() }
-                readers.free.append(lane)
+                readers.free.append(connection)
                 return nil
             }
-            if let next { run(next, on: lane) }
+            if let next { run(next, on: connection) }
         }
     }
 
     /// Closes all connections once their work is done; waiting readings fail. The writer is closed last, which moves the
     /// write-ahead log into the file.
     func close() {
-        let (lanes, waiting) = readers.withLock { readers in
+        let (connections, waiting) = readers.withLock { readers in
             defer { readers.waiting = [] }
             readers.isClosed = true
             return (readers.all, readers.waiting)
         }
-        for lane in lanes { lane.close() }
+        for connection in connections { connection.close() }
         for reading in waiting { reading(.failure(SQLiteError.closed)) }
         writer.close()
     }

@@ -129,8 +129,6 @@ struct Prepared: ~Copyable {
 
     borrowing func int(_ column: Int32) -> Int64 { sqlite3_column_int64(handle, column) }
 
-    borrowing func optionalInt(_ column: Int32) -> Int64? { isNull(column) ? nil : int(column) }
-
     borrowing func time(_ column: Int32) -> Timestamp { Timestamp(microseconds: int(column)) }
 
     borrowing func optionalTime(_ column: Int32) -> Timestamp? { isNull(column) ? nil : time(column) }

@@ -16,7 +16,7 @@ final class Family: Sendable {
         let series = AtomicLazyReference<Series>()
     }
 
-    /// - Parameter most: the most series that are told apart; the names of any further ones become ``Instrument/other``.
+    /// - Parameter most: the most series; further names become ``Instrument/other``.
     init(_ instrument: Instrument, most: Int, clock: any AgentClock) {
         self.instrument = instrument
         self.most = most

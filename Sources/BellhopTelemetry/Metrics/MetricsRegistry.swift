@@ -6,7 +6,7 @@ public import Metrics
 /// It keeps what ``Instrument/counted`` declares and discards the rest, so that its size is limited. A class, as its protocol
 /// requires; counting takes no lock.
 public final class MetricsRegistry: MetricsFactory {
-    /// The series of an instrument that are told apart, by default.
+    /// The most series of an instrument, by default.
     public static let mostSeries = 500
 
     private let families: [String: Family]
@@ -16,7 +16,7 @@ public final class MetricsRegistry: MetricsFactory {
 
     /// - Parameters:
     ///   - instruments: those that are counted.
-    ///   - most: the series of an instrument that are told apart: a name beyond that becomes ``Instrument/other``.
+    ///   - most: the most series of an instrument: further names become ``Instrument/other``.
     public init(_ instruments: [Instrument] = Instrument.counted, most: Int = mostSeries, clock: any AgentClock) {
         self.most = most
         self.clock = clock

@@ -57,8 +57,6 @@ public final class SlotTable: Sendable {
     /// All slots so far, by their ids.
     public var all: [Slot] { state.withLock(\.slots) }
 
-    public var count: Int { state.withLock(\.slots.count) }
-
     /// The number of a path, new or existing.
     func number(_ variable: Environment.Variable, _ path: [String]) -> Int {
         state.withLock { state in

@@ -67,9 +67,6 @@ public final class SimulatedMail: Sendable {
     /// The accepted mails in the order of arrival; at least the last 10,000 are kept.
     public var received: [ReceivedMail] { state.withLock { $0.mails } }
 
-    /// The mails in somebody's mailbox.
-    public func received(by recipient: String) -> [ReceivedMail] { received.filter { $0.recipients.contains(recipient) } }
-
     public func clear() { state.withLock { $0.mails = [] } }
 
     func keep(_ mail: ReceivedMail) {

@@ -5,14 +5,14 @@ import BellhopRules
 
 struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "explain", abstract: "Tell what rules did for a task or an event, and why.",
+        commandName: "explain", abstract: "Show what rules did for a task or an event, and why.",
         discussion: """
             For each event, the rules that came into question: whether they ran, or what stopped them, with the value of each part \
             of the condition; their deliveries with each attempt and answer; and the events that they caused. What happened is read \
             from the store. Why a rule did not run is found by evaluating the rules of the files again, and where they have been \
             changed since, this says so.
 
-            --rule R tells of one rule, also why an event did not come into question.
+            --rule R explains one rule only, also for events that it is not for.
             """)
 
     @OptionGroup var config: ConfigOptions
@@ -73,7 +73,7 @@ struct Explain: AsyncParsableCommand {
         for line in ExplanationPage(zone: link.zone, isWhole: rule != nil).lines(explanation) { Console.data(line) }
     }
 
-    /// What is kept about the subject, as a task or else as an event; nil if that is nothing.
+    /// What is stored about the subject, as a task or else as an event; nil if nothing is stored.
     private func facts(_ link: StoreLink) async throws(CommandError) -> ExplanationFacts? {
         let ofTask = try await link.history(HistoryQuery(task: subject, withCauses: tree, limit: limit))
         if !ofTask.events.isEmpty { return ofTask }

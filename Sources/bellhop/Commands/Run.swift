@@ -46,8 +46,8 @@ struct Run: AsyncParsableCommand {
             throw CommandError(error)
         }
         for warning in assembly.warnings { Console.note(warning.rendered(colour: Console.noteHasColour)) }
-        let haste = Haste()
-        defer { withExtendedLifetime(haste) {} }
+        let secondSignal = SecondSignal()
+        defer { withExtendedLifetime(secondSignal) {} }
         if once {
             try await Stopping.finishing { try await runOnce(assembly) }
         } else {

@@ -9,18 +9,18 @@ struct Test: AsyncParsableCommand {
         discussion: """
             Tests are `*.test.yaml` files beside the rules. They run with their own clock and use no network.
 
-            --coverage shows each rule file that the tests did not meet in full, line by line: ✓ before lines that they met, ✗ before those \
-            that they did not, ~ before those that they met in part, and below what is missing. A condition is met when each of its parts was \
+            --coverage shows each rule file that the tests do not cover in full, line by line: ✓ before covered lines, ✗ before uncovered \
+            ones, ~ before partly covered ones, and below what is missing. A condition is covered when each of its parts was \
             both true and false.
             """)
 
     @OptionGroup var config: ConfigOptions
     @OptionGroup var output: OutputOptions
 
-    @Flag(help: "Show what of the rules the tests met.")
+    @Flag(help: "Show which parts of the rules the tests cover.")
     var coverage = false
 
-    @Option(help: "Exit with 1 if the tests met less of the rules than this, in percent.")
+    @Option(help: "Exit with 1 if the tests cover less of the rules than this, in percent.")
     var minimum: Int?
 
     @Option(help: "Write the results to this file as JUnit XML, for build servers.")
@@ -54,30 +54,31 @@ struct Test: AsyncParsableCommand {
         } catch {
             throw CommandError(error)
         }
-        let met = record?.coverage
+        let measured = record?.coverage
         if let junit { try Files.write(JUnitReport(results).xml, to: junit) }
         let failed = results.count { !$0.passed }
         if output.json {
             let tests = JSON.array(results.map(\.json))
-            Console.json(met.map { ["tests": tests, "coverage": $0.json] } ?? tests)
+            Console.json(measured.map { ["tests": tests, "coverage": $0.json] } ?? tests)
         } else {
             for result in results { show(result) }
             Console.data("\(results.count - failed) passed, \(failed) failed")
-            if let met, coverage { show(met) }
+            if let measured, coverage { show(measured) }
         }
         if failed > 0 { throw ExitCode(CommandError.Code.problem.rawValue) }
-        if let met, let minimum, met.percent < minimum {
+        if let measured, let minimum, measured.percent < minimum {
             throw CommandError(
                 .problem,
-                "The tests met \(met.percent) % of the rules, less than the \(minimum) % of --minimum: --coverage shows where.")
+                "The tests cover \(measured.percent) % of the rules, less than the \(minimum) % of --minimum: --coverage shows where."
+            )
         }
     }
 
     private func show(_ coverage: RuleCoverage) {
         Console.data("")
         for file in coverage.files {
-            Console.data("\(Paint.bold(file.path.visible))  \(file.percent) % (\(file.met) of \(file.points.count))")
-            guard file.met < file.points.count, let source = RuleFinder.read(file.path) else { continue }
+            Console.data("\(Paint.bold(file.path.visible))  \(file.percent) % (\(file.covered) of \(file.points.count))")
+            guard file.covered < file.points.count, let source = RuleFinder.read(file.path) else { continue }
             for line in RuleCoverage.lines(of: file, in: String(decoding: source.bytes, as: UTF8.self)) {
                 if !line.isSource {
                     Console.data("      \(Paint.red(line.line.visible))")
@@ -87,7 +88,7 @@ struct Test: AsyncParsableCommand {
                 }
             }
         }
-        Console.data("The tests met \(coverage.percent) % of the rules: \(coverage.met) of \(coverage.all) points.")
+        Console.data("The tests cover \(coverage.percent) % of the rules: \(coverage.covered) of \(coverage.all) points.")
     }
 
     private func show(_ result: RuleTestResult) {

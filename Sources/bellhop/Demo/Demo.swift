@@ -49,8 +49,8 @@ struct Demo: AsyncParsableCommand {
         for happening in scenario.tick(to: Self.start.microseconds) { simulation.instance.apply(happening) }
         let script = scenario
         let story = DemoStory(clock: clock, zone: ZoneFiles.zone("Europe/Berlin") ?? .utc)
-        let haste = Haste()
-        defer { withExtendedLifetime(haste) {} }
+        let secondSignal = SecondSignal()
+        defer { withExtendedLifetime(secondSignal) {} }
         let verdict = try await SimulatorServer(simulation).serve { address -> DemoVerdict? in
             let token = stay ? ConsoleToken.random() : nil
             try folder.write(address: address, token: token)

@@ -8,7 +8,7 @@ struct SimulateStory: Sendable {
 
     func line(_ scene: Simulation.Scene) -> String {
         switch scene {
-        case .watched: "Somebody has begun to watch."
+        case .watched: "A client has begun to poll."
         case .happened(let happening): "now: " + text(happening)
         case .comes(let happening, let wait): "next, \(time(wait)): " + text(happening)
         }

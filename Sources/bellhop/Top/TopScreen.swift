@@ -138,7 +138,7 @@ private struct EventFeed {
 }
 
 extension Screen {
-    /// The columns and lines of the terminal on standard output; nil if it is none.
+    /// The columns and lines of the terminal on standard output; nil if it is not a terminal.
     fileprivate static var size: (width: Int, height: Int)? {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return nil }

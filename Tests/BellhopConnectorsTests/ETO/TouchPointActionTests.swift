@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `a new response with changed values is for a person to judge, who can have ours sent`() async throws {
+    @Test func `a new response with changed values is held for a person, who can send ours`() async throws {
         practice.eto.habits.rewritesValues = true
         practice.simulation.faults.add(FaultRule(.resetAfter, method: "POST", path: "/API/TouchPoint.svc"))
         try await practice.open { connection in

@@ -138,7 +138,7 @@ import Testing
         #expect(try await areGone(processes("pids")))
     }
 
-    @Test func `what a program leaves running ends with it, although it holds the output open`() async throws {
+    @Test func `the children of a program end with it, although they hold the output open`() async throws {
         let receipt = try await shell("sleep 600 & echo $! > pids; echo done")
         #expect(receipt.summary == "exit 0: done")
         #expect(processes("pids").count == 1)

@@ -73,7 +73,7 @@ struct MailTests {
         #expect(read.parts.count == 2)
     }
 
-    @Test func `what is mostly of another script is sent in Base64, and what is mostly ASCII stays readable`() {
+    @Test func `a text mostly of another script is sent in Base64, and a text mostly of ASCII stays readable`() {
         #expect(MailBody(String(repeating: "漢字", count: 50)).encoding == .base64)
         let readable = MailBody("Grüße aus dem Rechenzentrum")
         #expect(readable.encoding == .quotedPrintable)
@@ -128,7 +128,7 @@ struct MailTests {
         "jörg@example.com", "a@bücher.example", "a@example.com>", "<a@example.com", "a@example.com, b@example.com",
         "<a@example.com> SIZE=1", String(repeating: "a", count: 65) + "@example.com", "a@[127.0.0.1]",
     ])
-    func `what is no address is refused`(_ text: String) {
+    func `an invalid address is refused`(_ text: String) {
         #expect(throws: MailAddress.Problem.self) { try MailAddress(text) }
     }
 
@@ -165,7 +165,7 @@ struct MailTests {
         "smtp://mail.example.com:0",
         "smtp://mail.example.com/path", "smtp://a b", "smtp://mail\r\nQUIT",
     ])
-    func `what is no address of a mail server is refused without repeating it`(_ text: String) {
+    func `an invalid address of a mail server is refused without repeating it`(_ text: String) {
         let problem = #expect(throws: HTTPAddress.Problem.self) { try SMTPAddress(text) }
         #expect(problem?.message.contains("pass") != true || problem?.message.contains("`password`") == true)
     }

@@ -154,7 +154,7 @@ struct SMTPTests: SMTPPractice {
         #expect(mail.received.isEmpty)
     }
 
-    @Test func `a simulated mail server refuses and accepts as it is told over HTTP`() async throws {
+    @Test func `a simulated mail server refuses and accepts as set over HTTP`() async throws {
         let simulation = Simulation(now: { SampleDelivery.now.microseconds })
         try await simulation.serve { base in
             let http = try HTTPConnection(.init(name: "admin", plainHTTP: true), clock: TestClock())
@@ -185,7 +185,7 @@ struct SMTPTests: SMTPPractice {
         }
     }
 
-    @Test func `a command that is no login is no login's step`() {
+    @Test func `a command that is not part of a login is not treated as one`() {
         var talk = SMTPTalk()
         talk.received(Array("220 x\r\n".utf8))
         for (command, reply) in [

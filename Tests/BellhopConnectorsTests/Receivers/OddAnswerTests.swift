@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: kinds, [OddServer.Answer.nothing, .half, .noHTTP, .serverError])
-    func `half an answer, another protocol and an error are told in one sentence, and nothing is given up`(
+    func `half an answer, another protocol and an error are reported in one sentence, and the delivery is retried`(
         _ kind: Kind, _ answer: OddServer.Answer
     ) async throws {
         let found = try await OddServer.serve(answer) { try await failure(kind, at: $0) }
@@ -59,7 +59,7 @@ import Testing
 
     /// Any answer of 200 is a success for a webhook, however long, and even if it is cut off: its receiver is unknown.
     @Test(arguments: kinds, [OddServer.Answer.huge, .loginPage])
-    func `answers of 100 MB and pages instead of answers are told in one sentence`(
+    func `answers of 100 MB and pages instead of answers are reported in one sentence`(
         _ kind: Kind, _ answer: OddServer.Answer
     ) async throws {
         let found = try await OddServer.serve(answer) { try await failure(kind, at: $0) }
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: kinds)
-    func `a certificate that this machine does not trust is told in one sentence, and nothing is sent`(
+    func `an untrusted certificate is reported in one sentence, and nothing is sent`(
         _ kind: Kind
     ) async throws {
         let found = try await TLSServer.serve { server in

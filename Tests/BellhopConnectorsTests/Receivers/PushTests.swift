@@ -126,7 +126,7 @@ struct PushTests {
         #expect(MatrixRenderer().render(message, from: SampleMessage.origin)["m.mentions"] == ["room": true])
     }
 
-    @Test func `a repeated attempt is no second message`() async throws {
+    @Test func `a repeated attempt sends no second message`() async throws {
         let practice = matrix
         try await practice.open { connectors in
             for _ in 0..<3 { _ = try await practice.send(SampleMessage.full, over: connectors) }

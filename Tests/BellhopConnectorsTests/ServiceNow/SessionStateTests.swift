@@ -20,9 +20,9 @@ import Testing
     }
 
     /// A session that is open, with a request under way.
-    static func opened(_ turn: SessionState.Turn, _ call: ServiceNowCall = write) throws -> SessionState {
+    static func opened(_ onSessionEnd: SessionState.OnSessionEnd, _ call: ServiceNowCall = write) throws -> SessionState {
         var state = try state()
-        #expect(words(state.begin(call, turn, at: now)) == "log in")
+        #expect(words(state.begin(call, onSessionEnd, at: now)) == "log in")
         _ = state.logIn(pass, renewing: nil, at: now)
         _ = state.introduced(welcome, at: now)
         #expect(words(state.resume(at: now)) == "send \(call.method) /x")
@@ -66,8 +66,8 @@ import Testing
     @Test(arguments: table) func `an answer to an open session leads to this step`(_ answer: HTTPResponse, _ steps: [String])
         throws
     {
-        for (turn, words) in zip([SessionState.Turn.replaying, .first, .last], steps) {
-            var state = try Self.opened(turn)
+        for (onSessionEnd, words) in zip([SessionState.OnSessionEnd.resend, .report, .stop], steps) {
+            var state = try Self.opened(onSessionEnd)
             let step = state.received(answer, at: Self.now)
             #expect(Self.words(step) == words)
             let isOver = words == "log in" || words == "login wanted"
@@ -78,7 +78,7 @@ import Testing
 
     @Test(arguments: [(unknown, "fail forbidden"), (loginPage, "fail session_expired"), (elsewhere, "fail login_required")])
     func `a session that ends again right after a login is an error`(_ answer: HTTPResponse, _ words: String) throws {
-        var state = try Self.opened(.replaying)
+        var state = try Self.opened(.resend)
         #expect(Self.words(state.received(answer, at: Self.now)) == "log in")
         _ = state.logIn(Self.pass, renewing: nil, at: Self.now)
         _ = state.introduced(Self.welcome, at: Self.now)
@@ -90,7 +90,7 @@ import Testing
     func `a page that leads to another host is a login only if the session has ended`(
         _ own: HTTPResponse, _ words: String
     ) throws {
-        var state = try Self.opened(.replaying, ServiceNowCall(target: "/x", expecting: .page))
+        var state = try Self.opened(.resend, ServiceNowCall(target: "/x", expecting: .page))
         let step = state.received(HTTPResponse(status: 302, headers: ["Location": "https://other.example/"]), at: Self.now)
         #expect(Self.words(step) == "send GET /api/now/v2/table/sys_user")
         #expect(Self.words(state.received(own == Self.good ? Self.welcome : own, at: Self.now)) == words)
@@ -98,13 +98,13 @@ import Testing
 
     @Test func `an address that is too long goes into a batch, and so do longer ones from then on`() throws {
         let batch = HTTPResponse.json(200, [:], #"{"serviced_requests":[{"status_code":200,"body":"eyJyZXN1bHQiOnt9fQ=="}]}"#)
-        var state = try Self.opened(.replaying, ServiceNowCall(target: "/x", expecting: .record))
+        var state = try Self.opened(.resend, ServiceNowCall(target: "/x", expecting: .record))
         #expect(Self.words(state.received(HTTPResponse(status: 414), at: Self.now)) == "send POST /api/now/v1/batch")
         #expect(Self.words(state.received(batch, at: Self.now)) == "reply")
-        let longer = state.begin(ServiceNowCall(target: "/xx", expecting: .record), .replaying, at: Self.now)
+        let longer = state.begin(ServiceNowCall(target: "/xx", expecting: .record), .resend, at: Self.now)
         #expect(Self.words(longer) == "send POST /api/now/v1/batch")
         #expect(
-            Self.words(state.begin(ServiceNowCall(target: "/", expecting: .record), .replaying, at: Self.now)) == "send GET /")
+            Self.words(state.begin(ServiceNowCall(target: "/", expecting: .record), .resend, at: Self.now)) == "send GET /")
     }
 
     @Test func `a refused token is renewed once, and the same one again is an error`() throws {
@@ -115,7 +115,7 @@ import Testing
         }
         for second in ["a", "b"] {
             var state = try Self.state()
-            _ = state.begin(Self.write, .first, at: Self.now)
+            _ = state.begin(Self.write, .report, at: Self.now)
             _ = state.logIn(pass("a"), renewing: nil, at: Self.now)
             guard case .renew(OAuthToken("a")) = state.introduced(Self.unknown, at: Self.now) else {
                 Issue.record("the token was not renewed")
@@ -172,8 +172,8 @@ import Testing
     }
 
     /// Performs the steps of one request against the server, as a session would.
-    private func run(_ turn: SessionState.Turn, _ state: inout SessionState, _ server: inout Server) -> String {
-        var step = state.begin(Self.write, turn, at: Self.now)
+    private func run(_ onSessionEnd: SessionState.OnSessionEnd, _ state: inout SessionState, _ server: inout Server) -> String {
+        var step = state.begin(Self.write, onSessionEnd, at: Self.now)
         for _ in 0..<12 {
             switch step {
             case .send(let request, _):
@@ -217,22 +217,22 @@ import Testing
             case 5: server.refusal = [Self.unknown, Self.loginPage, Self.elsewhere][Int.random(in: 0..<3, using: &random)]
             default: break
             }
-            let turn: SessionState.Turn = isLast ? .last : [.replaying, .first][Int.random(in: 0..<2, using: &random)]
+            let onSessionEnd: SessionState.OnSessionEnd = isLast ? .stop : [.resend, .report][Int.random(in: 0..<2, using: &random)]
             let wasKnown = server.usesCookies ? server.session != nil && state.user != nil : server.knowsPassword
             (server.taken, server.received, server.shown) = (0, 0, [])
-            let end = run(turn, &state, &server)
+            let end = run(onSessionEnd, &state, &server)
             isLast = end.hasSuffix("wanted")
             // It takes effect once if it is answered, and else never.
             #expect(server.taken == (end == "reply" ? 1 : 0), "\(end)")
-            #expect(server.received <= (turn == .first ? 1 : 3))
+            #expect(server.received <= (onSessionEnd == .report ? 1 : 3))
             if server.usesCookies { #expect(server.shown.isEmpty, "credentials are shown at the login only") }
             switch end {
             case "reply": #expect(!server.isOut)
-            case "login wanted", "token wanted": #expect(turn == .first)
+            case "login wanted", "token wanted": #expect(onSessionEnd == .report)
             case "login failed": #expect(server.isOut || !server.knowsPassword)
-            default: #expect(server.isOut || (turn == .last && !wasKnown) || !server.knowsPassword, "\(end)")
+            default: #expect(server.isOut || (onSessionEnd == .stop && !wasKnown) || !server.knowsPassword, "\(end)")
             }
-            if !server.isOut, server.knowsPassword, turn == .replaying { #expect(end == "reply") }
+            if !server.isOut, server.knowsPassword, onSessionEnd == .resend { #expect(end == "reply") }
         }
     }
 }

@@ -100,7 +100,7 @@ import Testing
             ),
             ("what is this", 4, "this is not a line of an iCalendar file"),
         ])
-    func `what cannot be used is refused with its line`(_ entry: String, _ line: Int, _ message: String) throws {
+    func `an unusable entry is refused with its line`(_ entry: String, _ line: Int, _ message: String) throws {
         do {
             _ = try holidays(entry)
             Issue.record("accepted")

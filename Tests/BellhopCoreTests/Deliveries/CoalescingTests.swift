@@ -12,7 +12,7 @@ import Testing
         #expect(one.text == [])
     }
 
-    @Test func `people who are not mentioned, because they are too many, are counted in its text`() {
+    @Test func `people beyond the limit of mentions are counted in the text`() {
         let one = Message.coalesced((1...30).map(message), of: 30, extent: .whole)
         #expect(one.mentions.count == 20)
         #expect(one.text == [.paragraph([.text("Mentions of 11 others are left out.")])])

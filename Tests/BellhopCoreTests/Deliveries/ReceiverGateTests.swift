@@ -77,7 +77,7 @@ import Testing
         #expect(restored.isFresh(at: now))
     }
 
-    @Test func `refusals of single messages, and what says nothing about the receiver, do not open the breaker`() {
+    @Test func `refusals of single messages, and failures that are not the receiver's, do not open the breaker`() {
         var gate = failing(4)
         _ = gate.ended(Self.refused, began: start, at: start)
         let own = Outcome.failed(Failure(.badArguments, .giveUp, ""))
@@ -106,7 +106,7 @@ import Testing
         #expect(after.attempts > 0)
     }
 
-    @Test func `what an attempt meets that began before the receiver was resumed does not pause it again`() {
+    @Test func `an attempt that began before the receiver was resumed does not pause it again`() {
         var gate = ReceiverGate("ops")
         let refusal = Outcome.failed(Failure(.unauthenticated, .pauseReceiver, "401"))
         _ = gate.ended(refusal, began: start, at: start)

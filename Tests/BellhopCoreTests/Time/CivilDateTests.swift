@@ -12,7 +12,7 @@ struct `Civil dates` {
                 ? CivilDate(year: date.year, month: date.month, day: date.day + 1)
                 : date.month < 12
                     ? CivilDate(year: date.year, month: date.month + 1, day: 1) : CivilDate(year: date.year + 1, month: 1, day: 1)
-            guard next == expected, next.daysSinceEpoch == days, next.weekday == weekday.next, date < next else {
+            guard next == expected, next.daysSinceEpoch == days, next.weekday.previous == weekday, date < next else {
                 Issue.record("after \(date) came \(next)")
                 return
             }

@@ -20,3 +20,18 @@ extension CivilDateTime: ExpressibleByStringLiteral {
         self = (Timestamp(sql: text + ":00") ?? .distantPast).utc
     }
 }
+
+extension CronSchedule {
+    /// The moments from one to another, inclusive, at which the schedule is due, the earliest first, up to a limit.
+    func occurrences(
+        from start: Timestamp, through end: Timestamp, limit: Int, in zone: TimeZoneTable
+    ) -> [Timestamp] {
+        var found: [Timestamp] = []
+        var moment = start - .microseconds(1)
+        while found.count < limit, let next = next(after: moment, in: zone), next <= end, next > moment {
+            found.append(next)
+            moment = next
+        }
+        return found
+    }
+}

@@ -15,7 +15,7 @@ import Testing
         bench.surroundings.bells.dispatcher.ring()
     }
 
-    @Test(arguments: [nil, 10]) func `what waits during a rest arrives as one message, if the connection says so`(_ above: Int?)
+    @Test(arguments: [nil, 10]) func `messages that wait during a rest arrive as one, if the connection says so`(_ above: Int?)
         async throws
     {
         let bench = try Bench()

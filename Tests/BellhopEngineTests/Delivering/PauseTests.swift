@@ -8,7 +8,9 @@ import Testing
     private static let gone = Failure(.goneOrHidden, .pauseReceiver, "chat answered 404.")
     private static let once = RetryPolicy(attempts: 1, base: .seconds(1), cap: .seconds(1))
 
-    @Test func `a refusal pauses the receiver over a restart, costs no attempt, and is told once to another`() async throws {
+    @Test func `a refusal pauses the receiver over a restart, costs no attempt, and is reported once to another receiver`()
+        async throws
+    {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ throws(Failure) in
             if delivery.id.receiver == "chat" { throw Self.gone }

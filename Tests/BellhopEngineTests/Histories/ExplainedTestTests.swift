@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Story.allCases)
-    func `a case for each event and each task passes with the rules as they are, and expects what was done`(
+    func `a test made of each event and each task passes with the present rules, and expects the recorded actions`(
         _ story: Story
     ) async throws {
         let office = try await Office(story.rules)
@@ -156,7 +156,7 @@ import Testing
             test.text.contains("task_changed") && test.text.contains((event.event.time + .seconds(300)).rfc3339), "\(test.text)")
     }
 
-    @Test func `what no test can give is refused with a way out`() async throws {
+    @Test func `an event that tests cannot give is refused with a way out`() async throws {
         let rules = "rule: r\non: {every: 5m}\ndo: [{log: x}]"
         let office = try await Office(rules)
         try await office.wait(6)

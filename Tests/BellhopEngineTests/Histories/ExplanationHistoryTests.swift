@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: 0..<40)
-    func `explain agrees with a model about every event and rule, and tells of each delivery once`(_ seed: UInt64) async throws {
+    func `explain agrees with a model about every event and rule, and shows each delivery once`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: seed)
         let office = try await Office(Self.rules(0), [task("always", "x", ["priority": 9])])
         let calls: [FaultyStore.Call] = [.commit, .route, .unrouted, .state, .dueTimers, .register]

@@ -126,7 +126,7 @@ struct WaitingModel {
     /// The absences of `n` by task and of `m` by priority: who began them, and when.
     private var unchanged: [String: Int] = [:]
     private var untouched: [Int: (id: String, at: Int)] = [:]
-    /// The begin of the silence, until it was told.
+    /// The begin of the silence, until it was reported.
     private var silence: Int? = 0
     /// What waits for the other event of `t`, and the waits of `t`.
     private var pairs: [String: [[Int]]] = [:]

@@ -317,7 +317,7 @@ import Testing
         #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [hop])
     }
 
-    @Test func `a field that the system computes from what we set is our own change`() async throws {
+    @Test func `a field that the system computes from our update is our own change`() async throws {
         let bench = try Bench()
         let source = bench.source([task("a", fields: ["urgency": 3, "priority": 4])])
         source.edit {

@@ -28,7 +28,7 @@ import Testing
             ])
     }
 
-    @Test func `what happened while the agent was away is given to the run after the first poll`() async throws {
+    @Test func `changes during downtime are given to the run after the first poll`() async throws {
         let office = try await Office(Self.digest())
         try await office.put("a")
         await office.bench.clock.advance(by: .days(3))

@@ -96,7 +96,7 @@ extension `Escalations` {
         #expect(office.texts.sorted() == ["chat: new a", "pager: new a"])
         try await office.wait(1)
         #expect(office.texts.last == "pager: late")
-        // A rule that has become a shadow calls nobody any more.
+        // A rule in shadow mode calls no one.
         try await office.wait(20, with: rule + "\nmode: shadow")
         #expect(office.texts.count == 3)
     }

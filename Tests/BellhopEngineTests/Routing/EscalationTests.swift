@@ -33,7 +33,8 @@ import Testing
 
     // MARK: Answers beside our own writes
 
-    @Test func `our own update is no answer, and a person's change in the same look as our comment is one`() async throws {
+    @Test func `our own update does not count as an answer, a person's change in the same poll as our comment does`() async throws
+    {
         let office = try await Office(Self.rule("until: answered"))
         func put(state: Int64, by user: String, _ updates: Int64) async throws {
             let fields: JSON.Object = [
@@ -155,7 +156,7 @@ import Testing
         #expect(try await verdicts(office) == ["answered: task_commented"])
     }
 
-    @Test func `a change that our own write caused is no answer`() async throws {
+    @Test func `a change caused by our own write does not count as an answer`() async throws {
         let office = try await Office(Self.rule())
         func put(_ title: String, by user: String, _ updates: Int64) async throws {
             let fields: JSON.Object = ["priority": 1, "sys_updated_by": .string(user), "sys_mod_count": .int(updates)]
@@ -280,7 +281,7 @@ import Testing
         #expect(office.texts.dropFirst() == ["2026-01-05T09:35:00Z", "2026-01-05T09:40:00Z", "2026-01-05T09:50:00Z"])
     }
 
-    @Test func `what was answered while nobody looked makes no step`() async throws {
+    @Test func `an answer that came between two polls prevents the step`() async throws {
         let office = try await Office(Self.rule())
         for id in ["a", "b"] { try await office.put(id) }
         await office.bench.clock.advance(by: .days(2))

@@ -93,7 +93,8 @@ import Testing
         #expect(office.texts == ["task_created task_changed task_removed task_removed 2026-01-05T09:00:00Z"])
     }
 
-    @Test func `the time of a sequence counts from its first event, and out of order is no sequence`() async throws {
+    @Test func `the time of a sequence counts from its first event, and events in another order are not a sequence`() async throws
+    {
         let office = try await Office(Self.sequence, [task("z", "x"), task("b", "x", ["priority": 3, "state": 1])])
         try await office.put("a")
         try await office.put("a", priority: 2)
@@ -140,7 +141,7 @@ import Testing
         #expect(office.texts.count == 1)
     }
 
-    @Test func `an absence ends by what it names, by the task that leaves, and by a condition that is false when due`()
+    @Test func `an absence ends with its event, with a task that leaves, and with a condition that is false when due`()
         async throws
     {
         let office = try await Office(Self.unanswered, [task("z", "x")])
@@ -156,7 +157,7 @@ import Testing
         #expect(decisions.filter { $0 == .notTrueWhenDue }.count == 1)
     }
 
-    @Test func `another after while one waits changes nothing, and after the run the next begins one`() async throws {
+    @Test func `another event of after during the wait changes nothing, and one after the run begins a new wait`() async throws {
         let rule = """
             rule: r
             on: {none: task_removed, after: task_changed, within: 4m, by: task.state}
@@ -224,7 +225,7 @@ import Testing
         #expect(office.texts.count == 2)
     }
 
-    @Test func `what came while the agent was away ends a silence that was over before`() async throws {
+    @Test func `the first events after downtime come after the end of a silence that was over before`() async throws {
         let office = try await Office(Self.silent, [task("z", "x")])
         await office.bench.clock.advance(by: .seconds(3600))
         office.source.put(task("a"))
@@ -297,7 +298,7 @@ import Testing
 
     // MARK: Changes
 
-    @Test func `a changed do keeps what came so far, a changed entry forgets it`() async throws {
+    @Test func `a rule with a changed do keeps its waits, a changed entry of on ends them`() async throws {
         let rule = Self.sequence.replacing(", task_removed]", with: "]")
         let office = try await Office(rule, [task("z", "x")])
         try await office.put("a")

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `what was held is released as one message at the end by itself, also after a restart`() async throws {
+    @Test func `held messages are released as one at the end, also after a restart`() async throws {
         let bench = try Bench()
         let shelf = try await shelf(bench)
         try await route(1...3, bench, shelf)
@@ -67,7 +67,7 @@ import Testing
         #expect(try await available(bench) == ["t1"])
     }
 
-    @Test func `what is released comes before the timers and the events of the same moment`() async throws {
+    @Test func `a release comes before the timers and the events of the same moment`() async throws {
         let bench = try Bench()
         let rules = Self.rule + "\n---\nrule: digest\non: {schedule: \"0 17 * * *\"}\ndo: [{notify: {to: chat, title: digest}}]"
         let shelf = try await shelf(bench, rules)
@@ -115,7 +115,7 @@ import Testing
         #expect(try await available(bench) == ["t1 t2"])
     }
 
-    @Test func `whichever statement fails, what was held is sent once, as one message`() async throws {
+    @Test func `whichever statement fails, held messages are sent once, as one`() async throws {
         var faults = 0
         for count in 1...200 {
             let bench = try Bench()
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: FaultyStore.Moment.all)
-    func `an engine whose store fails around a release sends what was held once`(_ moment: FaultyStore.Moment) async throws {
+    func `an engine whose store fails around a release sends held messages once`(_ moment: FaultyStore.Moment) async throws {
         for call in [FaultyStore.Call.nextRelease, .released, .release, .remembered, .events] {
             let bench = try Bench()
             let shelf = try await shelf(bench)

@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `with force, once and throttle stop nothing, and shadow stays shadow`() async throws {
+    @Test func `a forced replay passes once and throttle, and a shadow rule stays in shadow mode`() async throws {
         let (bench, _, router, event) = try await Self.routed()
         try await bench.store.replay([event], rule: nil, isForced: true, at: bench.now)
         try await router.routePending()

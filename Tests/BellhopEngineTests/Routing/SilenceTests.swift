@@ -97,7 +97,7 @@ import Testing
         #expect(try await told(bench) == ["silence_started 0", "silence_ended 0 1"])
     }
 
-    @Test func `whichever statement fails, a silence is told once and counts what it kept back`() async throws {
+    @Test func `whichever statement fails, a silence is reported once and counts what it kept back`() async throws {
         var faults = 0
         for count in 1...200 {
             let bench = try Bench()

@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a group tells a task that left as it was last seen, and since when it has gathered`() async throws {
+    @Test func `a group has the last known state of a task that left, and the time since when it gathers`() async throws {
         let rule = """
             rule: r
             on: [task_created, task_changed]

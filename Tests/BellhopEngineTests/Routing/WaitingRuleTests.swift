@@ -79,7 +79,7 @@ import Testing
         #expect(office.texts.map { $0.prefix(4) } == ["dead", "task"])
     }
 
-    @Test func `what came due while nobody looked is judged on the tasks after the first look`() async throws {
+    @Test func `timers that came due before the first poll are judged on the tasks after it`() async throws {
         let office = try await Office(Self.urgent)
         try await office.put("a")
         try await office.put("b")
@@ -172,7 +172,7 @@ import Testing
         """
     }
 
-    @Test func `a group flushes once its first event has waited, and tells the latest task as it is then`() async throws {
+    @Test func `a group flushes when its first event has waited long enough, with the latest state of the task`() async throws {
         let office = try await Office(Self.group("by: task.state, wait: 3m"))
         try await office.put("a")
         try await office.put("x", state: 2)

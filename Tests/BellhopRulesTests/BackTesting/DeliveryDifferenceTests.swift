@@ -14,7 +14,7 @@ import Testing
             createdAt: Timestamp(seconds: second), initial: initial)
     }
 
-    @Test func `what both make alike is counted and forgotten, in whichever order it comes`() {
+    @Test func `equal deliveries are counted and forgotten, in whichever order they come`() {
         var difference = DeliveryDifference()
         difference.add(before: [delivery("a")], after: [])
         #expect(!difference.isEmpty)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `what only one of them makes comes or goes, in the order of its time and then of its rule`() {
+    @Test func `deliveries that only one of them makes come or go, in the order of time and then of rule`() {
         var difference = DeliveryDifference()
         difference.add(
             before: [delivery("x", at: 3), delivery("y", at: 1)],

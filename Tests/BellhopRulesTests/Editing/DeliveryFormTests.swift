@@ -104,7 +104,7 @@ import YAML
         #expect(try form(.values(values)).read(form(.values(values)).text).arguments == .values(values))
     }
 
-    @Test func `what the rule decided and nobody writes stays`() throws {
+    @Test func `arguments that the form leaves out stay as the rule decided them`() throws {
         let values: JSON.Object = ["method": "POST", "text": "a", ActionManifest.computedHost: true]
         let form = form(.values(values))
         #expect(form.text == "method: POST\ntext: a\n")

@@ -3,7 +3,7 @@ import BellhopRules
 import BellhopTesting
 import Testing
 
-/// What `bellhop explain` tells of an event, from records, deliveries and the rules' text.
+/// What `bellhop explain` shows of an event, from records, deliveries and the rules' text.
 @Suite struct ExplanationTests {
     private func book(_ rules: String) throws -> RuleBook {
         try RuleBook.loadToExplain(
@@ -35,7 +35,7 @@ import Testing
             created: Fixture.start)
     }
 
-    @Test func `type, source, fields and a rule that is off are told apart`() throws {
+    @Test func `type, source, fields and a rule that is off are distinguished`() throws {
         #expect(try account("on: task_removed").verdict == .type)
         #expect(try account("on: task_created\nfrom: incidents").verdict == .source)
         #expect(try account("on: {task_changed: {state: {to: 2}}}", Fixture.event(.taskChanged)).verdict == .field)
@@ -63,7 +63,7 @@ import Testing
         #expect(throttled.verdict == .throttled && throttled.reason.contains("less than 1h ago"))
     }
 
-    @Test func `a wait is told by what became of it`() throws {
+    @Test func `a wait is explained by its outcome`() throws {
         let rule = "on: task_created\nfor: 10m"
         let timer = Occasion.timer(.init(rule: "r", kind: .hold, key: "acme/a1"), due: Fixture.start, begun: 5).id
         let waiting = record(.waiting, ["key": "a1", "until": "2026-01-05T09:10:00Z"])
@@ -78,7 +78,7 @@ import Testing
         #expect(ran.verdict == .ran && ran.deliveries.count == 1)
     }
 
-    @Test func `what kept deliveries back is the verdict`() throws {
+    @Test func `the verdict names what kept deliveries back`() throws {
         for (state, verdict) in [
             (DeliveryState.done, Explanation.Verdict.ran), (.silenced, .silenced), (.quiet, .quiet), (.shadow, .shadow),
         ] {

@@ -5,34 +5,35 @@ import Testing
 
 /// What `check` says of escalations that depends on the configuration, and the text that they are kept by.
 @Suite struct EscalationLoadingTests {
-    private static func warnings(_ until: String, journals: [Ability]) throws -> [String] {
+    private static func warnings(_ until: String, sources: [Ability]) throws -> [String] {
         var surroundings = Fixture.surroundings()
-        surroundings.sources = journals.enumerated().map { number, journal in
+        surroundings.sources = sources.enumerated().map { number, comments in
             .init(
                 name: "s\(number)", kind: "table", connection: "snow", schema: Fixture.schema, scope: Fixture.scope,
-                user: "john.doe", journal: journal)
+                user: "john.doe", comments: comments)
         }
         let rule = "rule: r\non: task_created\ndo: [{log: x}]\n\(until)\nescalate: [{after: 5m, do: [{log: y}]}]"
         let file = RuleFile(path: "rules/test.yaml", bytes: Array(rule.utf8))
         return try RuleBook.load([file], surroundings: surroundings).warnings.map { "\($0.message); \($0.help ?? "")" }
     }
 
-    @Test func `an answer without a journal is a warning, with the line that would ask for one`() throws {
+    @Test func `comments as answers from a source that reports none are a warning, with the line that would ask for one`() throws
+    {
         let without = Ability.setting("journal", values: ["comments"], line: "journal: [comments]")
         #expect(
-            try Self.warnings("until: answered", journals: [without]) == [
-                "comments do not count as answers here: source `s0` watches no journal; in bellhop.yaml add `journal: [comments]` to source `s0`"
+            try Self.warnings("until: answered", sources: [without]) == [
+                "comments do not count as answers here: source `s0` reports no comments; in bellhop.yaml add `journal: [comments]` to source `s0`"
             ])
         #expect(
-            try Self.warnings("until: answered || task.state == 6", journals: [.no, .no]) == [
-                "comments do not count as answers here: sources `s0`, `s1` watch no journal; "
+            try Self.warnings("until: answered || task.state == 6", sources: [.no, .no]) == [
+                "comments do not count as answers here: sources `s0`, `s1` report no comments; "
             ])
-        #expect(try Self.warnings("until: answered", journals: [without, .yes]) == [])
-        #expect(try Self.warnings("until: task.state == 6", journals: [without]) == [])
-        #expect(try Self.warnings("", journals: [without]) == [])
+        #expect(try Self.warnings("until: answered", sources: [without, .yes]) == [])
+        #expect(try Self.warnings("until: task.state == 6", sources: [without]) == [])
+        #expect(try Self.warnings("", sources: [without]) == [])
     }
 
-    @Test func `the text of an escalation reads as the same rule, and depends on nothing else`() throws {
+    @Test func `the stored text of an escalation is read as the same rule, without other files`() throws {
         func book(_ text: String) throws -> RuleBook {
             try RuleBook.load([RuleFile(path: "rules/test.yaml", bytes: Array(text.utf8))], surroundings: Fixture.surroundings())
         }

@@ -7,11 +7,11 @@ import Testing
 @Suite struct EventReachTests {
     private static func source(
         _ name: String, _ kind: String = "tracker", shows: RecordKind = .tasks,
-        journal: Ability = .setting("journal", values: ["comments"], line: "journal: [comments]")
+        comments: Ability = .setting("journal", values: ["comments"], line: "journal: [comments]")
     ) -> RuleSurroundings.SourceFacts {
         .init(
             name: name, kind: kind, connection: "snow", schema: Fixture.schema, scope: Fixture.scope, user: "john.doe",
-            shows: shows, journal: journal)
+            shows: shows, comments: comments)
     }
 
     private static func code(
@@ -47,12 +47,12 @@ import Testing
         #expect(Self.code(.sessionExpired, logins: ["snow": .keychainLoginEvent]) == nil)
     }
 
-    @Test func `comments come from sources with a journal, tasks from sources other than pages, and pages from pages`() {
-        let plain = Self.source("plain"), watching = Self.source("watching", journal: .yes)
+    @Test func `comments come from sources that report them, tasks from sources other than pages, and pages from pages`() {
+        let plain = Self.source("plain"), watching = Self.source("watching", comments: .yes)
         let page = Self.source("page", "page", shows: .page)
-        #expect(Self.code(.taskCommented, sources: [plain]) == "no-journal")
+        #expect(Self.code(.taskCommented, sources: [plain]) == "no-comments")
         #expect(Self.code(.taskCommented, sources: [plain, watching]) == nil)
-        #expect(Self.code(.taskCommented, from: ["plain"], sources: [plain, watching]) == "no-journal")
+        #expect(Self.code(.taskCommented, from: ["plain"], sources: [plain, watching]) == "no-comments")
         for type in [EventType.taskCreated, .taskReturned, .taskChanged, .taskRemoved, .taskCommented] {
             #expect(Self.code(type, from: ["page"], sources: [plain, page]) == "no-tasks")
         }

@@ -139,7 +139,7 @@ import Testing
         return [message.title.plainText] + (message.list?.items.map(\.plainText) ?? [])
     }
 
-    @Test func `what was held comes as one message that says what became of each task`() throws {
+    @Test func `held messages come as one that shows the state of each task`() throws {
         let book = try Self.book(
             Self.night
                 + "do: [{notify: {to: ops, title: \"${{ task.number }}\", link: \"${{ task.url }}\", severity: \"${{ task.priority == 1 ? 'critical' : 'info' }}\"}}]"
@@ -172,7 +172,7 @@ import Testing
         #expect(release.joined?.coalesces == false)
     }
 
-    @Test func `a single one is sent as it is`() throws {
+    @Test func `a single held message is sent unchanged`() throws {
         let book = try Self.book(Self.night + Self.notify)
         let release = book.release(held(book, [Fixture.task()]), ReleaseFacts(), at: Self.morning)
         #expect(fates(release) == [.sent])

@@ -390,7 +390,7 @@ import Testing
     }
 
     @Test(arguments: ["", "mode: shadow\n", "when: task.priority == 9\n", "once: task.id\n", "enabled: false\n"])
-    func `what is rendered is what is delivered, whether the rule would run or not`(_ more: String) throws {
+    func `the rendered steps equal the delivered ones, whether the rule would run or not`(_ more: String) throws {
         func book(_ more: String) throws -> RuleBook {
             try Fixture.book(
                 """

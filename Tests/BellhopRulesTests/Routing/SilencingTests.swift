@@ -151,7 +151,7 @@ import Testing
         ("10", "`10` is not a share of the tasks"), ("a tenth", "`a tenth` is not a share of the tasks"),
         ("1.5%", "`1.5%` is not a share of the tasks"),
     ])
-    func `a share that is none is refused with a sentence`(_ text: String, _ message: String) throws {
+    func `an invalid share is refused with a sentence`(_ text: String, _ message: String) throws {
         do throws(Diagnostics) {
             _ = try RuleBook.load(
                 [

@@ -66,7 +66,7 @@ import Testing
         #expect(try missing(rule, [Self.created(priority: 1), Self.created(priority: 2, title: "b")]) == [])
     }
 
-    @Test func `what a timer does is met when it comes due`() throws {
+    @Test func `the tests cover a timer's part when it comes due`() throws {
         let rule = "on: task_created\nfor: 10m\nthrottle: {every: 1h, by: task.number}\ndo: [{comment: \"${{ task.number }}\"}]"
         #expect(
             try missing(rule, [Self.created(priority: 1)]) == [
@@ -76,13 +76,13 @@ import Testing
         #expect(try missing(rule, [Self.created(priority: 1) + "\n      - wait: 10m"]) == [])
     }
 
-    @Test func `nothing is met of a rule without tests`() throws {
+    @Test func `a rule without tests has no coverage`() throws {
         let other = RuleFile(path: "rules/other.yaml", bytes: Array("rule: o\non: task_created\ndo: [{comment: x}]".utf8))
         let found = try coverage(
             "on: task_created\ndo: [{comment: x}]", [Self.created(priority: 1)], untested: [other])
         #expect(found.files.map(\.path) == ["rules/other.yaml", "rules/r.yaml"])
         #expect(found.files.map(\.percent) == [0, 100])
-        #expect((found.met, found.all, found.percent) == (2, 4, 50))
+        #expect((found.covered, found.all, found.percent) == (2, 4, 50))
     }
 
     @Test func `a file is shown line by line, with what is missing below its line`() throws {

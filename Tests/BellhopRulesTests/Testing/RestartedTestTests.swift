@@ -45,7 +45,7 @@ import Testing
         #expect(try problems(once, twice) == [])
     }
 
-    @Test func `what came due while the agent was away is judged after the events of its first poll`() throws {
+    @Test func `timers that came due while the agent was away are judged after the events of its first poll`() throws {
         let away =
             "    given:\n" + Self.created("a") + Self.created("b") + "      - down: 5h\n      - wait: 1h\n" + Self.calmed("b")
         let back = away + "      - wait: 9h\n"
@@ -96,7 +96,7 @@ import Testing
             + Self.created("a") + "      - wait: 10h\n"
         let expected = "      - log: {text: silence_started -1}\n      - after: 1h\n      - log: {text: silence_ended 1}\n"
         #expect(try problems(rule, given + "    expect:\n      - after: 30m\n" + expected) == [])
-        // One that passed while the agent was away is told when it is back.
+        // A silence that passed while the agent was away is reported when it is back.
         let away = given.replacing("      - wait: 45m\n" + Self.created("a"), with: "      - down: 2h\n")
         let late =
             "    expect:\n      - after: 2h\n      - log: {text: silence_started -1}\n      - log: {text: silence_ended 0}\n"

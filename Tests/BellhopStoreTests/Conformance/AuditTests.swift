@@ -15,7 +15,8 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `each attempt that ended is a row, once, with what was sent where and its outcome`(_ kind: StoreUnderTest) async throws {
+    func `each attempt that ended is one row with its receiver, its content and its outcome`(_ kind: StoreUnderTest) async throws
+    {
         let bench = try kind.make()
         let nexts: [RetryPolicy.Next] = [
             .done(Receipt("201, work note")), .retry(at: bench.after(5), Sample.failure), .postponed(Sample.failure),
@@ -40,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `each act of a person is a row with who, when and from where, and none if nothing changed`(
+    func `each act of a person that changes something is a row with the person, the time and the host`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()

@@ -140,7 +140,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `whichever statement fails, all become one or none does`(_ kind: StoreUnderTest) async throws {
+    func `whichever statement fails, all messages become one or stay as they are`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...4).map { Self.message($0) }))
         let before = try await bench.tested.dump()

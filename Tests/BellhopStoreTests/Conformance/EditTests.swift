@@ -19,7 +19,9 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `only a dead or held delivery is edited, and the edit says who and when`(_ kind: StoreUnderTest) async throws {
+    func `only a dead or held delivery can be edited, and the edit has the person and the time`(_ kind: StoreUnderTest)
+        async throws
+    {
         let bench = try kind.make()
         try await failed(bench)
         #expect(try await bench.store.edit(edit(1, to: "one")))

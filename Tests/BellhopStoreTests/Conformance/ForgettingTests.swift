@@ -44,7 +44,8 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `forgetting a task ends all that rules keep about it, and nothing of another`(_ kind: StoreUnderTest) async throws {
+    func `forgetting a task ends all that rules keep about it, and nothing about other tasks`(_ kind: StoreUnderTest) async throws
+    {
         let bench = try await bench(kind)
         let found = try await bench.store.tasks(named: "INC1001")
         #expect(found == [Self.named])

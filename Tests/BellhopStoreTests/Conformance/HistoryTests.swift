@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a history has what was made for its events by every kind of occasion, and nothing of others`(_ kind: StoreUnderTest)
+    func `a history has the deliveries of its events, whatever the occasion, and no others`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()

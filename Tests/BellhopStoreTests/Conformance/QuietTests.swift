@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `nothing is released if a silence that keeps something back has ended`(_ kind: StoreUnderTest) async throws {
+    func `a release is refused if a silence of it has ended`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let silence = Silence(starts: bench.now, ends: bench.after(99_999), reason: "x", by: "ann").identified
         try await bench.store.add(silence, at: bench.now)
@@ -92,7 +92,9 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `one that is sent as it is expires a day after its release, however late that is`(_ kind: StoreUnderTest) async throws {
+    func `a message that is sent unchanged expires a day after its release, however late that is`(_ kind: StoreUnderTest)
+        async throws
+    {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Self.message(1)]))
         await bench.clock.pass(3600 + 5 * 86_400)

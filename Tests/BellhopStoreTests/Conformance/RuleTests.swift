@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `nothing is stored for timers of which one has moved or is gone`(_ kind: StoreUnderTest) async throws {
+    func `a batch of timers is refused if one has moved or is gone`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register(
             [rule("moved", "x", next: bench.after(1)), rule("gone", "x", next: bench.after(1)), rule("c", "x", next: bench.now)],

@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a silence that began and ended while nobody looked is told once, in order`(_ kind: StoreUnderTest) async throws {
+    func `a silence that began and ended between two looks is reported once, in order`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.add(Self.silence("past", from: 10, to: 20), at: bench.now)
         await bench.clock.pass(3600)
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `nothing is stored that a silence keeps back which has ended`(_ kind: StoreUnderTest) async throws {
+    func `a batch is refused if a silence that it used has ended`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let silence = Self.silence("now")
         try await bench.store.add(silence, at: bench.now)

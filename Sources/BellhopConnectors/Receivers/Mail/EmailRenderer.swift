@@ -4,7 +4,7 @@ import BellhopCore
 enum EmailLimits {
     /// Ours: a line of a header has at most 998 octets (RFC 5322, section 2.1.1), of which programs show far fewer.
     static let subject = 250
-    /// Ours, with markup: mail servers commonly accept 10 MB and more, but nobody reads that much.
+    /// Our own limit, with markup: mail servers accept 10 MB and more, which is too much to read.
     static let text = 100_000
 }
 

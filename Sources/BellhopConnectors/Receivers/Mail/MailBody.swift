@@ -1,13 +1,13 @@
 import BellhopCore
 
-/// A text of a mail, encoded for servers and networks that pass only lines of ASCII (RFC 2045).
+/// A mail's text, encoded for servers and networks that pass only lines of ASCII (RFC 2045).
 struct MailBody: Sendable, Hashable {
     enum Encoding: String, Sendable, Hashable {
         case quotedPrintable = "quoted-printable"
         case base64
     }
 
-    /// What is shorter: quoted-printable stays readable, and text of other scripts would become three times as long in it.
+    /// The shorter of the two: quoted-printable is readable, but makes text of other scripts three times as long.
     let encoding: Encoding
     /// Lines of at most 76 characters, each with CR LF.
     let bytes: [UInt8]

@@ -139,7 +139,7 @@ struct MessageID: Sendable, Hashable {
     /// - Parameter delivery: its short name.
     init(delivery: String, host: String) { text = "<\(delivery.filter { $0.isASCII && ($0.isLetter || $0.isNumber) })@\(host)>" }
 
-    /// One that was stored; nil if it is none.
+    /// Reads a stored one; nil for any other text.
     init?(_ stored: String) {
         guard stored.first == "<", stored.last == ">", stored.utf8.count <= 998,
             stored.utf8.dropFirst().dropLast().allSatisfy({ 0x21...0x7e ~= $0 && $0 != 0x3c && $0 != 0x3e })

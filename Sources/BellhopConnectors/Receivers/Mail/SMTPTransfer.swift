@@ -207,7 +207,7 @@ final class SMTPTransfer: Sendable {
 
     // MARK: The thread
 
-    /// A thread and not a pool's, because the library's name resolution and TLS may block for as long as the network likes. False if
+    /// A thread of its own and not a pool's, because the library's name resolution and TLS may block for as long as the network likes. False if
     /// the system has no thread left.
     private static func onOwnThread(_ work: @escaping @Sendable () -> Void) -> Bool {
         final class Box: Sendable {

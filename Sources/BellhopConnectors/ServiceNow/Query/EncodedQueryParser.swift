@@ -219,8 +219,6 @@ struct EncodedQueryError: Error, Sendable, Hashable {
     /// The invalid part, in UTF-8 bytes of the text; may be empty.
     var range: Range<Int>
 
-    var offset: Int { range.lowerBound }
-
     init(_ message: String, at range: Range<Int>, help: String? = nil) {
         self.message = message
         self.range = range

@@ -47,12 +47,5 @@ enum Walk: Sendable, Hashable {
         }
     }
 
-    var timeField: String? {
-        switch self {
-        case .whole: nil
-        case .window(let field, _, _): field
-        }
-    }
-
     var isWhole: Bool { self == .whole }
 }

@@ -84,20 +84,20 @@ struct WriteContext: Sendable {
 /// Sends a write in a session. An answer that asks for a login may follow a write that took effect, so the session does not send
 /// it again by itself: a look comes first.
 struct WriteRequest: Sendable {
-    private var turn = SessionState.Turn.first
+    private var onSessionEnd = SessionState.OnSessionEnd.report
 
     mutating func send(
         _ call: ServiceNowCall, _ session: ServiceNowSession, _ judge: (ServiceNowReply) throws(Failure) -> Sent
     ) async throws(Failure) -> Sent {
-        let isLast = turn == .last
+        let isLast = onSessionEnd == .stop
         do throws(Failure) {
-            switch try await session.send(call, turn) {
+            switch try await session.send(call, onSessionEnd) {
             case .reply(let reply): return try judge(reply)
             case .tokenWanted:
-                turn = .last
+                onSessionEnd = .stop
                 return .notTaken
             case .loginWanted:
-                turn = .last
+                onSessionEnd = .stop
                 return .unclear(
                     Failure(
                         .sessionExpired, .unknownOutcome, "\(session.base.place) asked for a new login in answer to the write."))
