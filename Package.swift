@@ -12,6 +12,14 @@ let house: [SwiftSetting] =
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     ] + strict
 
+/// Makes the program smaller: without the names of its functions, which nothing looks up (63.5 MB, stripped, become 57.9), and with
+/// relocations packed by LLVM's linker (54.7). An idle agent has 5.7 MB less in memory. Programs with packed relocations need glibc 2.36.
+let compactProgram: [LinkerSetting] = [
+    .unsafeFlags(
+        ["-use-ld=lld"] + ["--no-export-dynamic", "-z", "pack-relative-relocs"].flatMap { ["-Xlinker", $0] },
+        .when(platforms: [.linux], configuration: .release))
+]
+
 let argumentParser = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
@@ -133,7 +141,7 @@ let package = Package(
                 "BellhopStore", "CEL", "Simulator", "YAML", argumentParser, logging, nioCore, serviceLifecycle, unixSignals,
             ],
             resources: shippedRules.map { .embedInCode("Rules/\($0)") },
-            swiftSettings: house),
+            swiftSettings: house, linkerSettings: compactProgram),
 
         .testTarget(
             name: "BellhopAgentTests",
