@@ -131,7 +131,7 @@ import Testing
         ])
         #expect(
             found == [
-                "Rules were added or changed meanwhile; here each has one text for all of the time: a (\(time(7)) and before)."
+                "These rules were added or changed in this time, but the back-test uses one version throughout: a (\(time(7)) and before)."
             ])
     }
 

@@ -62,7 +62,7 @@ import Testing
             while replays.count < 2 || replays.contains(where: { $0["state"] != "done" }) {
                 replays = try await Self.replays(stage)
             }
-            #expect(replays[0]["receipt"]?.asString?.contains("there since the event that is replayed") == true, "\(replays)")
+            #expect(replays[0]["receipt"]?.asString?.contains("already written since the replayed event") == true, "\(replays)")
             #expect(stage.notes(on: task.id).count == 1)
             agent.send(SIGTERM)
             #expect(await agent.end().code == 0)

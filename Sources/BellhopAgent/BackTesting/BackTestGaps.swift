@@ -99,7 +99,7 @@ struct BackTestGaps {
         let (remembering, reading) = book.rulesByKnowledge(among: isCounted)
         if !remembering.isEmpty {
             found.append(
-                "What was waited for, counted, gathered or remembered at the begin is not known: it begins empty for "
+                "What rules waited for, counted, gathered or remembered at the start is not known and begins empty: "
                     + remembering.listed + ".")
         }
         if !reading.isEmpty {
@@ -107,7 +107,7 @@ struct BackTestGaps {
                 "Tasks that no event of this time shows are not known: \(reading.listed) read the tasks of sources.")
         }
         found.append(
-            "Times at which no agent ran, failed deliveries and answers of people to what rules would have done are not part of it."
+            "Not included are times when no agent ran, failed deliveries, and answers of people to what rules would have done."
         )
         return found
     }
@@ -120,7 +120,7 @@ struct BackTestGaps {
         }
         let more = changed.count > Self.most ? ["\(changed.count - Self.most) more"] : []
         return [
-            "Rules were added or changed meanwhile; here each has one text for all of the time: \((names + more).joined(separator: ", "))."
+            "These rules were added or changed in this time, but the back-test uses one version throughout: \((names + more).joined(separator: ", "))."
         ]
     }
 }

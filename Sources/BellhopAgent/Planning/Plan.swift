@@ -1,7 +1,7 @@
 public import BellhopCore
 public import BellhopRules
 
-/// What a start or a reload with the files as they are would change against what is in force.
+/// What a start or a reload with the present files would change against what is in force.
 public struct Plan: Sendable {
     public struct Rule: Sendable, Hashable {
         public enum Change: String, Sendable { case added, removed, changed }

@@ -73,7 +73,7 @@ struct WriteRules: Sendable {
         if case .written(let proof) = look {
             switch occasion(note, attempt) {
             case .first, .unanswered, .answered: return .done(proof.receipt(foundAtFirst))
-            case .gap where attempt.replayOf != nil: return .done(proof.receipt("there since the event that is replayed"))
+            case .gap where attempt.replayOf != nil: return .done(proof.receipt("already written since the replayed event"))
             case .gap: return .done(proof.receipt("found written before the store was restored or the agent started over"))
             case .earlier: return .done(proof.receipt("found written by an earlier attempt"))
             }

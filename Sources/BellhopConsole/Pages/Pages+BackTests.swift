@@ -80,7 +80,7 @@ struct BackTestPage {
             \(context.table(t("Rules"), [t("Rule"), t("Runs"), t("Deliveries"), t("Stopped or waited"), t("Error")], rules))
             \(Self.differences(context, report["difference"]))
             <h2>\(t("Deliveries"))</h2>\(Self.deliveries(context, report["deliveries"], report["count"], t("Deliveries")))
-            <h2>\(t("What history cannot tell"))</h2><ul>\(unknown)</ul>
+            <h2>\(t("Limits of this result"))</h2><ul>\(unknown)</ul>
             """
     }
 

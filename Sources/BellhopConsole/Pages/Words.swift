@@ -92,7 +92,7 @@ struct Words: Sendable {
         "What rules would have done with the stored events. Nothing is sent.":
             "Was Regeln mit den gespeicherten Ereignissen getan hätten. Gesendet wird nichts.",
         "What the rules would have done": "Was die Regeln getan hätten", "Stopped or waited": "Gestoppt oder gewartet",
-        "What history cannot tell": "Was die Vergangenheit nicht sagen kann", "Difference": "Unterschied",
+        "Limits of this result": "Grenzen dieses Ergebnisses", "Difference": "Unterschied",
         "Would come": "Käme hinzu", "Would go": "Fiele weg", "Would change": "Wäre anders",
         "The same in both": "In beiden gleich",
         "Coverage": "Abdeckung", "Coverage of the last day": "Abdeckung des letzten Tages",

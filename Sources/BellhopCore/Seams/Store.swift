@@ -159,7 +159,7 @@ public protocol Store: Notebook {
     func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord]
     /// The newest events of a task, or the events with an id, and all that was made of them.
     func history(_ query: HistoryQuery) async throws(StoreError) -> StoredHistory
-    /// A page of the audit: what left the house, and what people did.
+    /// A page of the audit: what was sent, and what people did.
     func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow]
     /// Sets a note because of a person's act, which becomes a row of the audit.
     func setNote(_ key: String, to value: JSON?, by act: String, _ facts: JSON.Object, at now: Timestamp) async throws(StoreError)

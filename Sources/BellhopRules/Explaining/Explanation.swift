@@ -117,7 +117,7 @@ private struct Teller {
             if let revision = deliveries.first?.revision, let present = book?.rule(named: name)?.summary.revision,
                 revision != present
             {
-                account.notes.append("the rule was changed since: this is what it did as it was then")
+                account.notes.append("the rule has changed since; this is what its earlier version did")
             }
         } else if let step = records.last(where: { [.stepFailed, .budget].contains($0.verdict) }) {
             (account.verdict, account.reason) = (step.verdict == .budget ? .budget : .stepFailed, clause(step))

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What left the house and what people did, in the transaction in which it is stored.
+/// What was sent and what people did, in the transaction in which it is stored.
 extension Session {
     /// Adds a row to the audit.
     func audit(_ facts: JSON.Object, at now: Timestamp) throws {

@@ -4,7 +4,7 @@ import BellhopCore
 
 struct Audit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audit", abstract: "What left the house and what people did, in a chain that shows changes.",
+        commandName: "audit", abstract: "What was sent and what people did, in rows whose later changes show.",
         discussion: """
             Each attempt of a delivery that ended, each change of the rules in force and each act of a person is a row. The hash of a \
             row covers the row before, so that a row that was changed, moved or removed is found.
@@ -56,7 +56,7 @@ struct AuditVerify: AsyncParsableCommand {
         let rows =
             verifier.count == 1 ? "Row \(verifier.first) is" : "Rows \(verifier.first) to \(verifier.last?.number ?? 0) are"
         Console.data("\(rows) as written\(checkpoint == nil ? "" : ", and the checkpoint is among them").")
-        if checkpoint == nil { Console.note("Without --checkpoint, the removal of the last rows cannot be seen.") }
+        if checkpoint == nil { Console.note("Without --checkpoint, the removal of the last rows cannot be detected.") }
     }
 }
 

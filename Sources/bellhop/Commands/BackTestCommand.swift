@@ -14,7 +14,7 @@ struct BackTestCommand: AsyncParsableCommand {
             --against compares with the rules of another file or folder, or with `in-force`, those that an agent loaded last: which \
             deliveries come, go or change.
 
-            What the events cannot tell is listed at the end. Works beside a running agent.
+            The limits of the result are listed at the end. Works beside a running agent.
             """)
 
     @OptionGroup var config: ConfigOptions

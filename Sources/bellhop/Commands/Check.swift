@@ -5,7 +5,7 @@ import BellhopRules
 
 struct Check: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "check", abstract: "Check the configuration and the rules; say everything that is wrong with them.",
+        commandName: "check", abstract: "Check the configuration and the rules, and report every mistake.",
         discussion: "With paths, only these rule files are checked, against bellhop.yaml where there is one.")
 
     @OptionGroup var config: ConfigOptions

@@ -125,7 +125,7 @@ struct Explain: AsyncParsableCommand {
         var lines = status.compactMap { source -> String? in
             guard let name = source["source"]?.asString, wanted.isEmpty || wanted.contains(name) else { return nil }
             let poll = source["last_poll"]?.asString.flatMap { Timestamp(rfc3339: $0) }
-            let looked = poll.map { "it last looked at \(link.zone.dateAndClock($0))" } ?? "it has not looked yet"
+            let looked = poll.map { "last poll at \(link.zone.dateAndClock($0))" } ?? "not polled yet"
             let error = source["error"]?.asString.map { "; it fails: \($0.singleLine.visible)" } ?? ""
             return "  \(name.visible): \(looked)\(error)"
         }

@@ -89,7 +89,7 @@ struct LoginChoices {
         }
         throw CommandError(
             .usage,
-            "There are several, and none was chosen, so nothing was stored: give its number, or write one as `\(setting)` in bellhop.yaml."
+            "Nothing was stored, because no \(setting) was chosen: enter its number, or set `\(setting)` in bellhop.yaml."
         )
     }
 }

@@ -6,7 +6,7 @@ import BellhopStore
 
 struct PlanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "plan", abstract: "Show what a start or reload with the files as they are would change.",
+        commandName: "plan", abstract: "Show what a start or reload with the present files would change.",
         discussion: """
             Compares the files with what an agent put in force last: rules, sources, receivers, names of secrets, and the deliveries that \
             the rules would have made otherwise in the last day. Changes nothing, and works beside a running agent.

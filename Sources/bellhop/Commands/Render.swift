@@ -59,7 +59,8 @@ struct Render: AsyncParsableCommand {
     private func nothing(to name: String, _ receivers: [String], _ connections: [String]) -> String {
         guard connections.contains(name) else { return Self.unknown("connection", name, among: connections) }
         if receivers.isEmpty { return "Rule \(rule.visible) sends nothing for this." }
-        return "Rule \(rule.visible) sends nothing to \(name.visible), but to \(Set(receivers).sorted().joined(separator: ", "))."
+        return
+            "Rule \(rule.visible) does not send to \(name.visible), only to \(Set(receivers).sorted().joined(separator: ", "))."
     }
 
     private static func unknown(_ what: String, _ name: String, among names: [String]) -> String {

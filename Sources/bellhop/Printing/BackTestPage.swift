@@ -30,7 +30,7 @@ struct BackTestPage {
         if let difference = report.difference { print(difference) }
         if !report.gaps.isEmpty {
             Console.data("")
-            Console.data(Paint.bold("What the events cannot tell"))
+            Console.data(Paint.bold("Limits of this result"))
             for gap in report.gaps {
                 Console.data("  \(gap.withLocalTimes(in: link.zone).visible)".wrapped(to: Screen.dataWidth, indent: 2))
             }

@@ -86,7 +86,8 @@ struct CommandError: Error {
             }
         let comfort =
             isTriedAgain ? " Nothing is lost, and the next try may work." : " This may pass: run the command again later."
-        self.init(code, failure.advised + (failure.passesByItself ? comfort : ""))
+        let isSentence = failure.advised.last.map { ".!?".contains($0) } ?? true
+        self.init(code, failure.advised + (failure.passesByItself ? (isSentence ? "" : ".") + comfort : ""))
     }
 
     /// Prints it on standard error.

@@ -109,7 +109,7 @@ struct DeliveryDecision: ParsableArguments {
         }
         if count == 0 { return }
         let advice = command == .drop ? ": `--state available --state waiting` selects \(count == 1 ? "it" : "them")." : "."
-        Console.note("None is dead or held. \(count) \(count == 1 ? "is" : "are") still to be done" + advice)
+        Console.note("No delivery is dead or held; \(count) \(count == 1 ? "is" : "are") still to be done" + advice)
     }
 
     /// The selected deliveries, after the person has seen and confirmed them.
