@@ -17,8 +17,8 @@ struct ConsoleRequest: Sendable {
     ) {
         self.method = method
         let halves = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        path = (halves.first ?? "").split(separator: "/").map { PercentText.decoded($0) }
-        query = halves.count == 2 ? PercentText.form(halves[1]) : []
+        path = (halves.first ?? "").split(separator: "/").map { PercentEncoding.decode($0) }
+        query = halves.count == 2 ? PercentEncoding.pairs(halves[1]) : []
         self.headers = headers
         self.body = body
         self.peer = peer
@@ -50,7 +50,7 @@ struct ConsoleRequest: Sendable {
     /// The fields of a form that a browser sent.
     var form: [(name: String, value: String)] {
         guard header("content-type")?.lowercased().hasPrefix("application/x-www-form-urlencoded") == true else { return [] }
-        return PercentText.form(Substring(decoding: body, as: UTF8.self))
+        return PercentEncoding.pairs(Substring(decoding: body, as: UTF8.self))
     }
 
     /// Whether a browser asks for a page.
@@ -61,56 +61,9 @@ extension Substring {
     fileprivate var trimmingBlanks: Substring { drop { $0 == " " } }
 }
 
-/// Text in addresses and forms (the URL Standard, application/x-www-form-urlencoded).
+/// ``PercentEncoding`` by the short names that pages use.
 enum PercentText {
-    static func decoded(_ text: Substring, plusIsSpace: Bool = false) -> String {
-        var bytes: [UInt8] = []
-        var rest = Array(text.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "+"), plusIsSpace {
-                bytes.append(UInt8(ascii: " "))
-            } else if byte == UInt8(ascii: "%"), let high = rest.first.flatMap(digit),
-                let low = rest.dropFirst().first.flatMap(digit)
-            {
-                bytes.append(high << 4 | low)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
-    }
+    static func encoded(_ text: String) -> String { PercentEncoding.encode(text) }
 
-    static func form(_ text: Substring) -> [(name: String, value: String)] {
-        text.split(separator: "&").map { pair in
-            let halves = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            return (decoded(halves[0], plusIsSpace: true), halves.count == 2 ? decoded(halves[1], plusIsSpace: true) : "")
-        }
-    }
-
-    /// Fit for one part of a path, or for a value of a query.
-    static func encoded(_ text: String) -> String {
-        var encoded = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"),
-                UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                encoded += byte < 16 ? "%0\(digits)" : "%\(digits)"
-            }
-        }
-        return encoded
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
+    static func decoded(_ text: Substring) -> String { PercentEncoding.decode(text) }
 }
