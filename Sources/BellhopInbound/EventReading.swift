@@ -39,7 +39,7 @@ public struct EventReading: Sendable {
     ///
     /// - Parameters:
     ///   - proof: what the request proved.
-    ///   - unique: a text that no other delivery has, for deliveries that do not say which one they are.
+    ///   - unique: a text unlike that of any other delivery, for deliveries without an id.
     func events(
         _ request: InboundRequest, proof: InboundKey.Proof, at now: Timestamp, unique: () -> String
     ) throws(InboundAnswer) -> [Event] {

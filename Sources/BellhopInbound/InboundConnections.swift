@@ -208,7 +208,7 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         arm(patience.body, context)
     }
 
-    /// The reader of an unfinished body gets the chance to say why; it has as long again for that.
+    /// The reader of an unfinished body gets the same time again to answer with the reason.
     private func expire(_ context: ChannelHandlerContext) {
         deadline = nil
         guard isReceiving, !isAnsweredEarly else { return context.close(promise: nil) }

@@ -42,7 +42,7 @@ public struct InboundDesk: Sendable {
         self.unique = unique
     }
 
-    /// How large the body of a request may be that begins like this. Throws what it is refused with before its body is read.
+    /// The largest body of a request with this head. Throws the answer to a request that is refused before its body is read.
     ///
     /// - Parameters:
     ///   - head: the request without its body.

@@ -57,7 +57,7 @@ struct TaskCache {
 
     /// The tasks of a scope, in the order in which listings first showed them; nil if they must be read from the store.
     mutating func tasks(of scope: Scope.ID, at turn: Int64) -> [Snapshot]? {
-        // Taken out, so that it is changed in place.
+        // Removed while it is changed, so that it is not copied.
         guard var entry = entries.removeValue(forKey: scope) else { return nil }
         for change in entry.later where change.turn == entry.turn + 1 && change.turn <= turn { entry.apply(change) }
         guard entry.turn == turn else { return nil }

@@ -86,7 +86,7 @@ extension Event.ScalarStep {
             default: .plain
             }
         self.text = String(decoding: UnsafeBufferPointer(start: data.value, count: data.length), as: UTF8.self)
-        // libyaml drops the tag `!`; a plain scalar that is not implicitly plain is the trace that it leaves.
+        // libyaml drops the tag `!`; it shows only in a plain scalar that is not implicitly plain.
         let isBareExclamation = data.tag == nil && style == .plain && data.plain_implicit == 0
         properties = Event.Properties(anchor: YAML.text(data.anchor), tag: isBareExclamation ? "!" : YAML.text(data.tag))
     }

@@ -62,7 +62,7 @@ public struct BackTestRun {
         report.gaps = gaps.sentences(of: test.book, report)
     }
 
-    /// Reads what people did in the time, and what is paused now.
+    /// Reads the acts of people in that time, and the present pauses.
     private mutating func readActs(_ store: any Store) async throws(StoreError) {
         var query = AuditQuery(since: report.since, limit: Self.page)
         while !Task.isCancelled {

@@ -269,7 +269,7 @@ struct ConfigurationReading {
             for complaint in Catalogue.complaints(about: settings, ofSource: manifest.kind) {
                 reader.report(complaint, in: node, settings)
             }
-            // A value that is missing already is not reported again for what it means.
+            // A missing value is reported once, and not again for its meaning.
             if reader.diagnostics.errorCount == errors { inbound.push(name, settings, node, &reader) }
             let connection = settings.text("connection") ?? ""
             check(connection, of: node, manifest, connections, named: names)

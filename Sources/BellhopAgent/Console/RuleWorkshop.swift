@@ -146,7 +146,7 @@ public struct RuleWorkshop: Sendable {
     /// Replaces a file that has rules in force, if it still has the text that was read; the agent then loads it. A row of the audit
     /// names the person.
     ///
-    /// - Parameter tag: that of the text that was read.
+    /// - Parameter tag: the tag of the text when it was read.
     public func save(_ edited: RuleFile, over tag: String) async throws(WorkshopError) {
         guard try inForce().rules.contains(where: { $0.file == edited.path }) else { throw .unknownFile(edited.path) }
         let problems = try await check(edited)

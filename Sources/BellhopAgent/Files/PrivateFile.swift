@@ -4,7 +4,7 @@ import Glibc
 /// Reads and writes files that only their owner may read.
 enum PrivateFile {
     struct FileError: Error, Sendable {
-        /// One sentence: what happened, where, what to do.
+        /// One sentence: what happened, where, and what to do.
         var message: String
         /// `errno`, if a system call failed.
         var code: Int32 = 0

@@ -5,7 +5,7 @@ import BellhopCore
 extension Keychain: TokenKeeper {
     public func tokens(of connection: String) async throws -> KeptTokens? { try storedTokens(connection) }
 
-    /// Stores them in the section that they came from, because the tokens that they replace are useless.
+    /// Stores them in the section of the old tokens, which are useless now.
     public func keep(_ tokens: KeptTokens, of connection: String) async throws {
         let isOwn = try knowsItself(connection)
         let isShared = try isShared(connection)

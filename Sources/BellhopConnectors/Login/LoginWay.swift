@@ -1,6 +1,6 @@
 /// How a connection authenticates according to its settings: what `bellhop login` does for it.
 public enum LoginWay: Sendable, Hashable {
-    /// Without a login, or with one that can only be tested by using the connection; the text says which and why.
+    /// No login, or one that shows only in use whether it works; the text says which and why.
     case none(String)
     /// With credentials from bellhop.yaml, which can be tried.
     case configured

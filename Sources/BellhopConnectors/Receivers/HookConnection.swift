@@ -39,7 +39,7 @@ protocol HookReceiver: Sendable {
     /// The request that puts a rendered message into its place: by default a POST to the address.
     func request(_ rendered: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest
 
-    /// What a failure looks like that only this service has: an error in an answer of 200, a code that says more than the status.
+    /// A failure that only this service reports this way: an error in an answer of 200, a code that says more than the status.
     /// Nil to judge by the status.
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure?
 

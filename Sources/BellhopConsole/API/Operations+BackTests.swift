@@ -71,7 +71,7 @@ struct BackTestForm {
 }
 
 extension RuleFile {
-    /// A file as a person has edited it: one that has rules in force, or another beside them.
+    /// A file that a person has edited: with rules in force, or a new one beside them.
     init(edited json: JSON, _ call: Call) throws(Problem) {
         let (path, text) = (json["file"]?.asString ?? "", json["text"]?.asString ?? "")
         guard text.utf8.count <= RuleWorkshop.largest else {

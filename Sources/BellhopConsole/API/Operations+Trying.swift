@@ -3,7 +3,7 @@ import BellhopCore
 import BellhopRules
 
 extension Operations {
-    /// Questions about what may come, and about what happened, that need work of the rules.
+    /// Operations that evaluate rules, on future and on past events.
     static let trying: [Operation] = [
         Operation(
             id: "calendar", method: .get, path: "/calendar", summary: "When schedules are due and messages are kept back next.",

@@ -49,7 +49,7 @@ struct Workbench: Sendable {
         do throws(WorkshopError) { return try await workshop.test(file) } catch { throw Problem(error) }
     }
 
-    /// - Parameter tag: that of the text that the person has edited.
+    /// - Parameter tag: the tag of the text that the person has edited.
     func save(_ text: String, over tag: String) async throws(Problem) {
         guard call.view.configuration.mayEdit else {
             throw Problem(403, "Rule files are not changed here: `console.edit: true` in bellhop.yaml allows it.")

@@ -5,7 +5,7 @@ import BellhopRules
 import Synchronization
 
 /// Shows events to many viewers as they come: one reader follows the bus for all of them. A viewer that was away, or is slow,
-/// reads what it missed by itself, so none misses any, and none holds up another.
+/// reads what it missed by itself, so none misses an event, and none delays another.
 ///
 /// A class with a mutex, because viewers come and go on several threads.
 final class LiveFeed: Sendable {
@@ -197,7 +197,7 @@ final class LiveFeed: Sendable {
 }
 
 extension Array {
-    /// The first place whose element fits, if those that fit come last.
+    /// The first place whose element fits, if all that fit are at the end.
     fileprivate func partitioningIndex(_ fits: (Element) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

@@ -44,7 +44,7 @@ public struct HolidayFile: Sendable {
     /// The most days that are closed, so that a file cannot use up the memory.
     private static let most = 100_000
 
-    /// The most days at which repeated entries are looked, so that a file cannot use up the time.
+    /// The most days that are examined for repeated entries, so that a file cannot use up the time.
     private static let mostWork = 5_000_000
 
     public func holidays(_ bytes: [UInt8]) throws(Malformed) -> Holidays {
@@ -116,7 +116,7 @@ public struct HolidayFile: Sendable {
         throw Malformed(line: entries.last?.line ?? 1, message: "the file ends within \(unclosed)")
     }
 
-    /// The lines, with folded ones joined. A line may have been folded within a character (RFC 5545, section 3.1), so
+    /// The lines, with folded ones joined. A line may be folded within a character (RFC 5545, section 3.1), so
     /// bytes are joined before they are read as text.
     private static func properties(_ bytes: [UInt8]) throws(Malformed) -> [Property] {
         var lines: [(number: Int, bytes: [UInt8])] = []

@@ -57,12 +57,12 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         case makes
     }
 
-    /// What a message closes at its receiver, where a quiet time may hold some of it. What is still held is dropped instead of being
-    /// sent; if nothing else was opened, the closing message is not made. Decided by the store, together with the rest of the run.
+    /// The earlier messages that a message closes at its receiver. Those that a quiet time still holds are dropped instead of being
+    /// sent; if no other was sent, the closing message is not made. The store decides this, together with the rest of the run.
     public struct Closing: Sendable, Hashable {
         /// The names of the deliveries that were held when they were made.
         public var held: [String]
-        /// Whether one was made that was not held.
+        /// Whether another one was made that was not held.
         public var isOpen: Bool
 
         public init(held: [String], isOpen: Bool) {
@@ -99,9 +99,9 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         case dead(Failure)
     }
 
-    /// What a message was made of that a quiet time keeps back: to judge it again, and to see what became of its task.
+    /// The facts behind a message that a quiet time holds, to judge it again, and to show the state of its task.
     public struct KeptBack: Sendable, Hashable {
-        /// Its task as it was then.
+        /// Its task when the message was made.
         public var task: Snapshot?
         /// The place of its event on the bus.
         public var event: Int64?

@@ -34,7 +34,7 @@ public enum Occasion: Sendable, Hashable {
         /// Whether a person had the run's event routed again.
         public var isReplay: Bool { text.hasPrefix("replay/") }
 
-        /// The event that the run, or the run that began the escalation, was for; nil if it was for none, such as a timer.
+        /// The event of the run, or of the run that began the escalation; nil for a run without an event, such as that of a timer.
         public var event: Event.ID? {
             if text.hasPrefix("escalation/") {
                 let parts = text.split(separator: "/", maxSplits: 3)

@@ -42,7 +42,7 @@ public struct DecisionRecord: Sendable, Hashable {
     public var occasion: Occasion.ID
     public var at: Timestamp
     /// The number of the record among the rule's records of this verdict. A routing counts from 1; the store adds the number of
-    /// its last record. A missing number is that of a record that was not kept, because there were too many.
+    /// its last record. A missing number means that a record was dropped, because there were too many.
     public var number: Int64
     /// The explanation: `error`; for `once` its `key`; for a throttle the `last` run before; for a budget the `step` and `task`.
     public var detail: JSON.Object

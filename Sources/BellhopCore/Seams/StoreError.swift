@@ -18,7 +18,7 @@ public struct StoreError: Error, Sendable, Hashable {
     }
 
     public var kind: Kind
-    /// One sentence: what happened, where, what to do.
+    /// One sentence: what happened, where, and what to do.
     public var message: String
 
     public init(_ kind: Kind, _ message: String) {

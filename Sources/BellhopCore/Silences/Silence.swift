@@ -38,7 +38,7 @@ public struct Silence: Sendable, Hashable, Identifiable {
     /// The length of an id, in hexadecimal digits.
     static let idLength = 12
 
-    /// The same with an id made of all that it says, so that the same silence is never there twice.
+    /// The same with an id made of its content, so that the same silence is stored once.
     public var identified: Silence {
         var silence = self
         let facts = ["silence", entry ?? "", when ?? "", reason, by, String(writes), String(starts.microseconds)]

@@ -105,7 +105,7 @@ extension PollMachine {
         return go(to: .reading(accepted), .details(of: keys, in: answer.listing))
     }
 
-    /// Learns from the details which tasks have left, and what else must be known of the others.
+    /// Finds in the details which tasks have left, and what else must be read about the others.
     mutating func take(_ details: Details, _ accepted: AcceptedPoll, at moment: Moment) -> Step {
         let answer = accepted.answer
         let departures = Departures(

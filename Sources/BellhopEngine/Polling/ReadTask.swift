@@ -8,7 +8,7 @@ struct ReadTask: Sendable {
     var text: SnapshotText
     /// The fingerprint of the whole snapshot.
     var content: Fingerprint
-    /// True if it equals what is stored, so that no row need be written.
+    /// Whether it equals the stored form, so that no row need be written.
     var isAsStored: Bool
     /// True if the listing showed no difference: it was read because its details were old.
     var wasStale: Bool

@@ -32,7 +32,7 @@ final class Silences: Sendable {
     /// When the next silence begins or ends; nil if that is unknown.
     var next: Timestamp? { state.withLock(\.next) }
 
-    /// Begins and ends the silences whose time it is, in the store too, and returns those that last or lie ahead.
+    /// Begins and ends silences that are due, in the store too, and returns the present and future ones.
     @discardableResult
     func turn(for rules: RuleBook, in surroundings: Surroundings) async throws(StoreError) -> SilenceBook {
         let now = surroundings.clock.now

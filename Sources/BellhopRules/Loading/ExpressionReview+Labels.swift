@@ -3,7 +3,7 @@ import CEL
 
 /// Labels used as values, and labels that no source reads.
 extension ExpressionReview {
-    /// Warns if a field that holds an id, a choice's value, or the class is compared with a text that it never holds.
+    /// Warns if a field with an id, a choice's value or the class is compared with a text that it can never equal.
     mutating func lookAtLabels(_ field: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
         guard case .select(let owner, let name, _) = field.kind, isTask(owner) else { return }
         let wanted = others.compactMap { other in other.textLiteral.map { (text: $0, node: other) } }

@@ -48,7 +48,7 @@ struct Pattern: Sendable {
     /// Whether a task that leaves ends the absence that it began.
     var endsWithTask: Bool { kind == .none && !after.isEmpty }
 
-    /// The part of the rule's state that has what came so far.
+    /// The part of the rule's state that keeps the events so far.
     var state: StateKey.Kind { kind == .none ? .absence : .match }
 
     func accepts(_ event: Event) -> Bool { entries.contains { $0.accepts(event) } || after.contains { $0.accepts(event) } }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// The right to write a store, which one process at a time has. Reading needs no lock.
 ///
-/// A class over a lock, so that `release` from any task, dropping the object, or the end of the process gives the right up.
+/// A class over a lock, so that `release` from any task, the end of the object, or the end of the process gives up the right.
 final class StoreLock: Sendable {
     private let held: Mutex<[Int32]>
 

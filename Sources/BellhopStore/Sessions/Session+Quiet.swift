@@ -89,7 +89,7 @@ extension Session {
         try forgetWaits(of: id)
     }
 
-    /// Drops what a quiet time still holds of what is to be closed; returns whether anything else was opened.
+    /// Drops the messages to be closed that a quiet time still holds; returns whether any others were sent.
     func isToClose(_ closing: Delivery.Closing, at now: Timestamp) throws -> Bool {
         var statement = try prepare(SQL.Quiet.named)
         let failure = Failure(.quiet, .giveUp, "The escalation that it belongs to ended before the quiet time did.")

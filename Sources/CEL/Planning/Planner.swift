@@ -222,7 +222,7 @@ extension Plan {
         return Plan(constant: value)
     }
 
-    /// The value of a part that reads nothing, within bounds that keep constants small; an error is left for the run: nil.
+    /// The value of a part that reads nothing, within bounds that keep constants small; nil for an error, which the run then reports.
     private static func constantValue(of evaluate: @escaping Evaluate) -> Value? {
         var limits = Limits()
         limits.cost = 10_000

@@ -64,7 +64,7 @@ struct Doctor: AsyncParsableCommand {
         return examination
     }
 
-    /// Adds what is paused, which only the agent's store knows.
+    /// Adds the pauses, which only the agent's store knows.
     private func addPauses(_ examination: inout Examination) async throws(CommandError) {
         let link = try config.storeLink()
         guard link.hasRun else { return }

@@ -117,7 +117,7 @@ struct Explain: AsyncParsableCommand {
     /// How many events of the bus may be given besides the task's own, for rules that count or group over tasks.
     private static let mostNeighbours = 500
 
-    /// Says which sources would have had to show the task, and when they last looked.
+    /// Says which sources would have shown the task, and when they were polled last.
     private func explainAbsence(_ link: StoreLink, _ book: RuleBook?) async throws(CommandError) {
         let status = try await link.answer(.status)["sources"]?.asArray ?? []
         let summary = book?.rules.first { $0.name == rule }

@@ -1,7 +1,7 @@
 import BellhopAgent
 import BellhopCore
 
-/// The state of `bellhop top`: what the agent was seen doing, and what the person looks at. Keys change it; it sends no requests.
+/// The state of `bellhop top`: what the agent does, and what the person looks at. Keys change it; it sends no requests.
 struct TopView {
     enum Tab: Int, CaseIterable {
         case sources, rules, receivers, deliveries, waiting, events

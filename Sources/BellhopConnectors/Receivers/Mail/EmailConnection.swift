@@ -110,7 +110,7 @@ struct EmailConnection: MessageReceiver, Connection {
         do throws(MailHeaderValue.Refused) { bytes = try mail.bytes() } catch {
             throw Failure(.unrenderable, .giveUp, "A header of the mail would contain a line break or another control character.")
         }
-        // A person's retry counts attempts anew, but what was accepted before stays so.
+        // A person's retry counts attempts anew, but an earlier acceptance still counts.
         let done = attempt.firstStarted == nil ? [] : try await accepted(delivery)
         let waiting = to.map(\.text).filter { !done.contains($0) }
         if waiting.isEmpty { return Receipt("accepted for all recipients by earlier attempts, from \(label.text)") }

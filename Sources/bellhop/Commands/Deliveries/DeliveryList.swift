@@ -88,7 +88,7 @@ struct DeliveryList: AsyncParsableCommand {
         return (cells, state?.paint(attempts: attempts).map { [1: $0] } ?? [:], state?.needsPerson ?? false)
     }
 
-    /// `paused` while its receiver is; what it waits for, or the silence that kept it back.
+    /// `paused` if its receiver is paused; otherwise what it waits for, or the silence that kept it back.
     private static func nextTry(_ delivery: JSON, _ state: DeliveryState?, attempts: Int64, in zone: TimeZoneTable) -> String {
         switch state {
         case .waiting: return delivery["after"]?.asArray?.first?.asString.map { "after \($0.prefix(12))" } ?? "-"
