@@ -1,0 +1,43 @@
+import BellhopCore
+import Glibc
+import ServiceLifecycle
+
+/// Gives pages of code back that only the start needed, or another rare job: the system keeps all that ever ran, because memory is
+/// plentiful. An idle agent has 29 MB in memory instead of 41 (with packed relocations). Code that runs again comes from the system's
+/// cache, 64 KB at a time.
+///
+/// Five seconds after the start, then at doubled intervals up to an hour.
+struct ProgramCode: Service {
+    let clock: any AgentClock
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            var interval = Duration.seconds(5)
+            while (try? await clock.sleep(for: interval)) != nil {
+                Self.giveBack()
+                interval = min(interval * 2, .seconds(3600))
+            }
+        }
+    }
+
+    /// The process's code stays mapped, and is read again where it is needed. Data is not affected: the program and its libraries
+    /// have no pages that can be both executed and written.
+    static func giveBack() {
+        for range in mappedCode {
+            madvise(UnsafeMutableRawPointer(bitPattern: range.lowerBound), range.count, MADV_DONTNEED)
+        }
+    }
+
+    /// The addresses of the executable parts of files, from lines such as `55d0c8a00000-55d0ca900000 r-xp … /usr/bin/bellhop`.
+    private static var mappedCode: [Range<UInt>] {
+        guard let maps = (try? PrivateFile.readAny("/proc/self/maps")).flatMap(\.self) else { return [] }
+        return String(decoding: maps, as: UTF8.self).split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ", maxSplits: 5)
+            let ends = words.first?.split(separator: "-").compactMap { UInt($0, radix: 16) } ?? []
+            guard words.count == 6, words[1] == "r-xp", words[5].drop(while: { $0 == " " }).first == "/", ends.count == 2,
+                ends[0] < ends[1]
+            else { return nil }
+            return ends[0]..<ends[1]
+        }
+    }
+}
