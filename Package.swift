@@ -159,7 +159,7 @@ let package = Package(
             dependencies: [
                 "BellhopAgent", "BellhopConnectors", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopInbound",
                 "BellhopRules", "BellhopStore", "BellhopTelemetry", "BellhopTesting", "Simulator", asyncHTTPClient, logging,
-                nioCore, nioHTTP1,
+                nioCore, nioHTTP1, nioPosix,
                 serviceLifecycle,
             ],
             swiftSettings: house),
@@ -209,8 +209,8 @@ if Context.environment["BELLHOP_BENCHMARKS"] != nil {
         .executableTarget(
             name: "bench",
             dependencies: [
-                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules",
-                "BellhopStore",
+                "BellhopAgent", "BellhopConnectors", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopInbound",
+                "BellhopRules", "BellhopStore",
                 "CAllocations", "CEL", "CMalloc", "CSQLite", "YAML", asyncHTTPClient, logging, nioCore, nioHTTP1, nioPosix,
                 serviceLifecycle,
             ],

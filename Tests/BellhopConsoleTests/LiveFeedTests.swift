@@ -1,6 +1,9 @@
 import BellhopAgent
 import BellhopCore
 import BellhopTesting
+import Glibc
+import NIOCore
+import NIOPosix
 import Synchronization
 import Testing
 
@@ -85,6 +88,44 @@ import Testing
         let ticking = Task { while !Task.isCancelled { await clock.advance(by: .seconds(1)); await Task.yield() } }
         defer { ticking.cancel() }
         #expect(try await stream.next() == ": still here\n\n")
+    }
+
+    @Test func `what is sent at once stays small, however far a viewer is behind`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen((0..<3000).map { "Before \($0) " + String(repeating: "x", count: 500) })
+        let feed = fixture.feed
+        let following = Task { await feed.follow() }
+        defer { following.cancel() }
+        var ahead = try #require(feed.viewer(after: 2990) { _ in true })
+        #expect(try await Self.read(&ahead, until: 3000) == Array(2991...3000))
+        _ = try await fixture.happen((0..<100).map { "Now \($0)" }, from: 4000)
+        #expect(try await Self.read(&ahead, until: 3100) == Array(3001...3100))
+        for start: Int64 in [0, 1, 777, 2999, 3090] {
+            var viewer = try #require(feed.viewer(after: start) { _ in true })
+            var (seen, most): ([Int64], Int) = ([], 0)
+            while seen.last ?? 0 < 3100, let text = try await viewer.next() {
+                seen += Self.sequences(text)
+                most = max(most, text.utf8.count)
+            }
+            #expect(seen == Array((start + 1)...3100) && most <= 16 << 10, "\(start): \(most)")
+        }
+    }
+
+    @Test func `the console works on threads that leave the processor to others`() async throws {
+        @Sendable func priority() -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
+        let threads = QuietThreads(count: 2)
+        let before = priority()
+        let (inside, nested) = await withTaskExecutorPreference(threads) {
+            async let nested = priority()
+            return (priority(), await nested)
+        }
+        await threads.stop()
+        #expect(inside == 15 && nested == 15)
+        // Other threads keep theirs.
+        #expect(before == priority() && before < 15)
+        let loop = QuietThreads.loop()
+        #expect(try await loop.next().submit { priority() }.get() == 15)
+        try await loop.shutdownGracefully()
     }
 
     @Test func `a feed that stops ends its viewers`() async throws {

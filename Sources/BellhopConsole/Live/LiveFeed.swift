@@ -33,9 +33,18 @@ final class LiveFeed: Sendable {
         var isStopping = false
     }
 
+    /// The events of some places of the bus, encoded.
+    private struct Chunk {
+        /// The places after this one, up to ``LiveFeed/page`` of them.
+        var after: Int64
+        var items: [Item]
+    }
+
     /// How many of the newest events are kept for all.
     private static let most = 2000
     private static let page = 500
+    /// The most bytes that are sent at once, unless one event has more: with thousands of viewers, what is on its way stays small.
+    private static let mostSent = 16 << 10
     /// A viewer hears something at least this often, so that proxies keep the connection.
     fileprivate static let pulse = Duration.seconds(15)
     /// The most viewers.
@@ -43,6 +52,9 @@ final class LiveFeed: Sendable {
 
     fileprivate let view: AgentView
     private let state = Mutex(State())
+    /// What viewers that are behind read: one reads at a time, and the others find it here.
+    private let older = Mutex<[Chunk]>([])
+    private let gate = FIFOGate()
     fileprivate let bell = Bell()
 
     init(_ view: AgentView) { self.view = view }
@@ -84,8 +96,8 @@ final class LiveFeed: Sendable {
         }
     }
 
-    private func page(after: Int64) async -> (events: [StoredEvent], end: Int64?)? {
-        let query = EventQuery(after: after, limit: Self.page)
+    private func page(after: Int64, through: Int64? = nil) async -> (events: [StoredEvent], end: Int64?)? {
+        let query = EventQuery(after: after, through: through, limit: Self.page)
         guard let answer = try? await view.ask(.events(query)) else { return nil }
         let events = answer.rows.compactMap { row in
             Event(cloudEvent: row).map { StoredEvent(sequence: row["sequence"]?.asInt ?? 0, event: $0) }
@@ -155,15 +167,31 @@ final class LiveFeed: Sendable {
         let (items, isStopping) = state.withLock { state -> ([Item]?, Bool) in
             guard state.through != nil, place >= state.from else { return (nil, state.isStopping) }
             let first = state.items.partitioningIndex { $0.sequence > place }
-            return (Array(state.items[first...].prefix(Self.page)), state.isStopping)
+            return (Self.piece(state.items[first...]), state.isStopping)
         }
         if isStopping { return nil }
         if let items { return (items, items.last?.sequence ?? place) }
         return try await missed(after: place)
     }
 
+    /// The first of some items, as many as are sent at once.
+    private static func piece(_ items: ArraySlice<Item>) -> [Item] {
+        var (count, bytes) = (0, 0)
+        for item in items where count < page {
+            bytes += item.text.utf8.count
+            if count > 0, bytes > mostSent { break }
+            count += 1
+        }
+        return Array(items.prefix(count))
+    }
+
     /// What a viewer missed that the feed no longer has.
     private func missed(after place: Int64) async throws -> (items: [Item], end: Int64) {
+        if let chunk = await chunk(around: place) {
+            let left = chunk.items.drop { $0.sequence <= place }
+            let piece = Self.piece(left)
+            return (piece, piece.count == left.count ? chunk.after + Int64(Self.page) : piece.last?.sequence ?? place)
+        }
         guard let page = await page(after: place) else {
             // The store does not answer now.
             try await view.clock.sleep(for: .seconds(1))
@@ -178,15 +206,44 @@ final class LiveFeed: Sendable {
             // An event may have come since the look.
             await readOn()
         }
-        return (page.events.map(Item.init), reached)
+        let items = page.events.map(Item.init)
+        let piece = Self.piece(items[...])
+        return (piece, piece.count == items.count ? reached : piece.last?.sequence ?? reached)
     }
 
-    /// Without viewers, nothing is read.
+    /// The events around a place far behind the end of the bus; nil if it is not far behind.
+    private func chunk(around place: Int64) async -> Chunk? {
+        let after = place - place % Int64(Self.page)
+        let through = after + Int64(Self.page)
+        guard state.withLock({ $0.through != nil && $0.from >= through }) else { return nil }
+        func known() -> Chunk? { older.withLock { $0.first { $0.after == after } } }
+        if let chunk = known() { return chunk }
+        await gate.enterUncancelled()
+        defer { gate.leave() }
+        if let chunk = known() { return chunk }
+        var items: [Item] = []
+        var reached = after
+        while reached < through {
+            guard let page = await page(after: reached, through: through) else { return nil }
+            items += page.events.map(Item.init)
+            guard let end = page.end, end > reached else { break }
+            reached = end
+        }
+        let chunk = Chunk(after: after, items: items)
+        older.withLock { older in
+            older.append(chunk)
+            if older.count > 4 { older.removeFirst() }
+        }
+        return chunk
+    }
+
+    /// Without viewers, nothing is read or kept.
     fileprivate func leave() {
         state.withLock { state in
             state.viewers -= 1
             if state.viewers == 0 { (state.items, state.from, state.through) = ([], 0, nil) }
         }
+        if viewers == 0 { older.withLock { $0 = [] } }
     }
 
     /// The last place on the bus.
