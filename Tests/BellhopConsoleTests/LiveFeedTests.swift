@@ -15,6 +15,21 @@ import Testing
         text.split(separator: "\n").compactMap { $0.hasPrefix("id: ") ? Int64($0.dropFirst(4)) : nil }
     }
 
+    /// Follows the bus while the time goes on.
+    private static func follow(_ fixture: ConsoleFixture) -> Task<Void, Never> {
+        let (feed, clock) = (fixture.feed, fixture.clock)
+        return Task {
+            async let ticks: Void = {
+                while !Task.isCancelled {
+                    await clock.advance(by: .milliseconds(50))
+                    await Task.yield()
+                }
+            }()
+            await feed.follow()
+            await ticks
+        }
+    }
+
     /// Reads until a viewer has seen an event.
     private static func read(_ viewer: inout LiveFeed.Viewer, until last: Int64) async throws -> [Int64] {
         var seen: [Int64] = []
@@ -26,7 +41,7 @@ import Testing
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<5).map { "Before \($0)" })
         let feed = fixture.feed
-        let following = Task { await feed.follow() }
+        let following = Self.follow(fixture)
         defer { following.cancel() }
         var early = try #require(feed.viewer(after: 0) { _ in true })
         var new = try #require(feed.viewer(after: nil) { _ in true })
@@ -45,7 +60,7 @@ import Testing
     @Test func `many viewers that come and go while events come miss none`() async throws {
         let fixture = try await ConsoleFixture()
         let feed = fixture.feed
-        let following = Task { await feed.follow() }
+        let following = Self.follow(fixture)
         defer { following.cancel() }
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for number in 0..<50 {
@@ -74,8 +89,7 @@ import Testing
 
     @Test func `a viewer with filters sees what fits, and hears that the stream is alive`() async throws {
         let fixture = try await ConsoleFixture()
-        let feed = fixture.feed
-        let following = Task { await feed.follow() }
+        let following = Self.follow(fixture)
         defer { following.cancel() }
         _ = try await fixture.happen(["Printer", "Scanner", "Printer"])
         let answer = await fixture.api("GET", "/events/stream?after=0&where=" + PercentText.encoded("task.title == 'Printer'"))
@@ -84,9 +98,6 @@ import Testing
         #expect(answer.field("Content-Type") == "text/event-stream")
         #expect(try await stream.next()?.hasPrefix("retry: ") == true)
         #expect(Self.sequences(try await stream.next() ?? "") == [1, 3])
-        let clock = fixture.clock
-        let ticking = Task { while !Task.isCancelled { await clock.advance(by: .seconds(1)); await Task.yield() } }
-        defer { ticking.cancel() }
         #expect(try await stream.next() == ": still here\n\n")
     }
 
@@ -94,7 +105,7 @@ import Testing
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<3000).map { "Before \($0) " + String(repeating: "x", count: 500) })
         let feed = fixture.feed
-        let following = Task { await feed.follow() }
+        let following = Self.follow(fixture)
         defer { following.cancel() }
         var ahead = try #require(feed.viewer(after: 2990) { _ in true })
         #expect(try await Self.read(&ahead, until: 3000) == Array(2991...3000))
@@ -109,6 +120,40 @@ import Testing
             }
             #expect(seen == Array((start + 1)...3100) && most <= 16 << 10, "\(start): \(most)")
         }
+    }
+
+    @Test func `the more viewers there are, the longer each rests after a piece`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen((0..<3).map { "Task \($0)" })
+        let feed = fixture.feed
+        func rest(_ viewers: Int) async throws -> Duration {
+            let others = (1..<viewers).compactMap { _ in feed.viewer(after: nil) { _ in true } }
+            var viewer = try #require(feed.viewer(after: 0) { _ in true })
+            _ = try await viewer.next()
+            _ = try await viewer.next()
+            _ = try await fixture.happen(["Another"], from: Int.random(in: 10...1_000_000))
+            let start = fixture.clock.now
+            let waiting = Task { [viewer] in
+                var viewer = viewer
+                return try await viewer.next()
+            }
+            var ticks = 0
+            let isOver = Mutex(false)
+            let watch = Task {
+                _ = try await waiting.value
+                isOver.withLock { $0 = true }
+            }
+            while !isOver.withLock({ $0 }) {
+                for _ in 0..<50 { await Task.yield() }
+                if !isOver.withLock({ $0 }) { await fixture.clock.advance(by: .milliseconds(1)) }
+                ticks += 1
+            }
+            _ = try await watch.value
+            return withExtendedLifetime(others) { fixture.clock.now - start }
+        }
+        #expect(try await rest(1) < .milliseconds(20))
+        let many = try await rest(1000)
+        #expect(many >= .milliseconds(250) && many < .milliseconds(600), "\(many)")
     }
 
     @Test func `the console works on threads that leave the processor to others`() async throws {

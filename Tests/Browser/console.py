@@ -86,8 +86,8 @@ const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);
 if (new Set(ids).size !== ids.length) wrong.push('an id twice');
 if (!document.documentElement.lang) wrong.push('no language');
 if (document.querySelectorAll('main').length !== 1) wrong.push('not one main');
-// A phone shows a page that is too wide in a wider window, so the window's own width says nothing.
-const wide = Math.min(innerWidth, screen.width);
+// The screen's width: a phone shows a page that is too wide in a wider window.
+const wide = arguments[0];
 if (document.documentElement.scrollWidth > wide) wrong.push('wider than the screen: ' + document.documentElement.scrollWidth);
 const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 for (let n = walker.nextNode(); n; n = walker.nextNode()) {
@@ -124,6 +124,7 @@ def browser(*options, javascript=True, size=(1280, 900), language="en", dark=Fal
     driver.execute_cdp_cmd(
         "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
     )
+    driver.width = size[0]
     return driver
 
 
@@ -161,7 +162,7 @@ class Checks:
             self.expect(f"{name} {path}: opens", title.endswith("· Bellhop") and driver.find_elements(By.TAG_NAME, "h1"))
             self.expect(f"{name} {path}: text of a ticket ran", "owned" not in title)
             if rules:
-                for wrong in driver.execute_script(RULES):
+                for wrong in driver.execute_script(RULES, driver.width):
                     self.expect(f"{name} {path}: {wrong}", False)
                 errors = [
                     entry["message"] for entry in driver.get_log("browser")
@@ -183,11 +184,11 @@ class Checks:
     def login(self, driver):
         """The page of the login, before anybody is known, and after a wrong token."""
         driver.get(self.site.address + "/rules")
-        for wrong in driver.execute_script(RULES):
+        for wrong in driver.execute_script(RULES, driver.width):
             self.expect(f"login: {wrong}", False)
         driver.find_element(By.ID, "token").send_keys("wrong" + Keys.ENTER)
         wait_for("the refusal", lambda: driver.find_elements(By.CSS_SELECTOR, "[role=alert]"))
-        for wrong in driver.execute_script(RULES):
+        for wrong in driver.execute_script(RULES, driver.width):
             self.expect(f"refused login: {wrong}", False)
         if self.pictures:
             self.whole_picture(driver, "login")
@@ -212,7 +213,7 @@ class Checks:
         text.clear()
         text.send_keys(value.replace("New:", "Very new:"))
         text.submit()
-        wait_for("the edit", lambda: "Very new:" in driver.find_element(By.TAG_NAME, "body").text)
+        wait_for("the edit", lambda: "Very new:" in self.text(driver))
         driver.find_element(By.CSS_SELECTOR, "form[action$='/drop'] button").click()
         wait_for("the drop", lambda: self.site.get("/deliveries/" + dead[0]["id"]).get("state") == "dropped")
         driver.get(address + "/deliveries?state=dead")
@@ -231,7 +232,7 @@ class Checks:
         driver.get(address + "/receivers")
         paused = lambda: self.site.get("/status").get("paused") or []
         driver.find_element(By.CSS_SELECTOR, "form[action='/writes/pause'] button").click()
-        wait_for("the pause of all writes", lambda: any(pause.get("writes") for pause in paused()))
+        wait_for("the pause of all writes", lambda: any(pause["cause"] == "writes" for pause in paused()))
         driver.find_element(By.CSS_SELECTOR, "form[action='/writes/resume'] button").click()
         wait_for("the end of that pause", lambda: not paused())
         driver.get(address + "/receivers")
@@ -242,8 +243,8 @@ class Checks:
         wait_for("the end of the receiver's pause", lambda: not stopped()["snow"])
         event = self.site.get("/events?type=task_created")["events"][0]
         driver.get(address + "/events/" + event["id"])
-        driver.find_element(By.CSS_SELECTOR, "a[href^='/silences?when=']").click()
-        wait_for("what a silence would keep back", lambda: "in the last 7 days" in driver.find_element(By.TAG_NAME, "body").text)
+        driver.find_element(By.CSS_SELECTOR, "a[href^='/silences?when=']").send_keys(Keys.ENTER)
+        wait_for("what a silence would keep back", lambda: "in the last 7 days" in self.text(driver))
         driver.get(address + "/silences")
         driver.find_element(By.ID, "f-when").send_keys("tsk.title == ''")
         driver.find_element(By.ID, "f-when").submit()
@@ -259,15 +260,21 @@ class Checks:
         driver.find_element(By.CSS_SELECTOR, "form[action='/backtests'] button").click()
         ends = "form[action^='/backtests/'][action$='/end'] button"
         wait_for("the back-test of all rules", lambda: driver.find_elements(By.CSS_SELECTOR, ends))
-        wait_for("its report", lambda: "would have done" in driver.find_element(By.TAG_NAME, "body").text)
+        wait_for("its report", lambda: "would have done" in self.text(driver))
         count = len(self.site.get("/backtests")["backtests"])
         driver.find_element(By.CSS_SELECTOR, ends).click()
         wait_for("a forgotten report", lambda: len(self.site.get("/backtests")["backtests"]) == count - 1)
         self.expect("nothing of a ticket runs as a script", "owned" not in driver.title)
 
+    def text(self, driver):
+        try:
+            return driver.find_element(By.TAG_NAME, "body").text
+        except (NoSuchElementException, StaleElementReferenceException):  # the next page is coming
+            return ""
+
     def new_rule(self, driver):
         """Makes a new rule from the page of the rules; the agent takes it up."""
-        body = lambda: driver.find_element(By.TAG_NAME, "body").text
+        body = lambda: self.text(driver)
         driver.get(self.site.address + "/rules")
         driver.find_element(By.ID, "f-name").send_keys("welcome")
         driver.find_element(By.ID, "f-name").submit()
@@ -342,12 +349,7 @@ class Checks:
 
         enter("rule: tell\non:", "rule: tell\nwhen: tsk.title != ''\non:", "check")
 
-        def body():
-            try:
-                return driver.find_element(By.TAG_NAME, "body").text
-            except (NoSuchElementException, StaleElementReferenceException):  # the next page is coming
-                return ""
-
+        body = lambda: self.text(driver)
         wait_for("the mistake", lambda: "did you mean `task`?" in body())
         self.picture(driver, "workbench")
         enter("New:", "Very new:", "test")

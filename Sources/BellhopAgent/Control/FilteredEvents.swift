@@ -51,6 +51,12 @@ public struct FilteredEvents: Sendable {
 }
 
 extension Inquirer {
+    /// A page of the events after a place, and the place that it reaches.
+    public func page(_ query: EventQuery) async throws(StoreError) -> (events: [StoredEvent], end: Int64?) {
+        let page = try await store.events(query)
+        return (page.events, [page.end, page.seen].compactMap(\.self).max())
+    }
+
     /// The newest events of a query, oldest first, read in pages; the count has those that are unreadable.
     public func newest(_ query: EventQuery) async throws(StoreError) -> (events: [StoredEvent], count: Int) {
         guard let span = try await store.span(of: query) else { return ([], 0) }

@@ -45,6 +45,13 @@ final class LiveFeed: Sendable {
     private static let page = 500
     /// The most bytes that are sent at once, unless one event has more: with thousands of viewers, what is on its way stays small.
     private static let mostSent = 16 << 10
+    /// How many bytes a second all viewers together get, and how many of them are served in a second, so that they take little from
+    /// what the agent is for: with a thousand of them each is served twice to four times a second, and a few notice nothing.
+    private static let (mostBytes, mostServed) = (32 << 20, 4000)
+    /// The longest rest between two pieces, and the shortest that is worth it.
+    private static let (longestRest, shortestRest) = (Duration.seconds(2), Duration.milliseconds(20))
+    /// How long the reader rests after a full page: viewers see at most 5,000 events a second, and the others later.
+    private static let readersRest = Duration.milliseconds(100)
     /// A viewer hears something at least this often, so that proxies keep the connection.
     fileprivate static let pulse = Duration.seconds(15)
     /// The most viewers.
@@ -93,16 +100,20 @@ final class LiveFeed: Sendable {
                 }
             }
             bell.ring()
+            if page.events.count >= Self.page { try? await view.clock.sleep(for: Self.readersRest) }  // throws only when cancelled
         }
     }
 
+    /// How long a viewer rests after a piece; nil if it need not.
+    fileprivate func rest(after bytes: Int) -> Duration? {
+        let viewers = viewers
+        let ofBytes = Duration.microseconds(bytes * viewers / (Self.mostBytes / 1_000_000))
+        let rest = min(Self.longestRest, max(ofBytes, .microseconds(viewers * 1_000_000 / Self.mostServed)))
+        return rest < Self.shortestRest ? nil : rest
+    }
+
     private func page(after: Int64, through: Int64? = nil) async -> (events: [StoredEvent], end: Int64?)? {
-        let query = EventQuery(after: after, through: through, limit: Self.page)
-        guard let answer = try? await view.ask(.events(query)) else { return nil }
-        let events = answer.rows.compactMap { row in
-            Event(cloudEvent: row).map { StoredEvent(sequence: row["sequence"]?.asInt ?? 0, event: $0) }
-        }
-        return (events, answer.end["end"]?.asInt)
+        try? await view.inquirer.page(EventQuery(after: after, through: through, limit: Self.page))
     }
 
     /// A new viewer; nil if there are too many.
@@ -133,6 +144,8 @@ final class LiveFeed: Sendable {
         fileprivate(set) var place: Int64?
         fileprivate let accepts: @Sendable (StoredEvent) -> Bool
         private var hasBegun = false
+        /// Until when it rests.
+        private var rest: Timestamp?
 
         fileprivate init(ticket: Ticket, place: Int64?, accepts: @escaping @Sendable (StoredEvent) -> Bool) {
             self.ticket = ticket
@@ -147,13 +160,18 @@ final class LiveFeed: Sendable {
                 if place == nil { place = await feed.end() }
                 return "retry: 2000\n: watching\n\n"
             }
+            if let rest, rest > feed.view.clock.now { try await feed.view.clock.sleep(until: rest) }
+            rest = nil
             while true {
                 try Task.checkCancellation()
                 let rings = feed.bell.rings
                 guard let (items, end) = try await feed.items(after: place ?? 0) else { return nil }
                 place = end
                 let text = items.filter { accepts($0.event) }.map(\.text).joined()
-                if !text.isEmpty { return text }
+                if !text.isEmpty {
+                    rest = feed.rest(after: text.utf8.count).map { feed.view.clock.now + $0 }
+                    return text
+                }
                 if !items.isEmpty { continue }
                 let deadline = feed.view.clock.now + LiveFeed.pulse
                 await feed.bell.wait(after: rings, until: deadline, on: feed.view.clock)

@@ -110,7 +110,7 @@ extension Pages {
     static func receivers(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
         let status = try await context.call().ask(.status).end
-        let isPaused = (status["paused"]?.asArray ?? []).contains { $0["writes"] == true }
+        let isPaused = (status["paused"]?.asArray ?? []).contains { $0["cause"] == "writes" }
         let rows = try await Operations.receivers(context.call()).map { receiver -> [HTML] in
             let name = receiver["receiver"].text
             let stop = receiver["stopped"]

@@ -14,7 +14,12 @@ import ServiceLifecycle
 struct ConsoleUnderTest: Sendable {
     static let token = "token-of-the-benchmark"
     let port: Int
-    private let client = HTTPClient(eventLoopGroupProvider: .singleton)
+
+    init(port: Int) { self.port = port }
+
+    /// The answer to a login is a redirection, with the cookie.
+    private let client = HTTPClient(
+        eventLoopGroupProvider: .singleton, configuration: .init(redirectConfiguration: .disallow))
 
     /// Serves during the body.
     static func serving<Value: Sendable>(

@@ -50,10 +50,10 @@ enum PageBenchmarks {
                 ("older-events", "/events?before=\(count / 2)", "task_created", true),
                 ("search", "/events?where=task.priority%20%3D%3D%201", "task_created", true),
                 ("search-in-vain", "/events?where=task.title.contains(%22no%20such%20words%22)", "Older", true),
-                ("event", "/events/\(event?.event.id.text ?? "")", event?.event.task?.number ?? "", true),
+                ("event", "/events/\(event?.event.id.text ?? "")", event?.event.task?.number ?? "", false),
                 ("rules", "/rules", "team-1", true), ("rule", "/rules/team-1", "team-1", false),
                 ("deliveries", "/deliveries", "team-", true),
-                ("task", "/tasks/\(event?.event.task?.number ?? "")", event?.event.task?.title ?? "", false),
+                ("task", "/tasks/\(event?.event.task?.number ?? "")", event?.event.type.name ?? "", false),
             ]
             var found: [(String, String, Double, Bool)] = []
             for (name, path, shown, isJudged) in pages {

@@ -34,49 +34,57 @@ enum ViewerBenchmarks {
             }
         }
         let measured = try await ConsoleUnderTest.serving(surroundings, book) { console in
-            _ = try await route(count)
-            var (alone, watched): ([Double], [Double]) = ([], [])
-            var (sent, late) = (0, 0.0)
-            for round in 0..<2 {
-                for _ in 0..<bench.repetitions { alone.append(try await route(count)) }
-                bench.say("\(people) viewers connect, round \(round + 1)")
+            /// Connects viewers, and shows by an event for each that all watch.
+            func connected() async throws -> Viewers {
                 let viewers = try Viewers(people, port: console.port)
-                // One event for each shows that all watch.
                 while viewers.events.fewest == 0 {
-                    _ = try await route(100)
+                    _ = try await route(10)
                     try await Task.sleep(for: .milliseconds(200))
                 }
-                for _ in 0..<bench.repetitions { watched.append(try await route(count)) }
-                sent += viewers.events.all
+                return viewers
+            }
+            // Storing becomes slower while the store grows from nothing.
+            bench.say("\(10 * count) events before")
+            for _ in 0..<10 { _ = try await route(count) }
+            var (alone, watched): ([Double], [Double]) = ([try await route(count)], [])
+            var sent = 0
+            for round in 0..<bench.repetitions * 2 {
+                bench.say("\(people) viewers connect, round \(round + 1)")
+                let viewers = try await connected()
+                let before = viewers.events.all
+                watched.append(try await route(count))
+                sent += viewers.events.all - before
                 try await viewers.stop()
+                try await Task.sleep(for: .seconds(1))
+                alone.append(try await route(count))
             }
             bench.say("how late the last viewer sees an event")
-            let viewers = try Viewers(people, port: console.port)
-            while viewers.events.fewest == 0 {
-                _ = try await route(100)
-                try await Task.sleep(for: .milliseconds(200))
-            }
-            try await Task.sleep(for: .seconds(2))
+            let viewers = try await connected()
+            try await Task.sleep(for: .seconds(3))
             let before = viewers.events.fewest
-            late = try await Stopwatch.seconds {
-                _ = try await route(100)
-                try await viewers.waitUntilEach(has: before + 100, atMost: 60)
+            let late = try await Stopwatch.seconds {
+                _ = try await route(10)
+                try await viewers.waitUntilEach(has: before + 10, atMost: 60)
             }
             try await viewers.stop()
-            return (alone, watched, sent, late)
+            // Each round beside those just before and after it.
+            let beside = watched.indices.map { (alone[$0] + alone[$0 + 1]) / 2 }
+            let slowing = zip(watched, beside).map { $0 / $1 }.median
+            return (beside.median, beside.median * slowing, sent / watched.count, late)
         }
         try await store.close()
         let (alone, watched, sent, late) = measured
         return [
             Measurement(
-                "console.viewers", .rate(Double(count) / watched.median, of: "events"),
-                beside: .init(name: "the same without viewers", quantity: .rate(Double(count) / alone.median, of: "events")),
+                "console.viewers", .rate(Double(count) / watched, of: "events"),
+                beside: .init(name: "the same without viewers", quantity: .rate(Double(count) / alone, of: "events")),
                 aim: .ratio(atLeast: 0.95),
-                remark: "\(people) viewers on this machine; \(count) events at once, stored and routed through 100 rules. "
-                    + "Meanwhile \(Quantity.grouped(Double(sent))) events were sent, and the rest later."),
+                remark:
+                    "\(people) viewers on this machine; \(count) events at once, stored and routed through 100 rules, each time beside the same "
+                    + "without viewers. Meanwhile \(Quantity.grouped(Double(sent))) events were sent, and the rest later."),
             Measurement(
                 "console.late", .time(late), aim: .figure(atMost: 2),
-                remark: "From storing 100 events until the last of \(people) viewers has all of them."),
+                remark: "From storing 10 events until the last of \(people) viewers has all of them."),
         ]
     }
 }
