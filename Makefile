@@ -9,7 +9,7 @@ RUN_TIME = tzdata ca-certificates curl
 # The number of concurrent tests: few enough that tests that wait for a process or a socket get processor time.
 WIDTH ?= $(shell echo $$((2 * $$(nproc))))
 
-.PHONY: demo test storm browser fuzz-api smoke build bench lint format install deb deb-test container-test sbom reproducible packages cel-conformance fuzz docs clean
+.PHONY: demo test storm browser fuzz-api smoke build bench lint format install deb deb-test container-test sbom reproducible reproducible-program packages cel-conformance fuzz docs clean
 
 demo: packages
 	@$(SWIFT) build --product bellhop
@@ -27,15 +27,20 @@ storm: packages
 	echo "To run this storm again: make storm BELLHOP_SEED=$$seed"; \
 	SWIFT="$(SWIFT)" BELLHOP_SEED=$$seed .make/test --no-parallel --filter 'KillTests|HistoryTests'
 
+# With REPRODUCIBLE=1 the program has no path of this folder in it: the same sources make the same bytes in every folder.
+PATHLESS = -Xcc -ffile-prefix-map=$(CURDIR)=. -Xcxx -ffile-prefix-map=$(CURDIR)=. -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. \
+	-Xswiftc -file-compilation-dir -Xswiftc . -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
+FLAGS = $(if $(REPRODUCIBLE),$(PATHLESS))
+
 # The program for use. It contains Swift's libraries, so it runs on machines without the toolchain.
 build: packages
-	$(SWIFT) build -c release --static-swift-stdlib --product bellhop
+	$(SWIFT) build -c release --static-swift-stdlib $(FLAGS) --product bellhop
 
 # Measures each figure beside its yardstick; fails if a floor is missed. `make bench ARGS="--quick poll"` runs a part.
 bench: build
 	@echo "The demo, with the optimized program, which no test runs"
 	@.build/release/bellhop demo --speed 120 >.build/demo.log 2>&1 || { cat .build/demo.log; exit 1; }
-	BELLHOP_BENCHMARKS=1 $(SWIFT) build -c release --static-swift-stdlib --product bench
+	BELLHOP_BENCHMARKS=1 $(SWIFT) build -c release --static-swift-stdlib $(FLAGS) --product bench
 	@.build/release/bench --program .build/release/bellhop $(ARGS)
 
 # The console in a real browser, with pictures of every page in .build/console. Installs Debian's chromium if it is missing.
@@ -93,7 +98,7 @@ deb: $(if $(filter .build/release/bellhop,$(PROGRAM)),build)
 deb-test: deb
 	@.make/deb-test $$(ls -t $(DEB)/bellhop_*.deb | head -1)
 
-# Builds the container recipe with the package, and runs it with a read-only root (root, mmdebstrap, buildah, podman and runc).
+# Builds the container recipe with the package, and runs it without root and with a read-only root filesystem (mmdebstrap, buildah, podman, runc and uidmap).
 container-test: deb
 	@.make/container-test $(DEB)
 
@@ -102,6 +107,10 @@ reproducible: deb
 	@rm -rf $(DEB)-again && .packaging/deb $(PROGRAM) $(DEB)-again >/dev/null
 	@for package in $(DEB)-again/*.deb; do cmp "$$package" $(DEB)/$$(basename $$package) || exit 1; done
 	@echo "Both packages are the same, byte for byte."
+
+# Builds the program of the last commit twice, in two folders, and compares what a package takes of them. Takes two whole release builds.
+reproducible-program: packages
+	@SWIFT="$(SWIFT)" .make/reproducible-program
 
 # The bill of materials (CycloneDX) of the release program, checked against the libraries that it loads.
 sbom: $(if $(filter .build/release/bellhop,$(PROGRAM)),build)

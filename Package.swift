@@ -167,7 +167,7 @@ let package = Package(
             dependencies: [
                 "BellhopAgent", "BellhopConnectors", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopInbound",
                 "BellhopRules", "BellhopStore", "BellhopTelemetry", "BellhopTesting", "Simulator", asyncHTTPClient, logging,
-                nioCore, nioHTTP1,
+                nioCore, nioHTTP1, nioPosix,
                 serviceLifecycle,
             ],
             swiftSettings: house),
@@ -217,8 +217,8 @@ if Context.environment["BELLHOP_BENCHMARKS"] != nil {
         .executableTarget(
             name: "bench",
             dependencies: [
-                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules",
-                "BellhopStore",
+                "BellhopAgent", "BellhopConnectors", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopInbound",
+                "BellhopRules", "BellhopStore",
                 "CAllocations", "CEL", "CMalloc", "CSQLite", "YAML", asyncHTTPClient, logging, nioCore, nioHTTP1, nioPosix,
                 serviceLifecycle,
             ],

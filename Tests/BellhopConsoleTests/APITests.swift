@@ -24,6 +24,8 @@ import Testing
         "edit": ["before": "a", "after": "b"], "decide": ["command": "retry", "deliveries": ["00"]],
         "addSilence": ["for": "1h"], "inquire": ["inquiry": "status"], "saveRuleFile": ["text": "x"],
         "checkRuleFile": ["text": "x"], "testRuleFile": ["text": "x"],
+        "makeRuleFile": ["file": "rules/new.yaml", "text": "x"], "checkNewRuleFile": ["file": "rules/new.yaml", "text": "x"],
+        "testNewRuleFile": ["file": "rules/new.yaml", "text": "x"],
     ]
 
     @Test func `every operation answers with a status and a body that the document announces`() async throws {

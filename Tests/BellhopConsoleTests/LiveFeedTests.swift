@@ -1,6 +1,9 @@
 import BellhopAgent
 import BellhopCore
 import BellhopTesting
+import Glibc
+import NIOCore
+import NIOPosix
 import Synchronization
 import Testing
 
@@ -23,7 +26,7 @@ import Testing
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<5).map { "Before \($0)" })
         let feed = fixture.feed
-        let following = Task { await feed.follow() }
+        let following = Task { await fixture.feed.follow() }
         defer { following.cancel() }
         var early = try #require(feed.viewer(after: 0) { _ in true })
         var new = try #require(feed.viewer(after: nil) { _ in true })
@@ -42,7 +45,7 @@ import Testing
     @Test func `many viewers that come and go while events come miss none`() async throws {
         let fixture = try await ConsoleFixture()
         let feed = fixture.feed
-        let following = Task { await feed.follow() }
+        let following = Task { await fixture.feed.follow() }
         defer { following.cancel() }
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for number in 0..<50 {
@@ -71,8 +74,7 @@ import Testing
 
     @Test func `a viewer with filters sees what fits, and hears that the stream is alive`() async throws {
         let fixture = try await ConsoleFixture()
-        let feed = fixture.feed
-        let following = Task { await feed.follow() }
+        let following = Task { await fixture.feed.follow() }
         defer { following.cancel() }
         _ = try await fixture.happen(["Printer", "Scanner", "Printer"])
         let answer = await fixture.api("GET", "/events/stream?after=0&where=" + PercentText.encoded("task.title == 'Printer'"))
@@ -85,6 +87,78 @@ import Testing
         let ticking = Task { while !Task.isCancelled { await clock.advance(by: .seconds(1)); await Task.yield() } }
         defer { ticking.cancel() }
         #expect(try await stream.next() == ": still here\n\n")
+    }
+
+    @Test func `what is sent at once stays small, however far a viewer is behind`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen((0..<3000).map { "Before \($0) " + String(repeating: "x", count: 500) })
+        let feed = fixture.feed
+        let following = Task { await fixture.feed.follow() }
+        defer { following.cancel() }
+        var ahead = try #require(feed.viewer(after: 2990) { _ in true })
+        #expect(try await Self.read(&ahead, until: 3000) == Array(2991...3000))
+        _ = try await fixture.happen((0..<100).map { "Now \($0)" }, from: 4000)
+        #expect(try await Self.read(&ahead, until: 3100) == Array(3001...3100))
+        for start: Int64 in [0, 1, 777, 2999, 3090] {
+            var viewer = try #require(feed.viewer(after: start) { _ in true })
+            var (seen, most): ([Int64], Int) = ([], 0)
+            while seen.last ?? 0 < 3100, let text = try await viewer.next() {
+                seen += Self.sequences(text)
+                most = max(most, text.utf8.count)
+            }
+            #expect(seen == Array((start + 1)...3100) && most <= 16 << 10, "\(start): \(most)")
+        }
+    }
+
+    @Test func `the more viewers there are, the longer each rests after a piece`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen((0..<3).map { "Task \($0)" })
+        let feed = fixture.feed
+        func rest(_ viewers: Int) async throws -> Duration {
+            let others = (1..<viewers).compactMap { _ in feed.viewer(after: nil) { _ in true } }
+            var viewer = try #require(feed.viewer(after: 0) { _ in true })
+            _ = try await viewer.next()
+            _ = try await viewer.next()
+            _ = try await fixture.happen(["Another"], from: Int.random(in: 10...1_000_000))
+            let start = fixture.clock.now
+            let waiting = Task { [viewer] in
+                var viewer = viewer
+                return try await viewer.next()
+            }
+            var ticks = 0
+            let isOver = Mutex(false)
+            let watch = Task {
+                _ = try await waiting.value
+                isOver.withLock { $0 = true }
+            }
+            while !isOver.withLock({ $0 }) {
+                for _ in 0..<50 { await Task.yield() }
+                if !isOver.withLock({ $0 }) { await fixture.clock.advance(by: .milliseconds(1)) }
+                ticks += 1
+            }
+            _ = try await watch.value
+            return withExtendedLifetime(others) { fixture.clock.now - start }
+        }
+        #expect(try await rest(1) < .milliseconds(20))
+        let many = try await rest(1000)
+        #expect(many >= .milliseconds(250) && many < .milliseconds(600), "\(many)")
+    }
+
+    @Test func `the console works on threads that leave the processor to others`() async throws {
+        @Sendable func priority() -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
+        let threads = QuietThreads(count: 2)
+        let before = priority()
+        let (inside, nested) = await withTaskExecutorPreference(threads) {
+            async let nested = priority()
+            return (priority(), await nested)
+        }
+        await threads.stop()
+        #expect(inside == 15 && nested == 15)
+        // Other threads keep theirs.
+        #expect(before == priority() && before < 15)
+        let loop = QuietThreads.loop()
+        #expect(try await loop.next().submit { priority() }.get() == 15)
+        try await loop.shutdownGracefully()
     }
 
     @Test func `a feed that stops ends its viewers`() async throws {

@@ -89,6 +89,17 @@ import Testing
         #expect(await fixture.api("GET", "/silences").json["silences"] == [])
     }
 
+    @Test func `a pause of all writes is shown, and ended from the same page`() async throws {
+        let fixture = try await ConsoleFixture()
+        let browser = try await fixture.logIn(as: .operator)
+        #expect(await browser.get("/receivers").text.contains("action=\"/writes/pause\""))
+        #expect(await browser.post("/writes/pause").status == 303)
+        let page = await browser.get("/receivers").text
+        #expect(page.contains("Writes to tasks are paused.") && page.contains("action=\"/writes/resume\""))
+        #expect(await browser.post("/writes/resume").status == 303)
+        #expect(await browser.get("/receivers").text.contains("action=\"/writes/pause\""))
+    }
+
     @Test func `the language follows the browser's order of preference, and a choice comes first`() {
         func language(_ accept: String, cookie: String = "") -> Language {
             Language(ConsoleRequest("GET", "/", headers: [("Accept-Language", accept), ("Cookie", cookie)]))

@@ -5,8 +5,10 @@
 Runs the program against its own simulator, on ports of 127.0.0.1. Needs Debian's chromium-driver and python3-selenium.
 """
 
+import base64
 import os
 import re
+import resource
 import sys
 import tempfile
 import time
@@ -40,6 +42,42 @@ for (const e of document.querySelectorAll('input:not([type=hidden]), select, tex
 for (const e of document.querySelectorAll('a, button')) {
   if (!e.textContent.trim() && !e.getAttribute('aria-label')) wrong.push('no name: ' + e.outerHTML.slice(0, 80));
 }
+for (const e of document.querySelectorAll('svg text')) {
+  const a = lum(parse(getComputedStyle(e).fill).slice(0, 3)), box = e.closest('svg').querySelector('.node');
+  const b = box ? lum(parse(getComputedStyle(box).fill).slice(0, 3)) : lum(back(e.closest('figure')).slice(0, 3));
+  const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+  if (ratio < 4.5) wrong.push('contrast in a picture ' + ratio.toFixed(2) + ': ' + e.textContent.slice(0, 40));
+  const place = e.getBoundingClientRect(), whole = e.closest('svg').getBoundingClientRect();
+  if (place.right > whole.right + 1) wrong.push('text beyond its picture: ' + e.textContent.slice(0, 40));
+}
+// The borders of controls and of the bars of charts (1.4.11).
+for (const e of document.querySelectorAll('input:not([type=hidden]), select, textarea, button, .button')) {
+  if (!e.getClientRects().length) continue;
+  const a = lum(parse(getComputedStyle(e).borderTopColor).slice(0, 3)), b = lum(back(e.parentElement).slice(0, 3));
+  const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+  if (ratio < 3) wrong.push('contrast of a border ' + ratio.toFixed(2) + ': ' + e.outerHTML.slice(0, 80));
+  const size = e.getBoundingClientRect();
+  // 2.5.8; a box may be smaller where nothing else is near.
+  if (size.height < 24 && e.type !== 'checkbox') wrong.push('low: ' + size.height + ': ' + e.outerHTML.slice(0, 80));
+  if (e.scrollWidth > e.clientWidth + 2 && e.tagName === 'BUTTON') wrong.push('cut text: ' + e.outerHTML.slice(0, 80));
+}
+for (const e of document.querySelectorAll('svg[role=img] rect[class^=bar]')) {
+  const a = lum(parse(getComputedStyle(e).fill).slice(0, 3)), b = lum(back(e.closest('figure')).slice(0, 3));
+  const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+  if (ratio < 3) wrong.push('contrast of a bar ' + ratio.toFixed(2));
+}
+// What can be scrolled can be reached with the keyboard.
+for (const e of document.querySelectorAll('pre')) if (e.tabIndex < 0 && e.scrollWidth > e.clientWidth) wrong.push('not to be scrolled: ' + e.outerHTML.slice(0, 80));
+// The order of the keyboard is that of the text.
+if (document.querySelector('[tabindex]:not([tabindex="0"]):not([tabindex="-1"])')) wrong.push('an order of its own');
+for (const e of document.querySelectorAll('table')) {
+  if (!e.caption || !e.querySelector('th[scope=col]')) wrong.push('a table without a name or heads');
+}
+for (const e of document.querySelectorAll('[role=alert], [role=status]')) if (!e.textContent.trim()) wrong.push('an empty message');
+const texts = [...document.querySelectorAll('a')].filter((e) => e.getClientRects().length);
+for (const e of texts) if (e.closest('main') && e.getBoundingClientRect().right > innerWidth + 1) wrong.push('a link beyond the screen: ' + e.outerHTML.slice(0, 80));
+// Text of a ticket made no element of its own.
+if (document.querySelector('img, iframe, object, embed, [onerror], [onclick]')) wrong.push('markup from a text');
 for (const e of document.querySelectorAll('svg[role=img]')) if (!e.getAttribute('aria-label')) wrong.push('no text: svg');
 const levels = [...document.querySelectorAll('h1, h2, h3, h4')].map((e) => Number(e.tagName[1]));
 if (levels.filter((l) => l === 1).length !== 1) wrong.push('not one h1');
@@ -48,7 +86,22 @@ const ids = [...document.querySelectorAll('[id]')].map((e) => e.id);
 if (new Set(ids).size !== ids.length) wrong.push('an id twice');
 if (!document.documentElement.lang) wrong.push('no language');
 if (document.querySelectorAll('main').length !== 1) wrong.push('not one main');
-if (document.documentElement.scrollWidth > innerWidth) wrong.push('wider than the screen: ' + document.documentElement.scrollWidth);
+// The screen's width: a phone shows a page that is too wide in a wider window.
+const wide = arguments[0];
+if (document.documentElement.scrollWidth > wide) wrong.push('wider than the screen: ' + document.documentElement.scrollWidth);
+const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+for (let n = walker.nextNode(); n; n = walker.nextNode()) {
+  if (!n.data.trim() || n.parentElement.closest('pre, textarea, select, svg, .skip, caption, script')) continue;
+  const range = document.createRange();
+  range.selectNodeContents(n);
+  for (const r of range.getClientRects()) if (r.right > wide + 1) { wrong.push('text beyond the screen: ' + n.data.slice(0, 60)); break; }
+}
+for (const e of document.querySelectorAll('input[placeholder]:not([placeholder=""]), textarea[placeholder]')) {
+  const a = lum(parse(getComputedStyle(e, '::placeholder').color).slice(0, 3)), b = lum(back(e).slice(0, 3));
+  const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+  if (ratio < 4.5) wrong.push('contrast of a hint ' + ratio.toFixed(2) + ': ' + e.id);
+  if (e.scrollWidth > e.clientWidth + 2 && !e.value) wrong.push('cut hint: ' + e.id);
+}
 return wrong;
 """
 
@@ -71,6 +124,7 @@ def browser(*options, javascript=True, size=(1280, 900), language="en", dark=Fal
     driver.execute_cdp_cmd(
         "Emulation.setEmulatedMedia", {"features": [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]}
     )
+    driver.width = size[0]
     return driver
 
 
@@ -94,8 +148,10 @@ class Checks:
         return [
             "/", "/events", "/events?where=task.number!=%27%27", "/events/" + event["id"], "/tasks",
             "/tasks/" + event["data"]["task"]["number"], "/events/" + event["id"] + "/test", "/tasks?where=task.title!=%27%27",
-            "/rules", "/rules/tell", "/rules/tell/workbench", "/backtests", "/calendar", "/deliveries", "/deliveries/" + dead["id"],
-            "/deliveries?where=delivery.attempts%3E0", "/silences?rule=tell",
+            "/tasks/" + event["data"]["task"]["number"] + "/test",
+            "/rules", "/rules/tell", "/rules/tell/workbench", "/workbench?name=welcome", "/backtests", "/calendar", "/deliveries", "/deliveries/" + dead["id"],
+            "/deliveries?where=delivery.attempts%3E0", "/silences?rule=tell", "/deliveries?rule=tell&where=delivry",
+            "/rules?saved=rules/welcome.yaml", "/no-such-page",
             "/deliveries/" + dead["id"] + "/edit", "/timers", "/silences", "/receivers", "/audit",
         ]
 
@@ -104,18 +160,52 @@ class Checks:
             driver.get(self.site.address + path)
             title = driver.title
             self.expect(f"{name} {path}: opens", title.endswith("· Bellhop") and driver.find_elements(By.TAG_NAME, "h1"))
+            self.expect(f"{name} {path}: text of a ticket ran", "owned" not in title)
             if rules:
-                for wrong in driver.execute_script(RULES):
+                for wrong in driver.execute_script(RULES, driver.width):
                     self.expect(f"{name} {path}: {wrong}", False)
-                errors = [entry["message"] for entry in driver.get_log("browser") if entry["level"] == "SEVERE"]
+                errors = [
+                    entry["message"] for entry in driver.get_log("browser")
+                    if entry["level"] == "SEVERE" and "status of 404" not in entry["message"]
+                ]
                 self.expect(f"{name} {path}: {errors}", not errors)
             if self.pictures:
-                file = re.sub(r"[^a-z]+", "-", re.sub(r"[0-9a-f]{32}|\?.*", "", path)).strip("-") or "overview"
-                driver.save_screenshot(f"{self.pictures}/{name}-{file}.png")
+                file = re.sub(r"[^a-z]+", "-", re.sub(r"[0-9a-f]{32}|INC\d+", "one", re.sub(r"=.*", "", path))).strip("-") or "overview"
+                self.whole_picture(driver, f"{name}-{file}")
+
+    def whole_picture(self, driver, name):
+        """The page down to its end."""
+        size = driver.execute_cdp_cmd("Page.getLayoutMetrics", {})["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 6000), "scale": 1}
+        shot = driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True, "clip": clip})
+        with open(f"{self.pictures}/{name}.png", "wb") as file:
+            file.write(base64.b64decode(shot["data"]))
+
+    def login(self, driver):
+        """The page of the login, before anybody is known, and after a wrong token."""
+        driver.get(self.site.address + "/rules")
+        for wrong in driver.execute_script(RULES, driver.width):
+            self.expect(f"login: {wrong}", False)
+        driver.find_element(By.ID, "token").send_keys("wrong" + Keys.ENTER)
+        wait_for("the refusal", lambda: driver.find_elements(By.CSS_SELECTOR, "[role=alert]"))
+        for wrong in driver.execute_script(RULES, driver.width):
+            self.expect(f"refused login: {wrong}", False)
+        if self.pictures:
+            self.whole_picture(driver, "login")
+        driver.get_log("browser")
+
+    def log_out(self, driver):
+        driver.get(self.site.address + "/")
+        driver.find_element(By.CSS_SELECTOR, "form[action='/logout'] button").click()
+        wait_for("the login", lambda: driver.find_elements(By.ID, "token"))
+        driver.get(self.site.address + "/rules")
+        self.expect("a session is over after the logout", driver.find_elements(By.ID, "token"))
 
     def acts(self, driver):
         """Each act of a person, with JavaScript or without."""
         address = self.site.address
+        driver.get(address + "/deliveries?state=dead")
+        self.expect("dead deliveries are listed", driver.find_elements(By.NAME, "delivery"))
         dead = self.site.get("/deliveries?state=dead")["deliveries"]
         driver.get(address + "/deliveries/" + dead[0]["id"] + "/edit")
         text = driver.find_element(By.ID, "after")
@@ -123,7 +213,7 @@ class Checks:
         text.clear()
         text.send_keys(value.replace("New:", "Very new:"))
         text.submit()
-        wait_for("the edit", lambda: "Very new:" in driver.find_element(By.TAG_NAME, "body").text)
+        wait_for("the edit", lambda: "Very new:" in self.text(driver))
         driver.find_element(By.CSS_SELECTOR, "form[action$='/drop'] button").click()
         wait_for("the drop", lambda: self.site.get("/deliveries/" + dead[0]["id"]).get("state") == "dropped")
         driver.get(address + "/deliveries?state=dead")
@@ -138,12 +228,27 @@ class Checks:
         driver.find_element(By.CSS_SELECTOR, "form[action$='/resume'] button").click()
         wait_for("the end of the pause", lambda: not self.site.get("/rules/tell")["paused"])
         self.workbench(driver)
+        self.new_rule(driver)
+        driver.get(address + "/receivers")
+        paused = lambda: self.site.get("/status").get("paused") or []
+        driver.find_element(By.CSS_SELECTOR, "form[action='/writes/pause'] button").click()
+        wait_for("the pause of all writes", lambda: any(pause["cause"] == "writes" for pause in paused()))
+        driver.find_element(By.CSS_SELECTOR, "form[action='/writes/resume'] button").click()
+        wait_for("the end of that pause", lambda: not paused())
         driver.get(address + "/receivers")
         driver.find_element(By.CSS_SELECTOR, "form[action='/receivers/snow/pause'] button").click()
         stopped = lambda: {r["receiver"]: r["stopped"] for r in self.site.get("/receivers")["receivers"]}
         wait_for("the receiver's pause", lambda: stopped()["snow"])
         driver.find_element(By.CSS_SELECTOR, "form[action='/receivers/snow/resume'] button").click()
         wait_for("the end of the receiver's pause", lambda: not stopped()["snow"])
+        event = self.site.get("/events?type=task_created")["events"][0]
+        driver.get(address + "/events/" + event["id"])
+        driver.find_element(By.CSS_SELECTOR, "a[href^='/silences?when=']").send_keys(Keys.ENTER)
+        wait_for("what a silence would keep back", lambda: "in the last 7 days" in self.text(driver))
+        driver.get(address + "/silences")
+        driver.find_element(By.ID, "f-when").send_keys("tsk.title == ''")
+        driver.find_element(By.ID, "f-when").submit()
+        wait_for("what is wrong with the silence", lambda: driver.find_elements(By.CSS_SELECTOR, "[role=alert]"))
         driver.get(address + "/silences")
         driver.find_element(By.ID, "f-when").send_keys("task.title.contains('mail')")
         driver.find_element(By.ID, "f-reason").send_keys(TITLE)
@@ -151,7 +256,84 @@ class Checks:
         wait_for("the silence", lambda: len(self.site.get("/silences")["silences"]) == 1)
         driver.find_element(By.CSS_SELECTOR, "form[action$='/end'] button").click()
         wait_for("the end of the silence", lambda: not self.site.get("/silences")["silences"])
+        driver.get(address + "/backtests")
+        driver.find_element(By.CSS_SELECTOR, "form[action='/backtests'] button").click()
+        ends = "form[action^='/backtests/'][action$='/end'] button"
+        wait_for("the back-test of all rules", lambda: driver.find_elements(By.CSS_SELECTOR, ends))
+        wait_for("its report", lambda: "would have done" in self.text(driver))
+        count = len(self.site.get("/backtests")["backtests"])
+        driver.find_element(By.CSS_SELECTOR, ends).click()
+        wait_for("a forgotten report", lambda: len(self.site.get("/backtests")["backtests"]) == count - 1)
         self.expect("nothing of a ticket runs as a script", "owned" not in driver.title)
+
+    def text(self, driver):
+        try:
+            return driver.find_element(By.TAG_NAME, "body").text
+        except (NoSuchElementException, StaleElementReferenceException):  # the next page is coming
+            return ""
+
+    def new_rule(self, driver):
+        """Makes a new rule from the page of the rules; the agent takes it up."""
+        body = lambda: self.text(driver)
+        driver.get(self.site.address + "/rules")
+        driver.find_element(By.ID, "f-name").send_keys("welcome")
+        driver.find_element(By.ID, "f-name").submit()
+        wait_for("the new file", lambda: driver.find_elements(By.ID, "f-file"))
+        press = lambda command: driver.find_element(By.CSS_SELECTOR, f"button[value={command}]").click()
+        press("check")
+        wait_for("the new rule's check", lambda: "The rules fit." in body())
+        self.expect("the difference against nothing", "+rule: welcome" in driver.find_element(By.CSS_SELECTOR, "pre.diff").text)
+        self.expect("only added lines", not driver.find_elements(By.CSS_SELECTOR, "pre.diff del"))
+        if self.pictures:
+            self.whole_picture(driver, "new-rule")
+        press("test")
+        wait_for("the new rule's tests", lambda: "There are no tests beside this file." in body())
+        file = driver.find_element(By.ID, "f-file")
+        path = file.get_attribute("value")
+        file.clear()
+        file.send_keys("/etc/welcome.yaml")
+        press("save")
+        wait_for("the refused place", lambda: "reads no rules from /etc/welcome.yaml" in body())
+        file = driver.find_element(By.ID, "f-file")
+        file.clear()
+        file.send_keys(path)
+        press("save")
+        wait_for("the saved file", lambda: "is saved." in body())
+        wait_for("the new rule", lambda: self.site.get("/rules/welcome").get("file") == path)
+        driver.get(self.site.address + "/workbench?name=welcome")
+        press("save")
+        wait_for("the refused name", lambda: "There is a file" in body())
+
+    def by_keyboard(self, driver):
+        """Acts with the keyboard alone: each control is reached with Tab and used with Enter, the blank or letters."""
+        def reach(selector):
+            wanted = driver.find_element(By.CSS_SELECTOR, selector)
+            for _ in range(200):
+                driver.switch_to.active_element.send_keys(Keys.TAB)
+                if driver.switch_to.active_element == wanted:
+                    return wanted
+            self.expect(f"Tab reaches {selector}", False)
+            return wanted
+
+        driver.get(self.site.address + "/rules/tell")
+        reach("form[action$='/pause'] button").send_keys(Keys.ENTER)
+        wait_for("a pause by keyboard", lambda: self.site.get("/rules/tell")["paused"])
+        wait_for("its page", lambda: driver.find_elements(By.CSS_SELECTOR, "form[action$='/resume'] button"))
+        reach("form[action$='/resume'] button").send_keys(Keys.SPACE)
+        wait_for("a resumption by keyboard", lambda: not self.site.get("/rules/tell")["paused"])
+        driver.get(self.site.address + "/rules/tell/workbench")
+        reach("#text").send_keys(Keys.TAB)
+        self.expect("Tab leaves the text", driver.switch_to.active_element.get_attribute("value") == "check")
+        driver.switch_to.active_element.send_keys(Keys.ENTER)
+        wait_for("a check by keyboard", lambda: driver.find_elements(By.CSS_SELECTOR, "[role=status]"))
+        driver.get(self.site.address + "/deliveries?state=dead")
+        reach("input[name=delivery]").send_keys(Keys.SPACE)
+        self.expect("the blank chooses", driver.switch_to.active_element.is_selected())
+        driver.get(self.site.address + "/events/" + self.site.get("/events?type=task_created")["events"][0]["id"])
+        summary = reach("details:not([open]) summary, details summary")
+        was = driver.execute_script("return arguments[0].parentElement.open", summary)
+        summary.send_keys(Keys.ENTER)
+        self.expect("Enter opens and closes", driver.execute_script("return arguments[0].parentElement.open", summary) != was)
 
     def workbench(self, driver):
         """Checks, tests, back-tests and saves a rule; the agent takes it up."""
@@ -167,12 +349,7 @@ class Checks:
 
         enter("rule: tell\non:", "rule: tell\nwhen: tsk.title != ''\non:", "check")
 
-        def body():
-            try:
-                return driver.find_element(By.TAG_NAME, "body").text
-            except (NoSuchElementException, StaleElementReferenceException):  # the next page is coming
-                return ""
-
+        body = lambda: self.text(driver)
         wait_for("the mistake", lambda: "did you mean `task`?" in body())
         self.picture(driver, "workbench")
         enter("New:", "Very new:", "test")
@@ -186,30 +363,39 @@ class Checks:
         titles = lambda: [d["message"]["title"] for d in self.site.get("/deliveries?rule=tell")["deliveries"]]
         wait_for("the changed rule", lambda: any(title.startswith("Truly new:") for title in titles()))
         driver.get(self.site.address + "/rules/tell")
+        self.expect("recent events mark the lines of a rule", "✓ | rule: tell" in body() or "✓ | " in body())
         driver.find_element(By.CSS_SELECTOR, "form[action='/backtests'] button").click()
         wait_for("the coverage", lambda: "Coverage" in body())
         driver.get(self.site.address + "/rules/tell")
-        self.picture(driver, "coverage")
+        if self.pictures:
+            self.whole_picture(driver, "coverage")
 
     def picture(self, driver, name):
         if self.pictures:
             driver.save_screenshot(f"{self.pictures}/{name}.png")
 
     def keyboard(self, driver):
-        """From the address bar: the skip link comes first, each control can be reached, and Enter follows a link."""
-        driver.get(self.site.address + "/")
-        body = driver.find_element(By.TAG_NAME, "body")
-        body.send_keys(Keys.TAB)
-        focused = driver.switch_to.active_element
-        self.expect("the first Tab reaches the skip link", focused.get_attribute("class") == "skip")
-        wanted = driver.execute_script("return document.querySelectorAll('a, button:not([hidden]), input:not([type=hidden]), select').length")
-        reached = 1
-        for _ in range(wanted - 1):
-            driver.switch_to.active_element.send_keys(Keys.TAB)
-            outline = driver.execute_script("return getComputedStyle(document.activeElement).outlineStyle")
-            if driver.switch_to.active_element.tag_name in ("a", "button", "input", "select") and outline != "none":
-                reached += 1
-        self.expect(f"Tab reaches every control, visibly: {reached} of {wanted}", reached == wanted)
+        """From the address bar: the skip link comes first, then each control in the order of the page, and none holds the focus."""
+        controls = (
+            "[...document.querySelectorAll('a, button, input:not([type=hidden]), select, textarea, summary, [tabindex=\"0\"]')]"
+            ".filter((e) => e.getClientRects().length && !e.hidden)"
+        )
+        for path in self.paths():
+            driver.get(self.site.address + path)
+            wanted = driver.execute_script(f"return {controls}.length")
+            driver.find_element(By.TAG_NAME, "body").send_keys(Keys.TAB)
+            if path != "/no-such-page":
+                first = driver.switch_to.active_element.get_attribute("class")
+                self.expect(f"{path}: the first Tab reaches the skip link", first == "skip")
+            reached = []
+            for _ in range(wanted):
+                place, outline = driver.execute_script(
+                    f"return [{controls}.indexOf(document.activeElement), getComputedStyle(document.activeElement).outlineStyle]"
+                )
+                if outline != "none":
+                    reached.append(place)
+                driver.switch_to.active_element.send_keys(Keys.TAB)
+            self.expect(f"{path}: Tab reaches every control in order, visibly: {reached} of {wanted}", reached == list(range(wanted)))
         driver.get(self.site.address + "/events")
         driver.find_element(By.TAG_NAME, "body").send_keys("/")
         self.expect("/ goes to the search", driver.switch_to.active_element.get_attribute("id") == "f-where")
@@ -243,14 +429,23 @@ def main():
 
         try:
             site.begin()
-            checks.every_page("light", opened())
+            soft, hard = resource.prlimit(site.processes[1].pid, resource.RLIMIT_NOFILE)
+            checks.expect(f"the agent has room for thousands of viewers: {soft} of {hard} files", soft >= min(hard, 16384))
+            stranger = browser()
+            drivers.append(stranger)
+            checks.login(stranger)
+            light = opened()
+            checks.every_page("light", light)
             checks.every_page("dark", opened(dark=True, language="de"))
             checks.every_page("narrow", opened(size=(320, 700)))
-            checks.keyboard(drivers[0])
+            checks.every_page("dark-narrow", opened(dark=True, language="de", size=(320, 700)))
+            checks.keyboard(light)
+            checks.by_keyboard(light)
             plain = opened(javascript=False)
             checks.every_page("plain", plain, rules=False)
             checks.acts(plain)
-            checks.live(drivers[0])
+            checks.live(light)
+            checks.log_out(plain)
         except BaseException:
             with open(folder + "/log") as log:
                 print(log.read()[-4000:])

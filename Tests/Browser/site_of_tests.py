@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -28,6 +29,11 @@ def wait_for(what, check, limit=20):
             return result
         time.sleep(0.2)
     raise SystemExit(f"FAILED: {what} did not happen within {limit} s")
+
+
+def few_files():
+    """As under systemd: few files may be open, unless a program asks for more."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (1024, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 
 
 class Refusing(BaseHTTPRequestHandler):
@@ -98,7 +104,9 @@ do:
         self.processes = []
         self.processes += [
             subprocess.Popen([program, "simulate", "--port", str(instance), "--still"], stdout=self.log, stderr=self.log),
-            subprocess.Popen([program, "run"], cwd=folder, env=environment, stdout=self.log, stderr=self.log),
+            subprocess.Popen(
+                [program, "run"], cwd=folder, env=environment, stdout=self.log, stderr=self.log, preexec_fn=few_files
+            ),
         ]
         self.address = f"http://127.0.0.1:{self.port}"
 

@@ -96,7 +96,9 @@ public struct Agent: Sendable {
     private func view(_ inquirer: Inquirer) -> AgentView {
         let (configuration, shelf) = (assembly.configuration, assembly.shelf)
         let file: @Sendable (String) -> [UInt8]? = { path in shelf.book.flatMap { Self.file(path, of: $0) } }
-        let workshop = RuleWorkshop(inquirer, book: { shelf.book }, file: file) {
+        let workshop = RuleWorkshop(
+            inquirer, places: RulePlaces(configuration.rules), book: { shelf.book }, file: file
+        ) {
             [store = configuration.store] () throws(StoreError) in
             try Stores.openForReading(store)
         }

@@ -83,7 +83,7 @@ extension ConfigurationManifest {
         Setting(
             "public_url", .text,
             "The address under which browsers reach the console through a proxy, such as `https://bellhop.example.com`."),
-        Setting("edit", .boolean, default: "false", "Whether an admin may change rule files in the workbench."),
+        Setting("edit", .boolean, default: "false", "Whether an admin may change and make rule files in the workbench."),
     ]
 
     public static let consoleUser: [Setting] = [

@@ -2,10 +2,12 @@ public import BellhopCore
 public import BellhopRules
 import Crypto
 
-/// Tries rules beside those in force: checks their text, runs their tests, shows them stored events. Only ``save(_:over:)`` changes
-/// anything.
+/// Tries rules beside those in force: checks their text, runs their tests, shows them stored events. Only ``save(_:over:)`` and
+/// ``make(_:)`` change anything.
 public struct RuleWorkshop: Sendable {
-    private let inquirer: Inquirer
+    let inquirer: Inquirer
+    /// Where rule files are read from.
+    public let places: RulePlaces
     private let book: @Sendable () -> RuleBook?
     private let file: @Sendable (String) -> [UInt8]?
     private let history: @Sendable () throws(StoreError) -> any Store
@@ -16,14 +18,16 @@ public struct RuleWorkshop: Sendable {
     private static let mostTests = 50
 
     /// - Parameters:
+    ///   - places: where rule files are read from.
     ///   - book: the rules in force.
     ///   - file: the bytes of a file that has rules in force, as they are now.
     ///   - history: opens the store for reading, beside the agent's own connections.
     public init(
-        _ inquirer: Inquirer, book: @escaping @Sendable () -> RuleBook?, file: @escaping @Sendable (String) -> [UInt8]?,
-        history: @escaping @Sendable () throws(StoreError) -> any Store
+        _ inquirer: Inquirer, places: RulePlaces, book: @escaping @Sendable () -> RuleBook?,
+        file: @escaping @Sendable (String) -> [UInt8]?, history: @escaping @Sendable () throws(StoreError) -> any Store
     ) {
         self.inquirer = inquirer
+        self.places = places
         self.book = book
         self.file = file
         self.history = history
@@ -92,7 +96,7 @@ public struct RuleWorkshop: Sendable {
         return files
     }
 
-    private func inForce() throws(WorkshopError) -> RuleBook {
+    func inForce() throws(WorkshopError) -> RuleBook {
         guard let book = book() else { throw .notReady }
         return book
     }
@@ -153,14 +157,9 @@ public struct RuleWorkshop: Sendable {
         if problems.hasErrors { throw .refused(problems) }
         guard let bytes = file(edited.path), Self.tag(of: bytes) == tag else { throw .changed }
         if bytes == edited.bytes { return }
-        do throws(StoreError) {
-            try await inquirer.store.setNote(
-                "console/edited", to: ["file": .string(edited.path)], by: "edit rules",
-                ["file": .string(edited.path), "before": .string(tag), "after": .string(Self.tag(of: edited.bytes))],
-                at: inquirer.clock.now)
-        } catch {
-            throw .store(error)
-        }
+        try await note(
+            "edit rules",
+            ["file": .string(edited.path), "before": .string(tag), "after": .string(Self.tag(of: edited.bytes))])
         let isReplaced: Bool
         do throws(PrivateFile.FileError) {
             isReplaced = try SharedFile.replace(edited.path, with: edited.bytes) { Self.tag(of: $0) == tag }
@@ -168,6 +167,40 @@ public struct RuleWorkshop: Sendable {
             throw .unwritable(error.message)
         }
         if !isReplaced { throw .changed }
+    }
+
+    /// Makes a new file of rules, where the agent reads them and nothing stands yet; the agent then loads it. A row of the audit names the
+    /// person.
+    public func make(_ new: RuleFile) async throws(WorkshopError) {
+        try requirePlace(for: new.path)
+        let (present, files) = (try inForce(), try await files(with: [new]))
+        let loaded: RuleBook
+        do throws(Diagnostics) { loaded = try present.loading(files) } catch { throw .refused(error) }
+        guard loaded.rules.contains(where: { $0.file == new.path }) else {
+            let place = Diagnostic.Place(file: new.path, line: 1, column: 1)
+            throw .refused(Diagnostics([Diagnostic(code: "no-rules", "this file contains no rules", at: place)]))
+        }
+        try await note("add rules", ["file": .string(new.path), "after": .string(Self.tag(of: new.bytes))])
+        let isMade: Bool
+        do throws(PrivateFile.FileError) { isMade = try SharedFile.make(new.path, with: new.bytes) } catch {
+            throw .unwritable(error.message)
+        }
+        if !isMade { throw .exists(new.path) }
+    }
+
+    /// - Throws: ``WorkshopError/misplaced(_:)`` or ``WorkshopError/exists(_:)`` if no new file can have this path.
+    public func requirePlace(for path: String) throws(WorkshopError) {
+        if let refusal = places.refusal(of: path) { throw .misplaced(refusal) }
+        if SharedFile.exists(path) { throw .exists(path) }
+    }
+
+    private func note(_ act: String, _ facts: JSON.Object) async throws(WorkshopError) {
+        do throws(StoreError) {
+            try await inquirer.store.setNote(
+                "console/edited", to: ["file": facts["file"] ?? .null], by: act, facts, at: inquirer.clock.now)
+        } catch {
+            throw .store(error)
+        }
     }
 }
 
@@ -182,6 +215,10 @@ public enum WorkshopError: Error, Sendable, Hashable {
     case refused(Diagnostics)
     /// The file does not have the text any more that was read.
     case changed
+    /// No new file can stand there: one sentence.
+    case misplaced(String)
+    /// There is such a file already.
+    case exists(String)
     /// One sentence.
     case unwritable(String)
     case store(StoreError)

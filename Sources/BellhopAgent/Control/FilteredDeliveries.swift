@@ -19,12 +19,15 @@ public struct FilteredDeliveries: Sendable {
     /// The newest deliveries for which the condition holds, newest first, and the place before which a next search goes on; nil at the
     /// end.
     ///
-    /// - Parameter ask: reads the newest deliveries of a query, oldest first.
+    /// - Parameters:
+    ///   - isOver: whether the time for the search is over; asked before each step but the first.
+    ///   - ask: reads the newest deliveries of a query, oldest first.
     public func rows<Failure: Error>(
-        limit: Int, before: Int64?, at now: Timestamp, ask: (DeliveryQuery) async throws(Failure) -> [JSON]
+        limit: Int, before: Int64?, at now: Timestamp, isOver: () -> Bool = { false },
+        ask: (DeliveryQuery) async throws(Failure) -> [JSON]
     ) async throws(Failure) -> (rows: [JSON], next: Int64?) {
         var (rows, place, seen): ([JSON], Int64?, Int) = ([], before, 0)
-        while seen < Self.mostSeen {
+        while seen < Self.mostSeen, seen == 0 || !isOver() {
             var query = query
             query.through = place.map { $0 - 1 }
             query.limit = Self.step

@@ -18,27 +18,58 @@ public struct FilteredEvents: Sendable {
 
     /// The newest events for which the condition holds, newest first, and the place before which a next search goes on; nil at the end.
     ///
-    /// - Parameter ask: reads the newest events of a query, oldest first.
+    /// - Parameters:
+    ///   - isOver: whether the time for the search is over; asked before each step but the first.
+    ///   - ask: reads the newest events of a query, oldest first, and says how many there are with unreadable ones.
     public func rows<Failure: Error>(
-        limit: Int, before: Int64?, at now: Timestamp, ask: (EventQuery) async throws(Failure) -> [JSON]
+        limit: Int, before: Int64?, at now: Timestamp, isOver: () -> Bool = { false },
+        ask: (EventQuery) async throws(Failure) -> (events: [StoredEvent], count: Int)
     ) async throws(Failure) -> (rows: [JSON], next: Int64?) {
         var (rows, place, seen): ([JSON], Int64?, Int) = ([], before, 0)
-        while seen < Self.mostSeen {
+        while seen < Self.mostSeen, seen == 0 || !isOver() {
             var query = query
             query.through = place.map { $0 - 1 }
             query.limit = Self.step
             let found = try await ask(query)
-            let events = found.reversed().compactMap { row in
-                Event(cloudEvent: row).map { StoredEvent(sequence: row["sequence"]?.asInt ?? 0, event: $0) }
-            }
-            for event in filter.matches(among: events, at: now) {
+            for event in filter.matches(among: found.events.reversed(), at: now) {
                 rows.append(event.json)
                 if rows.count == limit { return (rows, event.sequence) }
             }
             seen += found.count
-            guard found.count == Self.step, let first = found.first?["sequence"]?.asInt else { return (rows, nil) }
+            guard found.count == Self.step, let first = found.events.first?.sequence else { return (rows, nil) }
             place = first
         }
         return (rows, place)
+    }
+
+    /// The events in the rows of an agent's answer.
+    public static func events(in rows: [JSON]) -> [StoredEvent] {
+        rows.compactMap { row in
+            Event(cloudEvent: row).map { StoredEvent(sequence: row["sequence"]?.asInt ?? 0, event: $0) }
+        }
+    }
+}
+
+extension Inquirer {
+    /// A page of the events after a place, and the place that it reaches.
+    public func page(_ query: EventQuery) async throws(StoreError) -> (events: [StoredEvent], end: Int64?) {
+        let page = try await store.events(query)
+        return (page.events, [page.end, page.seen].compactMap(\.self).max())
+    }
+
+    /// The newest events of a query, oldest first, read in pages; the count has those that are unreadable.
+    public func newest(_ query: EventQuery) async throws(StoreError) -> (events: [StoredEvent], count: Int) {
+        guard let span = try await store.span(of: query) else { return ([], 0) }
+        var query = query
+        (query.after, query.through) = (span.after, span.through)
+        var (events, count): ([StoredEvent], Int) = ([], 0)
+        while let after = query.after, after < span.through {
+            let page = try await store.events(query)
+            events += page.events
+            count += page.events.count + page.unreadable
+            guard let end = page.end, end > after else { break }
+            query.after = end
+        }
+        return (events, count)
     }
 }

@@ -47,8 +47,12 @@ enum PrivateFile {
     /// The draft is always a new file. An existing one is unlinked and never written to: it may have another link,
     /// another program may hold it open, or its mode may let others read it.
     ///
-    /// - Parameter mode: the file's permissions.
-    static func write(_ bytes: [UInt8], to path: String, mode: mode_t = 0o600) throws(FileError) {
+    /// - Parameters:
+    ///   - mode: the file's permissions.
+    ///   - isNew: whether it is an error, `EEXIST`, if there is such a file.
+    static func write(
+        _ bytes: [UInt8], to path: String, mode: mode_t = 0o600, isNew: Bool = false
+    ) throws(FileError) {
         let draft = path + ".new"
         unlink(draft)
         let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -69,11 +73,12 @@ enum PrivateFile {
         let synced = fsync(file) == 0
         let problem = writingError("cannot write \(draft)")
         close(file)
-        guard synced, rename(draft, path) == 0 else {
-            let refusal = writingError("cannot replace \(path)")
+        guard synced, (isNew ? link(draft, path) : rename(draft, path)) == 0 else {
+            let refusal = writingError(isNew ? "cannot make \(path)" : "cannot replace \(path)")
             unlink(draft)
             throw synced ? refusal : problem
         }
+        if isNew { unlink(draft) }
         // The new name is on disk only once its folder is synced.
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         let descriptor = open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

@@ -30,12 +30,12 @@ public enum RuleFinder {
         var found = Found()
         var seen: Set<String> = []
         for path in paths {
-            let expanded = hasPattern(path) ? expand(path) : [path]
+            let expanded = RulePlaces.hasPattern(path) ? expand(path) : [path]
             if expanded.isEmpty {
                 found.problems.report(
                     Diagnostic(.warning, code: "no-rules", "no file matches \(path)", help: "check `rules:` in bellhop.yaml"))
             }
-            if hasPattern(path) { found.folders.append(folder(of: path)) }
+            if RulePlaces.hasPattern(path) { found.folders.append(folder(of: path)) }
             for path in expanded { take(path, isImplicit: isImplicit, isNamed: true, &found, &seen) }
         }
         return found
@@ -65,7 +65,9 @@ public enum RuleFinder {
             }
             for name in names where !name.hasPrefix(".") {
                 let inner = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
-                if isYAML(name) || isFolder(inner) { take(inner, isImplicit: isImplicit, isNamed: false, &found, &seen) }
+                if isYAML(name) || RulePlaces.isFolder(inner) {
+                    take(inner, isImplicit: isImplicit, isNamed: false, &found, &seen)
+                }
             }
             return
         }
@@ -93,18 +95,10 @@ public enum RuleFinder {
 
     private static func isYAML(_ name: String) -> Bool { name.hasSuffix(".yaml") || name.hasSuffix(".yml") }
 
-    private static func isFolder(_ path: String) -> Bool {
-        var facts = stat()
-        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
-    }
-
     private static func folder(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        let folder = String(path[..<slash])
-        return folder.isEmpty ? "/" : hasPattern(folder) ? self.folder(of: folder) : folder
+        let folder = RulePlaces.parent(of: path)
+        return RulePlaces.hasPattern(folder) ? self.folder(of: folder) : folder
     }
-
-    private static func hasPattern(_ path: String) -> Bool { path.contains { "*?[".contains($0) } }
 
     private static func expand(_ pattern: String) -> [String] {
         var result = glob_t()

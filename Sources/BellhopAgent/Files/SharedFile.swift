@@ -25,6 +25,25 @@ enum SharedFile {
         return try result.get()
     }
 
+    /// Makes a file that others may read; false if there is one already, also a link.
+    static func make(_ path: String, with bytes: [UInt8]) throws(PrivateFile.FileError) -> Bool {
+        let result: Result<Bool, PrivateFile.FileError> = turn.withLock { _ in
+            do throws(PrivateFile.FileError) {
+                try PrivateFile.write(bytes, to: path, mode: 0o644, isNew: true)
+                return .success(true)
+            } catch {
+                return error.code == EEXIST ? .success(false) : .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Whether anything has this path.
+    static func exists(_ path: String) -> Bool {
+        var facts = stat()
+        return lstat(path, &facts) == 0
+    }
+
     private static func resolved(_ path: String) -> String {
         guard let pointer = realpath(path, nil) else { return path }
         defer { free(pointer) }

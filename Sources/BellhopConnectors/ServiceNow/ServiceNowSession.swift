@@ -63,7 +63,9 @@ actor ServiceNowSession {
         try await gate.inTurn { () async throws(Failure) in try await self.logIn(force: force) }
     }
 
-    private func run(_ call: ServiceNowCall, _ onSessionEnd: SessionState.OnSessionEnd) async throws(Failure) -> SessionState.Answer {
+    private func run(_ call: ServiceNowCall, _ onSessionEnd: SessionState.OnSessionEnd) async throws(Failure)
+        -> SessionState.Answer
+    {
         var step = state.begin(call, onSessionEnd, at: clock.now)
         while true {
             switch step {

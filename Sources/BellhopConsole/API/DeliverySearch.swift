@@ -25,8 +25,10 @@ struct DeliverySearch: Sendable {
             let rows = try await call.ask(.deliveries(query)).rows
             return (rows.reversed(), rows.count == limit ? rows.first?["place"]?.asInt : nil)
         }
+        let clock = call.view.clock
+        let end = clock.now + EventSearch.patience
         return try await FilteredDeliveries(condition, query).rows(
-            limit: limit, before: before, at: call.view.clock.now
+            limit: limit, before: before, at: clock.now, isOver: { clock.now >= end }
         ) { query async throws(Problem) in try await call.ask(.deliveries(query)).rows }
     }
 }

@@ -34,10 +34,17 @@ struct EventSearch: Sendable {
             let rows = try await call.ask(.events(query(through: before.map { $0 - 1 }, limit: limit))).rows
             return (rows.reversed(), rows.count == limit ? rows.first?["sequence"]?.asInt : nil)
         }
+        let (inquirer, clock) = (call.view.inquirer, call.view.clock)
+        let end = clock.now + Self.patience
         return try await FilteredEvents(filter, query(through: nil, limit: limit)).rows(
-            limit: limit, before: before, at: call.view.clock.now
-        ) { query async throws(Problem) in try await call.ask(.events(query)).rows }
+            limit: limit, before: before, at: clock.now, isOver: { clock.now >= end }
+        ) { query async throws(Problem) in
+            do throws(StoreError) { return try await inquirer.newest(query) } catch { throw Problem(InquiryError(error)) }
+        }
     }
+
+    /// How long one search goes on; the next one goes on behind it.
+    static let patience = Duration.milliseconds(75)
 
     /// The events as they come.
     func stream() throws(Problem) -> ConsoleAnswer {

@@ -86,6 +86,19 @@ enum OpenAPI {
             ("file", .text()), ("line", .integer()), ("name", .text()), ("passed", .boolean()),
             ("problems", .list(.named("Diagnostic"))),
         ]),
+        "Coverage": .object([
+            ("file", .text()), ("percent", .integer("How much was met.")),
+            (
+                "points",
+                .list(
+                    .object([
+                        ("line", .integer()), ("column", .integer()), ("kind", .word(["rule", "condition", "step", "template"])),
+                        ("text", .text()), ("missing", .nullable(.word(["not_met", "never_true", "never_false"]))),
+                    ]))
+            ),
+            ("events", .integer("How many events the rules were shown.")),
+            ("since", .nullable(.time("When the first of them was."))),
+        ]),
         "Form": .object([
             ("delivery", .named("Delivery")), ("text", .text("The arguments, as a text to edit.")),
         ]),

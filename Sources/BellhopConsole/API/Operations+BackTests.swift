@@ -106,6 +106,8 @@ extension Problem {
             self.init(422, problems.all.prefix(20).map(\.inOneLine).joined(separator: "; "))
         case .changed:
             self.init(412, "The file was changed meanwhile: read it again, and make your change there. Nothing was saved.")
+        case .misplaced(let message): self.init(422, message)
+        case .exists(let path): self.init(409, "There is a file \(path) already: choose another name. Nothing was saved.")
         case .unwritable(let message): self.init(409, message)
         case .store(let error): self.init(InquiryError(error))
         }

@@ -64,6 +64,20 @@ struct RuleList: Sendable {
         }
     }
 
+    /// What recent events met of a rule's file, and of the others in it; nil if it cannot be read.
+    func coverage(of rule: Rule, _ call: Call) async throws(Problem) -> RecentCoverage? {
+        guard let bytes = view.file(rule.summary.file) else { return nil }
+        let workshop = try call.workshop
+        let turn = try call.jobs.trying.enter()
+        defer { turn.leave() }
+        do throws(WorkshopError) {
+            return try await workshop.recentCoverage(
+                of: RuleFile(path: rule.summary.file, bytes: bytes), rule: rule.summary.name)
+        } catch {
+            throw Problem(error)
+        }
+    }
+
     /// The text of a rule's file, as it is now.
     func text(of rule: Rule) -> String? {
         view.file(rule.summary.file).map { String(decoding: $0, as: UTF8.self) }

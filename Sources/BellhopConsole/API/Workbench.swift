@@ -2,11 +2,12 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// The file of a rule, and what a person wants it to say.
+/// The file of a rule, or a new file, and what a person wants it to say.
 struct Workbench: Sendable {
-    let rule: String
+    /// Nil for a new file.
+    let rule: String?
     let path: String
-    /// The text of the file as it is now.
+    /// The text of the file as it is now; empty for a new one.
     let text: String
     private let call: Call
     private let workshop: RuleWorkshop
@@ -24,6 +25,16 @@ struct Workbench: Sendable {
         workshop = try call.workshop
     }
 
+    /// - Throws: 422 if no new file can stand there, 409 if there is one.
+    init(_ call: Call, newFile path: String) throws(Problem) {
+        workshop = try call.workshop
+        guard path.utf8.count < 1000 else { throw Problem(422, "The path of the file is too long.") }
+        do throws(WorkshopError) { try workshop.requirePlace(for: path) } catch { throw Problem(error) }
+        (rule, text) = (nil, "")
+        self.path = path
+        self.call = call
+    }
+
     /// Tells whether the file still has this text.
     var tag: String { RuleWorkshop.tag(of: Array(text.utf8)) }
 
@@ -33,7 +44,11 @@ struct Workbench: Sendable {
         return visitor.role.includes(.admin) ? nil : "Saving needs the role `admin`."
     }
 
-    func difference(to text: String) -> String { LineDiff(from: self.text, to: text).unified(limit: 256 << 10) }
+    func difference(to text: String) -> String {
+        let shown = LineDiff(from: self.text, to: text).unified(limit: 256 << 10)
+        // Without the empty line that stands for nothing.
+        return rule == nil ? shown.replacing("\n-\n", with: "\n") : shown
+    }
 
     func check(_ text: String) async throws(Problem) -> Diagnostics {
         let file = try edited(text)
@@ -49,8 +64,8 @@ struct Workbench: Sendable {
         do throws(WorkshopError) { return try await workshop.test(file) } catch { throw Problem(error) }
     }
 
-    /// - Parameter tag: the tag of the text that the person has edited.
-    func save(_ text: String, over tag: String) async throws(Problem) {
+    /// - Parameter tag: the tag of the text that the person has edited; it does not matter for a new file.
+    func save(_ text: String, over tag: String = "") async throws(Problem) {
         guard call.view.configuration.mayEdit else {
             throw Problem(403, "Rule files are not changed here: `console.edit: true` in bellhop.yaml allows it.")
         }
@@ -58,7 +73,9 @@ struct Workbench: Sendable {
         let turn = try call.jobs.trying.enter()
         defer { turn.leave() }
         let result: Result<Void, WorkshopError> = await Person.$current.withValue(call.person) {
-            do throws(WorkshopError) { return .success(try await workshop.save(file, over: tag)) } catch {
+            do throws(WorkshopError) {
+                return .success(try await rule == nil ? workshop.make(file) : workshop.save(file, over: tag))
+            } catch {
                 return .failure(error)
             }
         }

@@ -2,8 +2,6 @@ import BellhopAgent
 import BellhopCore
 import BellhopEngine
 import BellhopRules
-import Glibc
-import NIOPosix
 import Synchronization
 
 /// The back-tests that people asked for: one runs at a time, some wait, and the reports of others are kept for a while.
@@ -142,7 +140,7 @@ final class BackTestJobs: Sendable {
 
     private func perform(_ job: Job) async {
         guard let workshop = view.workshop, let plan = job.plan else { return }
-        let thread = QuietThread()
+        let thread = QuietThreads(count: 1)
         let deadline = view.clock.now + Self.patience
         await withTaskGroup(of: Void.self) { group in
             group.addTask(executorPreference: thread) { await self.report(job.id, plan, workshop) }
@@ -197,23 +195,6 @@ final class BackTestJobs: Sendable {
     private static func finish(_ job: inout Job, _ state: Job.State, at now: Timestamp, problem: String? = nil) {
         (job.state, job.finished, job.problem, job.plan) = (state, now, problem, nil)
     }
-}
-
-/// One thread beside those that route and deliver, which get the processor first.
-private final class QuietThread: TaskExecutor {
-    private let pool = NIOThreadPool(numberOfThreads: 1)
-
-    init() { pool.start() }
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        pool.submit { _ in
-            _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, 10)  // of this thread alone (setpriority(2))
-            job.runSynchronously(on: self.asUnownedTaskExecutor())
-        }
-    }
-
-    func stop() async { try? await pool.shutdownGracefully() }  // nothing runs on it any more
 }
 
 extension JSON {

@@ -69,3 +69,14 @@ struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
         return escaped
     }
 }
+
+extension Sequence<HTML> {
+    func joined(by separator: HTML) -> HTML {
+        var whole = HTML()
+        for (place, piece) in self.enumerated() {
+            if place > 0 { whole += separator }
+            whole += piece
+        }
+        return whole
+    }
+}

@@ -33,9 +33,25 @@ final class LiveFeed: Sendable {
         var isStopping = false
     }
 
+    /// The events of some places of the bus, encoded.
+    private struct Chunk {
+        /// The places after this one, up to ``LiveFeed/page`` of them.
+        var after: Int64
+        var items: [Item]
+    }
+
     /// How many of the newest events are kept for all.
     private static let most = 2000
     private static let page = 500
+    /// The most bytes that are sent at once, unless one event has more: with thousands of viewers, what is on its way stays small.
+    private static let mostSent = 16 << 10
+    /// How many bytes a second all viewers together get, and how many of them are served in a second, so that they take little from
+    /// what the agent is for: with a thousand of them each is served twice to four times a second, and a few notice nothing.
+    private static let (mostBytes, mostServed) = (32 << 20, 4000)
+    /// The longest rest between two pieces, and the shortest that is worth it.
+    private static let (longestRest, shortestRest) = (Duration.seconds(2), Duration.milliseconds(60))
+    /// The longest rest of the reader after a full page: then viewers see 5,000 events a second, and the others later.
+    private static let readersRest = Duration.milliseconds(100)
     /// A viewer hears something at least this often, so that proxies keep the connection.
     fileprivate static let pulse = Duration.seconds(15)
     /// The most viewers.
@@ -43,6 +59,9 @@ final class LiveFeed: Sendable {
 
     fileprivate let view: AgentView
     private let state = Mutex(State())
+    /// What viewers that are behind read: one reads at a time, and the others find it here.
+    private let older = Mutex<[Chunk]>([])
+    private let gate = FIFOGate()
     fileprivate let bell = Bell()
 
     init(_ view: AgentView) { self.view = view }
@@ -81,16 +100,22 @@ final class LiveFeed: Sendable {
                 }
             }
             bell.ring()
+            if page.events.count >= Self.page, let rest = rest(after: 0) {
+                try? await view.clock.sleep(for: min(rest, Self.readersRest))  // throws only when cancelled
+            }
         }
     }
 
-    private func page(after: Int64) async -> (events: [StoredEvent], end: Int64?)? {
-        let query = EventQuery(after: after, limit: Self.page)
-        guard let answer = try? await view.ask(.events(query)) else { return nil }
-        let events = answer.rows.compactMap { row in
-            Event(cloudEvent: row).map { StoredEvent(sequence: row["sequence"]?.asInt ?? 0, event: $0) }
-        }
-        return (events, answer.end["end"]?.asInt)
+    /// How long a viewer rests after a piece; nil if it need not.
+    fileprivate func rest(after bytes: Int) -> Duration? {
+        let viewers = viewers
+        let ofBytes = Duration.microseconds(bytes * viewers / (Self.mostBytes / 1_000_000))
+        let rest = min(Self.longestRest, max(ofBytes, .microseconds(viewers * 1_000_000 / Self.mostServed)))
+        return rest < Self.shortestRest ? nil : rest
+    }
+
+    private func page(after: Int64, through: Int64? = nil) async -> (events: [StoredEvent], end: Int64?)? {
+        try? await view.inquirer.page(EventQuery(after: after, through: through, limit: Self.page))
     }
 
     /// A new viewer; nil if there are too many.
@@ -121,6 +146,8 @@ final class LiveFeed: Sendable {
         fileprivate(set) var place: Int64?
         fileprivate let accepts: @Sendable (StoredEvent) -> Bool
         private var hasBegun = false
+        /// Until when it rests.
+        private var rest: Timestamp?
 
         fileprivate init(ticket: Ticket, place: Int64?, accepts: @escaping @Sendable (StoredEvent) -> Bool) {
             self.ticket = ticket
@@ -135,13 +162,18 @@ final class LiveFeed: Sendable {
                 if place == nil { place = await feed.end() }
                 return "retry: 2000\n: watching\n\n"
             }
+            if let rest, rest > feed.view.clock.now { try await feed.view.clock.sleep(until: rest) }
+            rest = nil
             while true {
                 try Task.checkCancellation()
                 let rings = feed.bell.rings
                 guard let (items, end) = try await feed.items(after: place ?? 0) else { return nil }
                 place = end
                 let text = items.filter { accepts($0.event) }.map(\.text).joined()
-                if !text.isEmpty { return text }
+                if !text.isEmpty {
+                    rest = feed.rest(after: text.utf8.count).map { feed.view.clock.now + $0 }
+                    return text
+                }
                 if !items.isEmpty { continue }
                 let deadline = feed.view.clock.now + LiveFeed.pulse
                 await feed.bell.wait(after: rings, until: deadline, on: feed.view.clock)
@@ -155,15 +187,31 @@ final class LiveFeed: Sendable {
         let (items, isStopping) = state.withLock { state -> ([Item]?, Bool) in
             guard state.through != nil, place >= state.from else { return (nil, state.isStopping) }
             let first = state.items.partitioningIndex { $0.sequence > place }
-            return (Array(state.items[first...].prefix(Self.page)), state.isStopping)
+            return (Self.piece(state.items[first...]), state.isStopping)
         }
         if isStopping { return nil }
         if let items { return (items, items.last?.sequence ?? place) }
         return try await missed(after: place)
     }
 
+    /// The first of some items, as many as are sent at once.
+    private static func piece(_ items: ArraySlice<Item>) -> [Item] {
+        var (count, bytes) = (0, 0)
+        for item in items where count < page {
+            bytes += item.text.utf8.count
+            if count > 0, bytes > mostSent { break }
+            count += 1
+        }
+        return Array(items.prefix(count))
+    }
+
     /// What a viewer missed that the feed no longer has.
     private func missed(after place: Int64) async throws -> (items: [Item], end: Int64) {
+        if let chunk = await chunk(around: place) {
+            let left = chunk.items.drop { $0.sequence <= place }
+            let piece = Self.piece(left)
+            return (piece, piece.count == left.count ? chunk.after + Int64(Self.page) : piece.last?.sequence ?? place)
+        }
         guard let page = await page(after: place) else {
             // The store does not answer now.
             try await view.clock.sleep(for: .seconds(1))
@@ -178,15 +226,44 @@ final class LiveFeed: Sendable {
             // An event may have come since the look.
             await readOn()
         }
-        return (page.events.map(Item.init), reached)
+        let items = page.events.map(Item.init)
+        let piece = Self.piece(items[...])
+        return (piece, piece.count == items.count ? reached : piece.last?.sequence ?? reached)
     }
 
-    /// Without viewers, nothing is read.
+    /// The events around a place far behind the end of the bus; nil if it is not far behind.
+    private func chunk(around place: Int64) async -> Chunk? {
+        let after = place - place % Int64(Self.page)
+        let through = after + Int64(Self.page)
+        guard state.withLock({ $0.through != nil && $0.from >= through }) else { return nil }
+        func known() -> Chunk? { older.withLock { $0.first { $0.after == after } } }
+        if let chunk = known() { return chunk }
+        await gate.enterUncancelled()
+        defer { gate.leave() }
+        if let chunk = known() { return chunk }
+        var items: [Item] = []
+        var reached = after
+        while reached < through {
+            guard let page = await page(after: reached, through: through) else { return nil }
+            items += page.events.map(Item.init)
+            guard let end = page.end, end > reached else { break }
+            reached = end
+        }
+        let chunk = Chunk(after: after, items: items)
+        older.withLock { older in
+            older.append(chunk)
+            if older.count > 4 { older.removeFirst() }
+        }
+        return chunk
+    }
+
+    /// Without viewers, nothing is read or kept.
     fileprivate func leave() {
         state.withLock { state in
             state.viewers -= 1
             if state.viewers == 0 { (state.items, state.from, state.through) = ([], 0, nil) }
         }
+        if viewers == 0 { older.withLock { $0 = [] } }
     }
 
     /// The last place on the bus.

@@ -32,6 +32,7 @@ extension Pages {
         Page(.post, "/rules/{rule}/workbench", role: .operator) { context, path throws(Problem) in
             try await tryRule(context, path["rule"] ?? "")
         },
+        Page(.post, "/workbench", role: .operator) { context, _ throws(Problem) in try await tryNewRule(context) },
         Page(.post, "/backtests", role: .operator) { context, _ throws(Problem) in try await beginBackTest(context) },
         Page(.post, "/backtests/{backtest}/end", role: .operator) { context, path throws(Problem) in
             _ = try context.jobs.end(path["backtest"] ?? "")

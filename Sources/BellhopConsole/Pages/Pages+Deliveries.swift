@@ -90,7 +90,7 @@ extension Pages {
         let sent = row["request"]?["body"] ?? row["message"]?["text"] ?? row["arguments"] ?? .null
         let text = sent.asString ?? sent.text(.pretty)
         return page(
-            context, "\(t("Deliveries")) \(whole.prefix(12))",
+            context, "\(t("Delivery")) \(whole.prefix(12))",
             "\(facts)<div class=\"acts\">\(acts)</div><h2>\(t("What is sent"))</h2><pre tabindex=\"0\">\(text)</pre>")
     }
 

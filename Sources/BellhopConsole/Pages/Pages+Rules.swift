@@ -13,10 +13,22 @@ extension Pages {
                 "\(rule.status["errors"].shown)", context.time(rule.status["last_run"]), context.time(rule.status["next"]),
             ]
         }
+        let saved = context.request.value("saved").map { path -> HTML in
+            "<p role=\"status\" class=\"good\"><code>\(path)</code> \(t("is saved. The agent reads it now."))</p>"
+        }
+        let new: HTML =
+            !context.may(.operator)
+            ? ""
+            : """
+            <h2>\(t("New rule"))</h2><form class="filters" method="get" action="/workbench">
+            \(field("name", t("Name"), nil, hint: "tell-the-team"))<button>\(t("New rule"))</button></form>
+            """
         return page(
             context, t("Rules"),
-            context.table(
-                t("Rules"), [t("Rule"), t("Mode"), t("Type"), t("Runs"), t("Errors"), t("Last run"), t("Next")], rows))
+            (saved ?? "")
+                + context.table(
+                    t("Rules"), [t("Rule"), t("Mode"), t("Type"), t("Runs"), t("Errors"), t("Last run"), t("Next")], rows)
+                + new)
     }
 
     static func rule(_ context: PageContext, _ name: String) async throws(Problem) -> ConsoleAnswer {
@@ -64,7 +76,7 @@ extension Pages {
             """)
     }
 
-    /// The text of a rule's file, with its mistakes or with its coverage by a back-test.
+    /// The text of a rule's file, with its mistakes or with its coverage by recent events.
     private static func text(
         _ context: PageContext, _ list: RuleList, _ rule: RuleList.Rule
     ) async throws(Problem) -> HTML {
@@ -76,20 +88,29 @@ extension Pages {
                 return listing(context, text, of: path, Tried(text: text, tag: "", problems: problems))
             }
         }
-        let met = context.jobs.jobs.lazy.compactMap { job in
+        let heading: HTML = "<h2>\(t("Text"))</h2>"
+        let measured = context.jobs.jobs.lazy.compactMap { job in
             job.coverage?.files.first { $0.path == path }.map { (job, $0) }
         }.first
-        guard let (job, file) = met else { return "<h2>\(t("Text"))</h2><pre tabindex=\"0\">\(text)</pre>" }
+        let other = measured.map { job, file -> HTML in
+            "<p><a href=\"/backtests/\(job.id)\">\(t("Back-test")) \(context.time(job.asked))</a>: \(file.percent) %</p>"
+        }
+        var coverage: RecentCoverage?
+        // The text is shown also when it cannot be measured now.
+        do throws(Problem) { coverage = try await list.coverage(of: rule, context.call()) } catch { coverage = nil }
+        guard let coverage, let since = coverage.since else {
+            return heading + (other ?? "") + "<pre tabindex=\"0\">\(text)</pre>"
+        }
         return """
-            <h2>\(t("Text"))</h2><p>\(t("Coverage")): \(file.percent) %,
-            <a href="/backtests/\(job.id)">\(t("Back-test"))</a> \(context.time(job.asked))</p>\(CoveragePage.text(file, text))
+            \(heading)<p>\(t("Coverage by recent events")): \(coverage.file.percent) %. \(t("Events")): \(coverage.events), \(t("since")) \(context.time(since)).</p>
+            \(other)\(CoveragePage.text(coverage.file, text))
             """
     }
 
     static func receivers(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
         let status = try await context.call().ask(.status).end
-        let isPaused = (status["paused"]?.asArray ?? []).contains { $0["writes"] == true }
+        let isPaused = (status["paused"]?.asArray ?? []).contains { $0["cause"] == "writes" }
         let rows = try await Operations.receivers(context.call()).map { receiver -> [HTML] in
             let name = receiver["receiver"].text
             let stop = receiver["stopped"]
@@ -116,7 +137,7 @@ extension Pages {
         return page(
             context, t("Receivers"),
             context.table(t("Receivers"), [t("Receiver"), t("Kind"), t("State"), t("Waits for a person"), t("Act")], rows)
-                + writes)
+                + "<div class=\"acts\">\(writes)</div>")
     }
 
     static func silences(

@@ -18,28 +18,42 @@ extension Pages {
         let t = context.t
         let bench = try await Workbench(context.call(), rule: name)
         let text = tried?.text ?? bench.text
-        let refusal = Workbench.refusal(context.view, context.visitor)
-        let save: HTML = refusal == nil ? "<button name=\"command\" value=\"save\">\(t("Save"))</button>" : ""
-        let note: HTML = refusal.map { "<p>\(t("Commit the file by yourself.")) \($0)</p>" } ?? ""
+        let address = "/rules/" + PercentText.encoded(name)
         let form: HTML = """
-            <p><a href="/rules/\(PercentText.encoded(bench.rule))">\(bench.rule)</a> · <code>\(bench.path)</code></p>
+            <p><a href="\(address)">\(name)</a> · <code>\(bench.path)</code></p>
             \(outcome(context, tried))
-            <form method="post" action="/rules/\(PercentText.encoded(bench.rule))/workbench">\(context.formToken)
+            <form method="post" action="\(address)/workbench">\(context.formToken)
             <input type="hidden" name="tag" value="\(tried?.tag ?? bench.tag)">
+            \(editor(context, text))</form>\(note(context))
+            """
+        return page(
+            context, "\(t("Workbench")) \(name)", status: tried?.refusal?.status ?? 200,
+            form + listing(context, text, of: bench.path, tried) + changes(context, bench, text))
+    }
+
+    /// The text to edit, and the buttons that try it.
+    static func editor(_ context: PageContext, _ text: String) -> HTML {
+        let t = context.t
+        let maySave = Workbench.refusal(context.view, context.visitor) == nil
+        let save: HTML = maySave ? "<button name=\"command\" value=\"save\">\(t("Save"))</button>" : ""
+        return """
             <label for="text">\(t("Text"))</label>
             <textarea id="text" name="text" rows="24" spellcheck="false">\n\(text)</textarea>
             <div class="acts"><button name="command" value="check">\(t("Check"))</button>
             <button name="command" value="test">\(t("Test"))</button>
             <button name="command" value="backtest">\(t("Back-test"))</button>\(save)</div>
-            \(field("since", t("Back-test since"), "7d", hint: "7d"))</form>\(note)
+            \(field("since", t("Back-test since"), "7d", hint: "7d"))
             """
-        return page(
-            context, "\(t("Workbench")) \(bench.rule)", status: tried?.refusal?.status ?? 200,
-            form + listing(context, text, of: bench.path, tried) + changes(context, bench, text))
+    }
+
+    /// Why this visitor cannot save, and what to do instead.
+    static func note(_ context: PageContext) -> HTML {
+        guard let refusal = Workbench.refusal(context.view, context.visitor) else { return "" }
+        return "<p>\(context.t("Commit the file by yourself.")) \(refusal)</p>"
     }
 
     /// What was found, in a few words.
-    private static func outcome(_ context: PageContext, _ tried: Tried?) -> HTML {
+    static func outcome(_ context: PageContext, _ tried: Tried?) -> HTML {
         let t = context.t
         guard let tried else { return "" }
         if let refusal = tried.refusal { return "<p class=\"bad\" role=\"alert\">\(refusal.detail)</p>" }
@@ -86,7 +100,7 @@ extension Pages {
         return "<h2>\(t("What is wrong"))</h2><ul>\(elsewhere)</ul><pre tabindex=\"0\">\(lines)</pre>"
     }
 
-    private static func changes(_ context: PageContext, _ bench: Workbench, _ text: String) -> HTML {
+    static func changes(_ context: PageContext, _ bench: Workbench, _ text: String) -> HTML {
         let t = context.t
         guard text != bench.text else { return "" }
         return """
@@ -106,32 +120,100 @@ extension Pages {
 
     /// Carries out what the form of the workbench asks for.
     static func tryRule(_ context: PageContext, _ name: String) async throws(Problem) -> ConsoleAnswer {
-        let form = context.request.form
-        // Browsers send line ends as CRLF.
-        func value(_ name: String) -> String { (form.first { $0.name == name }?.value ?? "").replacing("\r\n", with: "\n") }
-        let call = context.call()
-        let bench = try await Workbench(call, rule: name)
-        var tried = Tried(text: value("text"), tag: value("tag"))
+        let bench = try await Workbench(context.call(), rule: name)
+        var tried = Tried(text: entered("text", context), tag: entered("tag", context))
         do throws(Problem) {
-            switch value("command") {
-            case "test": tried.tests = try await bench.test(tried.text)
-            case "backtest":
-                let job = try await BackTestForm([
-                    "files": [["file": .string(bench.path), "text": .string(tried.text)]], "against": "in-force",
-                    "since": .string(value("since")),
-                ]).begin(call)
-                return .seeOther("/backtests/" + job.id)
-            case "save":
-                try await bench.save(tried.text, over: tried.tag)
-                return .seeOther("/rules/" + PercentText.encoded(name))
-            default:
-                tried.problems = try await bench.check(tried.text).all
-                tried.isChecked = true
-            }
+            if let place = try await carryOut(context, bench, &tried) { return .seeOther(place) }
         } catch {
-            guard [409, 412, 413, 422, 429, 503].contains(error.status) else { throw error }
-            tried.refusal = error
+            tried.refusal = try shown(error)
         }
         return try await workbench(context, name, tried)
+    }
+
+    /// The value of a form's field. Browsers send line ends as CRLF.
+    private static func entered(_ name: String, _ context: PageContext) -> String {
+        (context.request.form.first { $0.name == name }?.value ?? "").replacing("\r\n", with: "\n")
+    }
+
+    /// Does what a button of the workbench says; returns the page to go to, if it is another one.
+    private static func carryOut(
+        _ context: PageContext, _ bench: Workbench, _ tried: inout Tried
+    ) async throws(Problem) -> String? {
+        switch entered("command", context) {
+        case "test": tried.tests = try await bench.test(tried.text)
+        case "backtest":
+            let job = try await BackTestForm([
+                "files": [["file": .string(bench.path), "text": .string(tried.text)]], "against": "in-force",
+                "since": .string(entered("since", context)),
+            ]).begin(context.call())
+            return "/backtests/" + job.id
+        case "save":
+            try await bench.save(tried.text, over: tried.tag)
+            return bench.rule.map { "/rules/" + PercentText.encoded($0) } ?? "/rules?saved=" + PercentText.encoded(bench.path)
+        default:
+            tried.problems = try await bench.check(tried.text).all
+            tried.isChecked = true
+        }
+        return nil
+    }
+
+    /// A problem to be shown above what was entered.
+    ///
+    /// - Throws: any other one.
+    private static func shown(_ problem: Problem) throws(Problem) -> Problem {
+        guard [403, 409, 412, 413, 422, 429, 503].contains(problem.status) else { throw problem }
+        return problem
+    }
+
+    // A new file.
+
+    /// The workbench of a file that is not there yet.
+    static func newRule(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
+        let wanted = context.request.value("name") ?? ""
+        let name = wanted.isEmpty ? "new-rule" : wanted
+        let folder = try context.call().workshop.places.folders.first ?? "rules"
+        let text = """
+            rule: \(name)
+            description: What it is for.
+            mode: shadow   # records what it would do; without this line it does it
+            on: task_created
+            when: task.title.contains("mail")
+            do:
+              - log: {text: "${{ task.number }} ${{ task.title }}"}
+
+            """
+        let file = name.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-_.".contains($0)) ? $0 : "-" }
+        return try newRule(context, file: "\(folder)/\(String(file)).yaml", Tried(text: text, tag: ""), nil)
+    }
+
+    /// Carries out what the form of a new file asks for.
+    static func tryNewRule(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
+        let file = entered("file", context)
+        var tried = Tried(text: entered("text", context), tag: "")
+        var bench: Workbench?
+        do throws(Problem) {
+            let new = try Workbench(context.call(), newFile: file)
+            bench = new
+            if let place = try await carryOut(context, new, &tried) { return .seeOther(place) }
+        } catch {
+            tried.refusal = try shown(error)
+        }
+        return try newRule(context, file: file, tried, bench)
+    }
+
+    private static func newRule(
+        _ context: PageContext, file: String, _ tried: Tried, _ bench: Workbench?
+    ) throws(Problem) -> ConsoleAnswer {
+        let t = context.t
+        let folders = try context.call().workshop.places.folders.map { folder -> HTML in "<code>\(folder)</code>" }
+        let form: HTML = """
+            <p>\(t("Rules are read from")) \(folders.joined(by: ", ")).</p>
+            \(outcome(context, tried))
+            <form method="post" action="/workbench">\(context.formToken)
+            \(field("file", t("File"), file))\(editor(context, tried.text))</form>\(note(context))
+            """
+        return page(
+            context, t("New rule"), status: tried.refusal?.status ?? 200,
+            form + listing(context, tried.text, of: file, tried) + (bench.map { changes(context, $0, tried.text) } ?? ""))
     }
 }

@@ -59,6 +59,7 @@ enum Pages {
         Page("/rules/{rule}/workbench", role: .operator) { context, path throws(Problem) in
             try await workbench(context, path["rule"] ?? "")
         },
+        Page("/workbench", role: .operator) { context, _ throws(Problem) in try await newRule(context) },
         Page("/backtests") { context, _ throws(Problem) in try await backTests(context) },
         Page("/backtests/{backtest}") { context, path throws(Problem) in try await backTest(context, path["backtest"] ?? "") },
         Page("/deliveries") { context, _ throws(Problem) in try await deliveries(context) },
@@ -180,7 +181,8 @@ enum Pages {
     /// - Parameter title: already in the page's language.
     static func page(_ context: PageContext, _ title: String, status: Int = 200, _ content: HTML) -> ConsoleAnswer {
         let t = context.t
-        let here = "/" + (context.request.path.first ?? "")
+        let place = "/" + (context.request.path.first ?? "")
+        let here = place == "/workbench" ? "/rules" : place
         let links = navigation.map { path, name -> HTML in
             "<li><a href=\"\(path)\"\(path == here ? " aria-current=\"page\"" : "" as HTML)>\(t(name))</a></li>"
         }

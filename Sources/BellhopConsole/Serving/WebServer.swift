@@ -54,8 +54,23 @@ struct WebServer: Sendable {
         self.answer = answer
     }
 
+    /// Serves on threads of its own, which leave the processor to the agent's work.
     func run() async throws {
         guard let place else { return }
+        let (loop, threads) = (QuietThreads.loop(), QuietThreads(count: 2))
+        let result: Result<Void, any Error>
+        do {
+            try await withTaskExecutorPreference(threads) { try await run(at: place, on: loop) }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        try? await loop.shutdownGracefully()  // its connections are closed
+        await threads.stop()
+        try result.get()
+    }
+
+    private func run(at place: InboundServer.Place, on loop: MultiThreadedEventLoopGroup) async throws {
         let connections = InboundConnections(most: Self.mostConnections)
         let http = HTTP1Channel(
             responder: { [answer] request, writer, channel in
@@ -73,12 +88,12 @@ struct WebServer: Sendable {
                 let server = Server(
                     childChannelSetup: try TLSChannel(http, tlsConfiguration: tls), configuration: address,
                     onServerRunning: report,
-                    eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
+                    eventLoopGroup: loop, logger: logger)
                 try await serve(connections) { try await server.run() }
             } else {
                 let server = Server(
                     childChannelSetup: http, configuration: address, onServerRunning: report,
-                    eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
+                    eventLoopGroup: loop, logger: logger)
                 try await serve(connections) { try await server.run() }
             }
         } catch let problem as ServerProblem {

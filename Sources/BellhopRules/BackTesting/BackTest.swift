@@ -26,9 +26,10 @@ public struct BackTest: Sendable {
     ///   - start: the begin of the time that is looked at. What happened before is not known.
     ///   - silences: those of that time.
     ///   - coverage: the record that the rules were loaded with, to see which parts of them run.
+    ///   - mostFirings: the most timers that come due.
     public init(
         _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, silences: [SilenceRecord] = [],
-        coverage: CoverageRecord? = nil
+        coverage: CoverageRecord? = nil, mostFirings: Int = .max
     ) {
         self.book = book
         self.coverage = coverage
@@ -37,7 +38,9 @@ public struct BackTest: Sendable {
             if let ended = record.ended { silence.ends = min(silence.ends, ended) }
             return silence
         }
-        trial = Trial(book, at: start, silences: silences.filter { $0.ends > start }, witness: BackTestTally(rules: rules))
+        trial = Trial(
+            book, at: start, silences: silences.filter { $0.ends > start }, witness: BackTestTally(rules: rules),
+            mostFirings: mostFirings)
         trial.forgetBeginnings(before: start)
         trial.witness.zone = book.surroundings.timeZone
     }
@@ -115,6 +118,12 @@ public struct BackTest: Sendable {
 }
 
 extension RuleBook {
+    /// Notes the step of a delivery that a rule of this book made, as its text is now.
+    public func note(_ delivery: Delivery, in coverage: CoverageRecord) {
+        guard let rule = rule(named: delivery.id.rule), rule.summary.revision == delivery.revision else { return }
+        coverage.note(delivery.id.step, of: rule.name, in: rule.summary.file)
+    }
+
     /// Whether a rule of this book emitted the event.
     func makes(_ event: Event) -> Bool {
         contains(event.source) && !facts.isConfigured(event.source) && facts.events[event.type]?.hasTask != true

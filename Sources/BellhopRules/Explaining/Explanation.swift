@@ -243,7 +243,7 @@ extension Occasion.ID {
     func isFor(_ event: StoredEvent) -> Bool { self.event == event.event.id || begun == event.sequence }
 
     /// The place of the event that began the timer, if it is of one.
-    var begun: Int64? {
+    public var begun: Int64? {
         let parts = run.text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0] == "timer", let dash = parts[3].lastIndex(of: "-") else { return nil }
         return Int64(parts[3][parts[3].index(after: dash)...])

@@ -68,20 +68,7 @@ extension RuleCoverage {
     public var json: JSON {
         [
             "percent": .int(Int64(percent)), "covered": .int(Int64(covered)), "all": .int(Int64(all)),
-            "files": .array(
-                files.map { file in
-                    [
-                        "file": .string(file.path), "percent": .int(Int64(file.percent)),
-                        "points": .array(
-                            file.points.map { point in
-                                [
-                                    "line": .int(Int64(point.place.line)), "column": .int(Int64(point.place.column)),
-                                    "kind": .string(point.kind.rawValue), "text": .string(point.text),
-                                    "missing": point.missing.map { .string($0.rawValue) } ?? .null,
-                                ]
-                            }),
-                    ]
-                }),
+            "files": .array(files.map { .object($0.json) }),
         ]
     }
 
@@ -102,6 +89,23 @@ extension RuleCoverage {
         }
         if lines.last?.line.isEmpty == true { lines.removeLast() }
         return lines
+    }
+}
+
+extension RuleCoverage.File {
+    /// For programs: the file with its points.
+    public var json: JSON.Object {
+        [
+            "file": .string(path), "percent": .int(Int64(percent)),
+            "points": .array(
+                points.map { point in
+                    [
+                        "line": .int(Int64(point.place.line)), "column": .int(Int64(point.place.column)),
+                        "kind": .string(point.kind.rawValue), "text": .string(point.text),
+                        "missing": point.missing.map { .string($0.rawValue) } ?? .null,
+                    ]
+                }),
+        ]
     }
 }
 

@@ -123,6 +123,18 @@ extension SQL {
             LIMIT :limit
             """
 
+        /// The event with this whole id, by the index of ids.
+        static let event = """
+            \(eventRows)
+            WHERE id = :key AND (:after IS NULL OR sequence > :after) AND sequence <= \(through) AND \(eventFilter)
+            LIMIT :limit
+            """
+
+        /// Its place, as first and last.
+        static let eventPlace = """
+            SELECT sequence, sequence FROM event WHERE id = :key AND sequence <= \(through) AND \(eventFilter) LIMIT :limit
+            """
+
         /// The first and the last place of the newest events.
         static let eventSpan = """
             SELECT min(sequence), max(sequence)

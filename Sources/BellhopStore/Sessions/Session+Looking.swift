@@ -22,8 +22,11 @@ extension Session {
     func events(_ query: EventQuery) throws -> EventPage {
         // Read first, so that an event that comes meanwhile is looked at the next time.
         let last = try query.after == nil ? nil : min(int(SQL.Rules.lastPlace), query.through ?? .max)
-        var statement = try prepare(query.after == nil ? SQL.Looking.events : SQL.Looking.eventsAfter)
-        if let after = query.after { try statement.bind(":after", after) }
+        let name = Self.wholeID(query.id)
+        var statement = try prepare(
+            name != nil ? SQL.Looking.event : query.after == nil ? SQL.Looking.events : SQL.Looking.eventsAfter)
+        if let name { try statement.bind(":key", key: name) }
+        if name != nil || query.after != nil { try statement.bind(":after", query.after) }
         try statement.bind(":through", query.through)
         try Self.bind(query, to: &statement)
         var page = EventPage(events: [])
@@ -85,14 +88,16 @@ extension Session {
     }
 
     func span(of query: EventQuery) throws -> RowSpan? {
-        var statement = try prepare(SQL.Looking.eventSpan)
+        let name = Self.wholeID(query.id)
+        var statement = try prepare(name == nil ? SQL.Looking.eventSpan : SQL.Looking.eventPlace)
+        if let name { try statement.bind(":key", key: name) }
         try statement.bind(":through", query.through)
         try Self.bind(query, to: &statement)
         return try Self.span(&statement)
     }
 
     func deliveries(_ query: DeliveryQuery) throws -> [DeliveryRecord] {
-        if let name = Self.wholeID(query) {
+        if let name = Self.wholeID(query.id) {
             var statement = try prepare(SQL.Looking.delivery)
             try statement.bind(":name", key: name)
             try Self.bind(query, to: &statement)
@@ -114,16 +119,16 @@ extension Session {
     }
 
     func span(of query: DeliveryQuery) throws -> RowSpan? {
-        let name = Self.wholeID(query)
+        let name = Self.wholeID(query.id)
         var statement = try prepare(name == nil ? SQL.Looking.deliverySpan : SQL.Looking.deliveryPlace)
         if let name { try statement.bind(":name", key: name) } else { try statement.bind(":through", query.through) }
         try Self.bind(query, to: &statement)
         return try Self.span(&statement)
     }
 
-    /// The id that the query asks for, if it is a whole one.
-    private static func wholeID(_ query: DeliveryQuery) -> String? {
-        query.id.flatMap { id in
+    /// The id that a query asks for, if it is a whole one.
+    private static func wholeID(_ id: String?) -> String? {
+        id.flatMap { id in
             id.utf8.count == 32 && id.utf8.allSatisfy { $0 &- 0x30 < 10 || $0 &- UInt8(ascii: "a") < 6 } ? id : nil
         }
     }

@@ -54,7 +54,7 @@ struct Events: AsyncParsableCommand {
                 query async throws(CommandError) in
                 var rows: [JSON] = []
                 _ = try await link.answer(.events(query)) { rows.append($0) }
-                return rows
+                return (FilteredEvents.events(in: rows), rows.count)
             }
             for row in rows.reversed() { show(row, in: link.zone) }
             if rows.count < limit, next != nil {

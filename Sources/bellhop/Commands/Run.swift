@@ -28,6 +28,7 @@ struct Run: AsyncParsableCommand {
 
     func run() async throws {
         signal(SIGPIPE, SIG_IGN)  // The agent survives the reader of its output.
+        OpenFiles.allowMany()
         umask(0o077)  // The agent's files are for its own user: store, socket, logs.
         let configuration = try await config.load()
         try Workplace.requireLogins(configuration)

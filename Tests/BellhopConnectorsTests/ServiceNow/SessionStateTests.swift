@@ -217,7 +217,8 @@ import Testing
             case 5: server.refusal = [Self.unknown, Self.loginPage, Self.elsewhere][Int.random(in: 0..<3, using: &random)]
             default: break
             }
-            let onSessionEnd: SessionState.OnSessionEnd = isLast ? .stop : [.resend, .report][Int.random(in: 0..<2, using: &random)]
+            let onSessionEnd: SessionState.OnSessionEnd =
+                isLast ? .stop : [.resend, .report][Int.random(in: 0..<2, using: &random)]
             let wasKnown = server.usesCookies ? server.session != nil && state.user != nil : server.knowsPassword
             (server.taken, server.received, server.shown) = (0, 0, [])
             let end = run(onSessionEnd, &state, &server)

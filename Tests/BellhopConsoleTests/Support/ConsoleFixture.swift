@@ -74,7 +74,8 @@ struct ConsoleFixture {
             guard path == file.path else { return nil }
             return folder == nil ? file.bytes : RuleFinder.read(path)?.bytes
         }
-        let workshop = RuleWorkshop(inquirer, book: { book }, file: bytes) { () throws(StoreError) in
+        let places = RulePlaces([folder.map { $0.path + "/rules" } ?? "rules"])
+        let workshop = RuleWorkshop(inquirer, places: places, book: { book }, file: bytes) { () throws(StoreError) in
             try opening()
             return try Stores.openForReading(place)
         }
@@ -112,7 +113,7 @@ struct ConsoleFixture {
     }
 
     func ruleText() throws -> String { String(decoding: RuleFinder.read(path)?.bytes ?? [], as: UTF8.self) }
-    func ruleMode() throws -> Int { try folder?.mode("rules/a.yaml") ?? 0 }
+    func ruleMode(_ name: String = "a.yaml") throws -> Int { try folder?.mode("rules/" + name) ?? 0 }
 
     /// Stores events about new tasks with these titles, and a dead delivery for each.
     @discardableResult

@@ -95,6 +95,15 @@ import Testing
         #expect(try await found(EventQuery(task: Sample.key(2).text)) == [events[1]])
         #expect(try await found(EventQuery(task: Sample.subject(2))) == [events[1]])
         #expect(try await found(EventQuery(id: String(events[1].id.text.prefix(6)))) == [events[1]])
+        let whole = events[1].id.text
+        #expect(try await found(EventQuery(id: whole)) == [events[1]])
+        #expect(try await found(EventQuery(after: 1, id: whole)) == [events[1]])
+        #expect(try await found(EventQuery(after: 2, id: whole)).isEmpty)
+        #expect(try await found(EventQuery(through: 1, id: whole)).isEmpty)
+        #expect(try await found(EventQuery(types: [.loginEvent], id: whole)).isEmpty)
+        #expect(try await found(EventQuery(id: String(whole.reversed()))).isEmpty)
+        #expect(try await bench.store.span(of: EventQuery(id: whole)) == RowSpan(after: 1, through: 2))
+        #expect(try await bench.store.span(of: EventQuery(through: 1, id: whole)) == nil)
         #expect(try await found(EventQuery(id: "odd_1%")) == [events[3]])
         #expect(try await found(EventQuery(id: "odd%")).isEmpty)
     }

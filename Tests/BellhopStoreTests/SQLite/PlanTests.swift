@@ -31,6 +31,8 @@ import Testing
         ("messages to release", SQL.Quiet.held, "delivery_quiet (run_at=? AND receiver=?"),
         ("is held", SQL.Quiet.isHeld, "PRIMARY KEY (rowid=?"),
         ("held for people", SQL.Quiet.all, "INDEX delivery_quiet"),
+        ("an event by its id", SQL.Looking.event, "sqlite_autoindex_event_1 (id=?"),
+        ("the place of an event", SQL.Looking.eventPlace, "sqlite_autoindex_event_1 (id=?"),
         ("what an event led to", SQL.History.caused, "INDEX event_cause (cause=?"),
         ("what stopped rules at events", SQL.History.decisions, "INDEX decision_occasion (occasion>? AND occasion<?"),
     ]

@@ -7,7 +7,8 @@ enum Main {
     static let benchmarks: [Benchmark] =
         PollBenchmarks.all + TableBenchmarks.all + StoreBenchmarks.all + StoreTrials.all + RoutingBenchmarks.all
         + WaitingBenchmarks.all + ExplainBenchmarks.all + BackTestBenchmarks.all
-        + ExpressionBenchmarks.all + WebhookBenchmarks.all + InboundBenchmarks.all + ProgramBenchmarks.all
+        + ExpressionBenchmarks.all + WebhookBenchmarks.all + InboundBenchmarks.all + ViewerBenchmarks.all
+        + PageBenchmarks.all + ProgramBenchmarks.all
 
     static func main() async {
         do {

@@ -1,12 +1,14 @@
 import AsyncHTTPClient
 import BellhopCore
+import Glibc
 import NIOCore
 import NIOHTTP1
 
 /// The memory of an agent that watches a thousand unchanging tasks on the simulated instance.
 enum IdleMemory {
-    static func run(_ bench: Bench) async throws -> [Measurement] {
-        let names = ["program.memory", "program.resident"]
+    static func run(_ bench: Bench, withConsole: Bool) async throws -> [Measurement] {
+        let names =
+            withConsole ? ["program.console-memory", "program.console-resident"] : ["program.memory", "program.resident"]
         guard let program = ProgramUnderTest(bench) else { return ProgramUnderTest.missing(names, bench) }
         let output = bench.folder + "/simulate"
         let simulator = try program.start(["simulate", "--still", "--port", "0"], output: .file(output))
@@ -18,7 +20,8 @@ enum IdleMemory {
         bench.say("\(tasks) tasks for the simulated instance")
         for number in 0..<tasks { try await instance.addTask(number) }
 
-        let file = try program.configure("idle", instance: instance.address, every: "1s", rules: 10)
+        let port = withConsole ? try freePort() : nil
+        let file = try program.configure("idle", instance: instance.address, every: "1s", rules: 10, console: port)
         let socket = try ReadySocket(bench.folder + "/ready")
         let errors = bench.folder + "/run"
         let agent = try program.start(["run", "--config", file], ready: socket, output: .file(errors))
@@ -29,6 +32,15 @@ enum IdleMemory {
         bench.say("the agent polls")
         // Wait for the baseline with all details, and some more polls.
         try await instance.waitForPolls(8)
+        if let port {
+            bench.say("a person looks at the console")
+            let console = ConsoleUnderTest(port: port)
+            let cookie = try await console.logIn()
+            for path in ["/", "/events", "/tasks", "/rules", "/rules/team-1", "/deliveries", "/calendar", "/audit"] {
+                _ = try await console.open(path, cookie: cookie)
+            }
+            try await console.close()
+        }
         var anonymous: [Double] = []
         var resident = 0
         for _ in 0..<5 {
@@ -42,14 +54,32 @@ enum IdleMemory {
             Measurement(
                 names[0], .memory(anonymous.max() ?? .nan, per: nil),
                 beside: .init(name: "`bellhop simulate`, just started", quantity: .memory(Double(bare), per: nil)),
-                aim: .figure(atMost: 20_000_000),
+                aim: .figure(atMost: withConsole ? 30_000_000 : 20_000_000),
                 remark:
-                    "`RssAnon` of `bellhop run` with \(tasks) tasks, polled each second, the maximum of five samples after eight polls."
+                    "`RssAnon` of `bellhop run` with \(tasks) tasks, polled each second, the maximum of five samples after eight polls"
+                    + (withConsole ? " and a person's look at eight pages of the console." : ".")
             ),
             Measurement(
                 names[1], .memory(Double(resident), per: nil), aim: .figure(atMost: 30_000_000),
                 remark: "`VmRSS` of the same agent: with the pages of the program's file, which several agents share."),
         ]
+    }
+
+    /// A port that nothing uses now.
+    private static func freePort() throws -> Int {
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(socket) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let code = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, size) == 0 ? getsockname(socket, $0, &size) : -1
+            }
+        }
+        guard code == 0 else { throw BenchError("there is no free port") }
+        return Int(in_port_t(bigEndian: address.sin_port))
     }
 
     /// The address printed by the simulator.

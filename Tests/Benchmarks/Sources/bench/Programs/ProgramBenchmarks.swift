@@ -4,7 +4,12 @@ import Glibc
 enum ProgramBenchmarks {
     static let all = [
         Benchmark(name: "program.rules", summary: "`bellhop check` of 1,000 rules, and an agent ready with them", run: rules),
-        Benchmark(name: "program.memory", summary: "anonymous memory of an idle agent with 1,000 tasks", run: IdleMemory.run),
+        Benchmark(name: "program.memory", summary: "anonymous memory of an idle agent with 1,000 tasks") {
+            try await IdleMemory.run($0, withConsole: false)
+        },
+        Benchmark(name: "program.console", summary: "the memory of the same agent with its console on") {
+            try await IdleMemory.run($0, withConsole: true)
+        },
     ]
 
     private static func rules(_ bench: Bench) async throws -> [Measurement] {

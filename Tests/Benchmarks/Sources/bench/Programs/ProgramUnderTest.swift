@@ -26,7 +26,10 @@ struct ProgramUnderTest {
     }
 
     /// Writes a configuration for an instance at this address, and each rule into its own file.
-    func configure(_ name: String, instance: String, every: String, rules count: Int) throws -> String {
+    /// - Parameter console: the port of the console; nil for none.
+    func configure(
+        _ name: String, instance: String, every: String, rules count: Int, console: Int? = nil
+    ) throws -> String {
         let place = "\(folder)/\(name)"
         try Files.makeFolder(place)
         try Files.makeFolder(place + "/rules")
@@ -36,6 +39,7 @@ struct ProgramUnderTest {
               snow: {kind: servicenow, instance: "\(instance)", auth: {basic: {username: john.doe, password: secret}}}
             sources:
               my-work: {kind: tracker, connection: snow, every: \(every)}
+            \(console.map { "console: {listen: \"127.0.0.1:\($0)\", users: [{name: bench, token: \(ConsoleUnderTest.token)}]}" } ?? "")
 
             """
         guard Files.write(configuration, to: place + "/bellhop.yaml") else { throw BenchError("\(place) cannot be written to") }

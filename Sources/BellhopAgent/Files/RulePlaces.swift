@@ -1,0 +1,65 @@
+import Glibc
+
+/// Where an agent reads rule files: the files, folders and globs of `rules`.
+public struct RulePlaces: Sendable {
+    private let paths: [String]
+
+    public init(_ paths: [String]) { self.paths = paths }
+
+    /// The folders in which a new file can stand.
+    public var folders: [String] {
+        var folders: [String] = []
+        for path in paths {
+            let folder = Self.hasPattern(path) ? Self.parent(of: path) : Self.trimmed(path)
+            if !Self.hasPattern(folder), Self.isFolder(folder), !folders.contains(folder) { folders.append(folder) }
+        }
+        return folders
+    }
+
+    /// Why the agent would not read a new file at this path as rules, as a sentence; nil if it would.
+    public func refusal(of path: String) -> String? {
+        guard path.hasSuffix(".yaml") || path.hasSuffix(".yml") else {
+            return "The name of a rule file ends with .yaml: \(path) does not."
+        }
+        if RuleFinder.isTest(path) { return "A file whose name ends with .test.yaml has tests, not rules." }
+        guard isRead(path) else {
+            let known = folders
+            return "The agent reads no rules from \(path)"
+                + (known.isEmpty ? "." : ": a new file stands in \(known.joined(separator: " or ")).")
+        }
+        if !Self.isFolder(Self.parent(of: path)) { return "There is no folder \(Self.parent(of: path))." }
+        return nil
+    }
+
+    private func isRead(_ path: String) -> Bool {
+        paths.contains { place in
+            if Self.hasPattern(place) { return fnmatch(place, path, FNM_PATHNAME | FNM_PERIOD) == 0 }
+            let start = Self.trimmed(place) + (Self.trimmed(place) == "/" ? "" : "/")
+            guard path.hasPrefix(start), Self.isFolder(place) else { return false }
+            let parts = path.dropFirst(start.count).split(separator: "/", omittingEmptySubsequences: false)
+            // Neither hidden files nor `..`.
+            return parts.allSatisfy { part in
+                !part.isEmpty && !part.hasPrefix(".") && part.utf8.count <= 200
+                    && part.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
+            }
+        }
+    }
+
+    private static func trimmed(_ path: String) -> String {
+        path.count > 1 && path.hasSuffix("/") ? trimmed(String(path.dropLast())) : path
+    }
+
+    static func hasPattern(_ path: String) -> Bool { path.contains { "*?[".contains($0) } }
+
+    static func isFolder(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
+    }
+
+    /// The folder in which a path stands.
+    static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        let folder = String(path[..<slash])
+        return folder.isEmpty ? "/" : folder
+    }
+}
