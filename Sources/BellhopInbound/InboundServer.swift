@@ -92,14 +92,16 @@ public struct InboundServer: Service {
                 additionalChannelHandlers: [SlowSenderHandler(patience, connections)],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: Self.largestHead, maxHeaderListSize: Self.largestHead, maxHeaderFieldCount: 100)))
+        // One thread for all of it: a request that is read on one, judged on another and answered on the first waits for each.
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
         let server = Server(
             childChannelSetup: channel,
             configuration: ServerConfiguration(address: .hostname(place.host, port: place.port)),
             onServerRunning: { [isListening, place] channel in isListening(channel.localAddress?.port ?? place.port) },
-            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
+            eventLoopGroup: loop, logger: logger)
         do {
             try await withGracefulShutdownHandler {
-                try await server.run()
+                try await withTaskExecutorPreference(BorrowedThread { loop.execute($0) }) { try await server.run() }
             } onGracefulShutdown: {
                 connections.stop()
             }

@@ -10,7 +10,7 @@ extension SQLiteStore: Store {
     }
 
     func remembered(_ keys: [TaskKey], in scope: Scope.ID) async throws(StoreError) -> [TaskKey: RememberedTask] {
-        try await read { try $0.remembered(keys, in: scope) }
+        try await read(here: true) { try $0.remembered(keys, in: scope) }
     }
 
     func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]] {
@@ -25,20 +25,24 @@ extension SQLiteStore: Store {
 
     func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [OwnWrite]] {
         guard !subjects.isEmpty else { return [:] }
-        return try await read { try $0.writes(to: subjects, since: since) }
+        return try await read(here: true) { try $0.writes(to: subjects, since: since) }
     }
 
     func comments(
         on subjects: [String], since: Timestamp
     ) async throws(StoreError) -> [String: [WrittenComment]] {
         guard !subjects.isEmpty else { return [:] }
-        return try await read { try $0.comments(on: subjects, since: since) }
+        return try await read(here: true) { try $0.comments(on: subjects, since: since) }
     }
 
-    func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult {
-        let result = try await write { try $0.commit(poll) }
-        if case .committed(let turn, _) = result { cache.withLock { $0.note(poll, turn: turn) } }
-        return result
+    func commit(_ poll: PollCommit, stored: @escaping @Sendable () -> Void) async throws(StoreError) -> PollResult {
+        try await write { [self] result in
+            guard case .committed(let turn, let events) = result else { return }
+            cache.withLock { $0.note(poll, turn: turn) }
+            if events > 0 { stored() }
+        } _: {
+            try $0.commit(poll)
+        }
     }
 
     func setHealth(
@@ -59,7 +63,7 @@ extension SQLiteStore: Store {
     /// counted in the status.
     func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent] {
         while true {
-            let (events, damaged) = try await read { try $0.unrouted(limit: limit) }
+            let (events, damaged) = try await read(here: true) { try $0.unrouted(limit: limit) }
             if damaged.isEmpty { return events }
             try await write { try $0.skipUnreadable(damaged) }
             if !events.isEmpty { return events }
@@ -77,16 +81,16 @@ extension SQLiteStore: Store {
     }
 
     func replays(limit: Int) async throws(StoreError) -> [Replay] {
-        try await read { try $0.replays(limit: limit) }
+        try await read(here: true) { try $0.replays(limit: limit) }
     }
 
     func state(for keys: [StateKey]) async throws(StoreError) -> RuleState {
         guard !keys.isEmpty else { return [:] }
-        return try await read { try $0.state(for: keys) }
+        return try await read(here: true) { try $0.state(for: keys) }
     }
 
-    func route(_ routing: Routing) async throws(StoreError) -> RouteResult {
-        let result = try await attempt { try $0.route(routing) }
+    func route(_ routing: Routing, stored: @escaping @Sendable () -> Void) async throws(StoreError) -> RouteResult {
+        let result = try await attempt(stored: { _ in stored() }) { try $0.route(routing) }
         if case .failure(let conflict as RouteConflict) = result { return .conflict(conflict) }
         return try get(result)
     }
@@ -104,16 +108,16 @@ extension SQLiteStore: Store {
     }
 
     func nextTimer() async throws(StoreError) -> Timestamp? {
-        try await read { try $0.nextTimer() }
+        try await read(here: true) { try $0.nextTimer() }
     }
 
     func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer] {
-        try await read { try $0.dueTimers(at: now, limit: limit) }
+        try await read(here: true) { try $0.dueTimers(at: now, limit: limit) }
     }
 
     func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer] {
         guard !ids.isEmpty else { return [] }
-        return try await read { try $0.timers(ids) }
+        return try await read(here: true) { try $0.timers(ids) }
     }
 
     func tasks(named name: String) async throws(StoreError) -> [NamedTask] {
@@ -129,10 +133,8 @@ extension SQLiteStore: Store {
     /// Takes at most one delivery per lane, and only after all earlier ones of its lane are done, dead, dropped or held. A held
     /// delivery waits for a person, perhaps for days, and so blocks no others; if it is retried, it comes late. A delivery whose
     /// content this program cannot read becomes dead.
-    func claim(
-        limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp
-    ) async throws(StoreError) -> Claimed {
-        try await write { try $0.claim(limit: limit, room: room, others: others, by: node, until: until, at: now) }
+    func claim(_ request: ClaimRequest) async throws(StoreError) -> Claimed {
+        try await write { try $0.claim(request) }
     }
 
     func coalesce(receiver: String, above: Int, at now: Timestamp) async throws(StoreError) -> Int {
@@ -140,7 +142,7 @@ extension SQLiteStore: Store {
     }
 
     func stops() async throws(StoreError) -> [ReceiverStop] {
-        try await read { try $0.stops() }
+        try await read(here: true) { try $0.stops() }
     }
 
     func pause(_ pause: ReceiverPause) async throws(StoreError) -> Bool {
@@ -166,7 +168,7 @@ extension SQLiteStore: Store {
     // Quiet times.
 
     func nextRelease() async throws(StoreError) -> Timestamp? {
-        try await read { try $0.nextRelease() }
+        try await read(here: true) { try $0.nextRelease() }
     }
 
     func released(at now: Timestamp) async throws(StoreError) -> [HeldMessage] {
@@ -203,6 +205,12 @@ extension SQLiteStore: Store {
         return try await write { try $0.finish(finishes) }
     }
 
+    func finish(
+        _ finishes: [Finish], claiming request: ClaimRequest
+    ) async throws(StoreError) -> (kept: [Bool], claimed: Claimed) {
+        try await write { (try $0.finish(finishes), try $0.claim(request)) }
+    }
+
     func start(_ node: NodeID, at now: Timestamp) async throws(StoreError) -> Int {
         try await write { try $0.start(node, at: now) }
     }
@@ -220,7 +228,7 @@ extension SQLiteStore: Store {
     }
 
     func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp? {
-        try await read { try $0.nextDue(excluding: receivers) }
+        try await read(here: true) { try $0.nextDue(excluding: receivers) }
     }
 
     /// A retry makes dead or held deliveries available again with all their attempts, and sends waiting ones at once; it ignores
@@ -300,7 +308,7 @@ extension SQLiteStore: Store {
     // Notes.
 
     func note(_ key: String) async throws(StoreError) -> JSON? {
-        try await read { try $0.note(key) }
+        try await read(here: true) { try $0.note(key) }
     }
 
     func setNote(

@@ -15,6 +15,8 @@ final class SQLiteStore: Sendable {
     private let faults: StatementFaults?
     /// The file that was opened; nil for a store in memory.
     private let file: StoreFile.Identity?
+    /// Nil for a store in memory, whose tests need no speed.
+    let executor: (any TaskExecutor)?
     /// The scopes that this process polls; they are not pruned, however far its clock jumps.
     let opened = Mutex<Set<Scope.ID>>([])
     let cache = Mutex(TaskCache())
@@ -29,6 +31,7 @@ final class SQLiteStore: Sendable {
         self.isReadOnly = isReadOnly
         file = lock == nil ? nil : StoreFile.identity(of: path)
         self.faults = faults
+        executor = lock == nil ? nil : connections.executor
         writing = GroupCommit(connections, log: log, faults: faults)
     }
 
@@ -93,17 +96,19 @@ final class SQLiteStore: Sendable {
     // Access.
 
     /// Runs work in a transaction of the writer; its changes are on disk when this returns.
-    func write<Value: Sendable>(_ work: @escaping @Sendable (Session) throws -> Value) async throws(StoreError) -> Value {
-        try get(try await attempt(work))
+    func write<Value: Sendable>(
+        stored: @escaping @Sendable (Value) -> Void = { _ in }, _ work: @escaping @Sendable (Session) throws -> Value
+    ) async throws(StoreError) -> Value {
+        try get(try await attempt(stored: stored, work))
     }
 
     /// The same, but returns an error of the work as the work threw it.
     func attempt<Value: Sendable>(
-        _ work: @escaping @Sendable (Session) throws -> Value
+        stored: @escaping @Sendable (Value) -> Void = { _ in }, _ work: @escaping @Sendable (Session) throws -> Value
     ) async throws(StoreError) -> Result<Value, any Error> {
         if isReadOnly { throw StoreError(.other, "The store \(path) was opened for reading only.") }
         try requirePlace()
-        let result = await writing.write(work)
+        let result = await writing.write(stored: stored, work)
         if case .failure = result { try requirePlace() }
         return result
     }
@@ -118,9 +123,14 @@ final class SQLiteStore: Sendable {
     }
 
     /// Runs work on a reader. Cancelling the caller has no effect: reads are quick, and half a read is useless.
-    func read<Value: Sendable>(_ work: @escaping @Sendable (Session) throws -> Value) async throws(StoreError) -> Value {
+    ///
+    /// - Parameter here: for a short reading of few rows: on the caller's own thread, if a connection is free.
+    func read<Value: Sendable>(
+        here: Bool = false, _ work: @escaping @Sendable (Session) throws -> Value
+    ) async throws(StoreError) -> Value {
+        let failing = faults.flatMap { $0.countsReadings ? $0 : nil }
+        if here, let result = connections.readHere({ try work(Session($0, faults: failing)) }) { return try get(result) }
         let result: Result<Value, any Error> = await withCheckedContinuation { continuation in
-            let failing = faults.flatMap { $0.countsReadings ? $0 : nil }
             connections.read {
                 try work(Session($0, faults: failing))
             } then: {

@@ -31,7 +31,7 @@ import Testing
         var gaps = BackTestGaps()
         for event in events { gaps.note(event) }
         let all = gaps.sentences(of: try rules ?? book(), report)
-        #expect(all.last?.hasPrefix("Times at which no agent ran") == true)
+        #expect(all.last?.hasPrefix("Not included are times when no agent ran") == true)
         return Array(all.dropLast())
     }
 

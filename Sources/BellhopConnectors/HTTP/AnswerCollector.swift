@@ -43,8 +43,7 @@ final class AnswerCollector: HTTPClientResponseDelegate {
         let loop = client.eventLoopGroup.any()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                // All of the exchange on one thread: begun elsewhere, each of its parts would change threads.
-                loop.execute {
+                @Sendable func begin() {
                     guard self.state.withLock({ !$0.isCancelled }) else {
                         return continuation.resume(throwing: CancellationError())
                     }
@@ -57,6 +56,8 @@ final class AnswerCollector: HTTPClientResponseDelegate {
                     }
                     if isCancelled { task.cancel() }
                 }
+                // All of the exchange on one thread: begun elsewhere, each of its parts would change threads.
+                if loop.inEventLoop { begin() } else { loop.execute { begin() } }
             }
         } onCancel: {
             let task = state.withLock { state in

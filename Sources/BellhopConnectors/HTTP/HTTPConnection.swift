@@ -13,11 +13,13 @@ import Synchronization
 /// A class, because it owns open sockets: `shutdown()` closes them and waits; otherwise they close when it is released.
 public final class HTTPConnection: HTTPExchange {
     public let configuration: Configuration
+    public let executor: (any TaskExecutor)?
     private let client: HTTPClient
     /// Identifies the client certificate; nil without one.
     let certificateFingerprint: String?
     let clock: any AgentClock
     private let limiter: RateLimiter?
+    private let blanks = Mutex<[String: HTTPClient.Request]>([:])
     /// Looks up a host's name; throws if it leads to a private address. Called only if the configuration refuses those.
     private let lookUp: @Sendable (_ host: String, _ port: Int) async throws(PrivateAddress.Refused) -> Void
 
@@ -75,8 +77,9 @@ public final class HTTPConnection: HTTPExchange {
         self.limiter = limiter ?? configuration.rate.map { RateLimiter($0, clock: clock) }
         // One thread for all of a client. With several, an answer that comes before its request is sent whole, on a connection that
         // the server then closes, ends the process (AsyncHTTPClient 1.37.0, HTTP1Connections.releaseConnection).
-        client = HTTPClient(
-            eventLoopGroupProvider: .shared(MultiThreadedEventLoopGroup.singleton.next()), configuration: settings)
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        client = HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: settings)
+        executor = BorrowedThread { loop.execute($0) }
     }
 
     deinit { client.shutdown { _ in } }  // required by the library; has no effect after `shutdown()`
@@ -163,9 +166,28 @@ public final class HTTPConnection: HTTPExchange {
                 return writer.write(.byteBuffer(ByteBuffer(bytes: bytes)))
             }
         }
-        return try HTTPClient.Request(
-            url: request.address.text, method: HTTPMethod(rawValue: request.method), headers: headers, body: body)
+        var prepared = try blank(request)
+        prepared.headers = headers
+        prepared.body = body
+        return prepared
     }
+
+    /// The request without header fields and body. Kept for the next one to the same address, because the client parses the address
+    /// again for each request, which takes longer than everything else about it.
+    private func blank(_ request: HTTPRequest) throws -> HTTPClient.Request {
+        let address = request.address.text
+        let key = request.method + " " + address
+        if let blank = blanks.withLock({ $0[key] }) { return blank }
+        let blank = try HTTPClient.Request(url: address, method: HTTPMethod(rawValue: request.method))
+        blanks.withLock { blanks in
+            // Addresses of polls differ from time to time.
+            if blanks.count >= Self.mostBlanks { blanks = [:] }
+            blanks[key] = blank
+        }
+        return blank
+    }
+
+    private static let mostBlanks = 32
 
     private static func show(
         _ files: ClientCertificate, in tls: inout TLSConfiguration, of connection: String

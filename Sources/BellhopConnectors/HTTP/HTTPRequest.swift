@@ -65,10 +65,14 @@ public struct HTTPResponse: Sendable, Hashable {
 
 /// Sends requests. Redirects are returned like any other answer; the caller decides whether to follow one.
 public protocol HTTPExchange: Sendable {
+    /// Where its connections are; nil if that is nowhere in particular.
+    var executor: (any TaskExecutor)? { get }
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse
 }
 
 extension HTTPExchange {
+    public var executor: (any TaskExecutor)? { nil }
+
     /// Sends a request; throws what a failed transport means for who sent it.
     func send(_ request: HTTPRequest, changesSomething: Bool) async throws(Failure) -> HTTPResponse {
         do { return try await send(request) } catch { throw error.failure(changesSomething: changesSomething) }

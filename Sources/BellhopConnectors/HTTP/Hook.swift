@@ -10,7 +10,6 @@ struct Hook: Sendable {
     let others: OtherAddresses?
     private let secrets: [String]
     private let name: String?
-    private let answer: ReceiverAnswer
 
     /// - Parameters:
     ///   - name: the connection's; nil for an address written in a rule.
@@ -24,7 +23,10 @@ struct Hook: Sendable {
         self.exchange = exchange
         self.name = name
         label = name.map { "\($0) (\(address.place))" } ?? address.place
-        answer = ReceiverAnswer(receiver: label, secrets: Self.secrets(of: address) + secrets, isConnection: name != nil)
+    }
+
+    private var answer: ReceiverAnswer {
+        ReceiverAnswer(receiver: label, secrets: Self.secrets(of: address) + secrets, isConnection: name != nil)
     }
 
     /// The same for another address of the same origin, which may get the same credentials. An answer from there says nothing about
@@ -69,7 +71,8 @@ struct Hook: Sendable {
     func failure(
         of response: HTTPResponse, expecting expected: StatusSet, wait: Duration? = nil, at now: Timestamp
     ) -> Failure? {
-        answer.failure(of: response, expecting: expected, wait: wait, at: now)
+        expected.contains(response.status)
+            ? nil : answer.failure(of: response, expecting: expected, wait: wait, at: now)
     }
 
     func words(of response: HTTPResponse) -> String { answer.words(of: response) }

@@ -59,6 +59,8 @@ public struct NotifyAction: Action {
 
     init(_ receiver: any MessageReceiver) { self.receiver = receiver }
 
+    public var executor: (any TaskExecutor)? { receiver.executor }
+
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         guard case .message(let message) = delivery.arguments else {
             throw Failure(.badArguments, .giveUp, "This delivery contains no message; it was made by another version of Bellhop.")
@@ -69,6 +71,12 @@ public struct NotifyAction: Action {
 
 /// A receiver of `notify` messages.
 protocol MessageReceiver: Sendable {
+    /// Where to send from (``Action/executor``).
+    var executor: (any TaskExecutor)? { get }
     /// Sends one message, at least once over all attempts of the delivery.
     func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt
+}
+
+extension MessageReceiver {
+    var executor: (any TaskExecutor)? { nil }
 }

@@ -226,6 +226,8 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         return written.flatMap { kind.manifest.refusal(of: $0, settings) } ?? configuration?.refusal(of: address)
     }
 
+    var executor: (any TaskExecutor)? { http.executor }
+
     func send(_ message: Message, for delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         if let wait = bucket.wait(at: http.clock.now) {
             throw Failure(.throttled, .rest(wait), "\(hook.label) takes no more messages for now: its limit is used up.")

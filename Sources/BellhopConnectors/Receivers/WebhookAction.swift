@@ -1,4 +1,5 @@
 public import BellhopCore
+import Synchronization
 
 /// Sends a request described by a rule, to a connection of kind `webhook` or to an address in the rule.
 ///
@@ -33,6 +34,7 @@ public struct WebhookAction: Action {
     }
 
     private let target: Target
+    private let addresses = KnownAddresses()
 
     init(_ target: Target) { self.target = target }
 
@@ -40,6 +42,13 @@ public struct WebhookAction: Action {
     ///
     /// - Parameter guarded: for addresses that a rule computes.
     public init(over http: HTTPConnection, guarded: HTTPConnection) { target = .direct(http, guarded: guarded) }
+
+    public var executor: (any TaskExecutor)? {
+        switch target {
+        case .connection(let hook, _): hook.exchange.executor
+        case .direct(let open, _): open.executor
+        }
+    }
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         let arguments = try delivery.values()
@@ -65,22 +74,37 @@ public struct WebhookAction: Action {
         switch target {
         case .connection(let hook, let signer):
             guard let url = arguments["url"]?.asString else { return (hook, signer) }
-            let address = try Self.address(url)
+            let address = try addresses.address(url)
             if address.hasOrigin(of: hook.address) { return (hook.with(address), signer) }
             guard let others = hook.others else {
                 throw Failure(.badArguments, .giveUp, "\(hook.label) sends nothing to other hosts.")
             }
             return (Hook(name: nil, address: address, exchange: isGuarded ? others.guarded : others.open), nil)
         case .direct(let open, let guarded):
-            let address = try Self.address(arguments["url"]?.asString ?? "")
+            let address = try addresses.address(arguments["url"]?.asString ?? "")
             return (Hook(name: nil, address: address, exchange: isGuarded ? guarded : open), nil)
         }
     }
+}
 
-    private static func address(_ text: String) throws(Failure) -> HTTPAddress {
-        do throws(HTTPAddress.Problem) { return try HTTPAddress(ASCII.trimmed(text)) } catch {
+/// The addresses read last: rules send to the same ones again and again, and reading one takes a while.
+///
+/// A class with a mutex, because all deliveries of an action share it.
+private final class KnownAddresses: Sendable {
+    private static let most = 32
+    private let known = Mutex<[String: HTTPAddress]>([:])
+
+    func address(_ text: String) throws(Failure) -> HTTPAddress {
+        if let address = known.withLock({ $0[text] }) { return address }
+        let address: HTTPAddress
+        do throws(HTTPAddress.Problem) { address = try HTTPAddress(ASCII.trimmed(text)) } catch {
             throw Failure(.badArguments, .giveUp, error.message)
         }
+        known.withLock { known in
+            if known.count >= Self.most { known = [:] }
+            known[text] = address
+        }
+        return address
     }
 }
 

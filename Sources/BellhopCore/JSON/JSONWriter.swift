@@ -93,6 +93,11 @@ public struct JSONWriter: ~Copyable {
         write(text)
     }
 
+    public mutating func member(_ name: JSONName, _ text: String) {
+        self.name(name)
+        write(text)
+    }
+
     public mutating func writeMembers(of object: JSON.Object) {
         object.withMembers { members in
             for place in members.indices {

@@ -1,6 +1,12 @@
 /// Performs deliveries: at least once each, and exactly once if the other side can be read to check.
 public protocol Action: Sendable {
+    /// Where to perform it, such as the thread that has its connections, so that no time is lost between threads; nil for anywhere.
+    var executor: (any TaskExecutor)? { get }
     func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt
+}
+
+extension Action {
+    public var executor: (any TaskExecutor)? { nil }
 }
 
 /// Receives events that happen outside of polling, such as logins.

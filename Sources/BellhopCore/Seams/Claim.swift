@@ -29,6 +29,28 @@ public struct Room: Sendable, Hashable {
     }
 }
 
+/// Which deliveries to claim, and for how long (T3).
+public struct ClaimRequest: Sendable, Hashable {
+    /// The most claims.
+    public var limit: Int
+    public var room: [String: Room]
+    /// The most claims for each receiver that has no room of its own.
+    public var others: Int
+    public var node: NodeID
+    /// When the leases end.
+    public var until: Timestamp
+    public var now: Timestamp
+
+    public init(limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp) {
+        self.limit = limit
+        self.room = room
+        self.others = others
+        self.node = node
+        self.until = until
+        self.now = now
+    }
+}
+
 /// What was claimed, and which receivers have more due.
 public struct Claimed: Sendable, Hashable {
     public var claims: [Claim]
@@ -36,11 +58,17 @@ public struct Claimed: Sendable, Hashable {
     public var waiting: Set<String>
     /// Of each receiver that got some, the rule whose turn was last.
     public var lastRules: [String: String]
+    /// Whether another claim at once may find more although receivers had room: the limit was reached, or a delivery ended
+    /// because it cannot be read.
+    public var isCutShort: Bool
 
-    public init(claims: [Claim] = [], waiting: Set<String> = [], lastRules: [String: String] = [:]) {
+    public init(
+        claims: [Claim] = [], waiting: Set<String> = [], lastRules: [String: String] = [:], isCutShort: Bool = false
+    ) {
         self.claims = claims
         self.waiting = waiting
         self.lastRules = lastRules
+        self.isCutShort = isCutShort
     }
 }
 

@@ -3,6 +3,9 @@
 /// The transaction also adds to the audit: each attempt that ended, each change of the rules, and each act of a person, with
 /// ``Person/current``.
 public protocol Store: Notebook {
+    /// Where a task that does little but write loses no time between threads; nil for anywhere.
+    var executor: (any TaskExecutor)? { get }
+
     // Sources.
 
     /// The state of a scope; created if new.
@@ -18,7 +21,9 @@ public protocol Store: Notebook {
     /// For each of these event subjects, the comments that our deliveries wrote, or may have written, since that moment.
     func comments(on subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [WrittenComment]]
     /// T1.
-    func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult
+    ///
+    /// - Parameter stored: called as soon as new events are on disk: a waiter that it wakes begins before this task goes on.
+    func commit(_ poll: PollCommit, stored: @escaping @Sendable () -> Void) async throws(StoreError) -> PollResult
     /// Stores the health of a source without a poll, its events, and the rest that it asked for, if any.
     func setHealth(
         _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverStop?
@@ -45,8 +50,10 @@ public protocol Store: Notebook {
     func state(for keys: [StateKey]) async throws(StoreError) -> RuleState
     /// T2. Skips deliveries that exist. Those that a silence keeps back are counted; nothing is stored if it has ended. One that is `after` others that are not yet done waits for them. Stores nothing if a
     /// piece of state is not what the routing expects, or a timer has moved. Sets no timer of a rule that is not registered.
+    ///
+    /// - Parameter stored: called as soon as it is on disk, as for a poll.
     @discardableResult
-    func route(_ routing: Routing) async throws(StoreError) -> RouteResult
+    func route(_ routing: Routing, stored: @escaping @Sendable () -> Void) async throws(StoreError) -> RouteResult
 
     // Rules.
 
@@ -73,9 +80,7 @@ public protocol Store: Notebook {
 
     /// T3: claims due deliveries, at most one per lane, and for each receiver at most its room; a receiver not listed has the
     /// room of `others`.
-    func claim(
-        limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp
-    ) async throws(StoreError) -> Claimed
+    func claim(_ request: ClaimRequest) async throws(StoreError) -> Claimed
     /// Replaces the due messages of a receiver by one, if there are more than `above`: those that can (``Delivery/coalesces``), and
     /// cannot have been sent, are done, and one delivery with a line for each waits in their place. Returns how many it replaced.
     func coalesce(receiver: String, above: Int, at now: Timestamp) async throws(StoreError) -> Int
@@ -83,6 +88,8 @@ public protocol Store: Notebook {
     /// dropped if it died. The stops of its receiver are stored with it. A pause is stored, with its event and message, unless the
     /// receiver is paused for the same cause already.
     func finish(_ finishes: [Finish]) async throws(StoreError) -> [Bool]
+    /// T4, then T3, in one transaction: the same as ``finish(_:)`` followed by ``claim(_:)``.
+    func finish(_ finishes: [Finish], claiming request: ClaimRequest) async throws(StoreError) -> (kept: [Bool], claimed: Claimed)
     /// The stops of all receivers, including those that are over.
     func stops() async throws(StoreError) -> [ReceiverStop]
     /// Pauses a receiver, and stores the event and the message about it; false if it was paused for the same cause before, or if the
@@ -175,6 +182,19 @@ public protocol Store: Notebook {
 
     /// Finishes pending writes and lets go of the store, which cannot be used afterwards.
     func close() async throws(StoreError)
+}
+
+extension Store {
+    public func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult { try await commit(poll) {} }
+
+    @discardableResult
+    public func route(_ routing: Routing) async throws(StoreError) -> RouteResult { try await route(routing) {} }
+
+    public func claim(
+        limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp
+    ) async throws(StoreError) -> Claimed {
+        try await claim(ClaimRequest(limit: limit, room: room, others: others, by: node, until: until, at: now))
+    }
 }
 
 /// What a person wants done with deliveries.

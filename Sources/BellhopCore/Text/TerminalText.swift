@@ -102,7 +102,8 @@ extension Unicode.Scalar {
 extension JSON {
     /// The value on one line, with everything escaped that would move a terminal's cursor or turn its text around. Such characters are
     /// only ever inside of strings, and those below U+0020 are escaped already.
-    public var printable: String {
-        TerminalText.escaping(text, TerminalText.jsonEscape)
-    }
+    public var printable: String { Self.printable(text) }
+
+    /// The same of JSON that is written already.
+    public static func printable(_ text: String) -> String { TerminalText.escaping(text, TerminalText.jsonEscape) }
 }

@@ -10,30 +10,79 @@ struct Ended: Sendable {
     var at: Timestamp
 }
 
-/// The ended attempts whose outcomes are not stored yet: one task stores all that have come meanwhile.
+/// The ended attempts whose outcomes are not stored yet. While the dispatcher claims, it stores them with its claims; otherwise
+/// whoever calls ``next()`` does.
 ///
 /// A class over a mutex, because attempts end in tasks of their own.
 final class Endings: Sendable {
-    private let state = Mutex<(waiting: [Ended], isTaken: Bool)>(([], false))
-
-    /// Adds one. True if the caller must see to it that ``take()`` is called until it returns nil.
-    func add(_ ended: Ended) -> Bool {
-        state.withLock { state in
-            state.waiting.append(ended)
-            defer { state.isTaken = true }
-            return !state.isTaken
-        }
+    fileprivate struct State {
+        var waiting: [Ended] = []
+        /// Attempts that began and whose end is not stored, or given up.
+        var open = 0
+        var isClaiming = false
+        var waiter: CheckedContinuation<[Ended]?, Never>?
     }
 
-    /// All that wait; nil if none does.
-    func take() -> [Ended]? {
-        state.withLock { state in
-            guard !state.waiting.isEmpty else {
-                state.isTaken = false
-                return nil
-            }
-            defer { state.waiting = [] }
-            return state.waiting
+    private let state = Mutex(State())
+
+    /// Whether outcomes wait.
+    var isEmpty: Bool { state.withLock { $0.waiting.isEmpty } }
+
+    /// Notes that this many attempts begin.
+    func expect(_ count: Int) { state.withLock { $0.open += count } }
+
+    /// Notes that the ends of this many attempts need no more storing.
+    func settle(_ count: Int) {
+        let waiter = state.withLock { state in
+            state.open -= count
+            return state.open == 0 ? state.takeWaiter() : nil
         }
+        waiter?.resume(returning: nil)
+    }
+
+    /// Adds one. True if the dispatcher should wake to store it.
+    func add(_ ended: Ended) -> Bool {
+        let (isFirst, waiter, batch) = state.withLock { state in
+            state.waiting.append(ended)
+            if state.isClaiming { return (state.waiting.count == 1, nil as CheckedContinuation<[Ended]?, Never>?, [Ended]()) }
+            guard let waiter = state.takeWaiter() else { return (false, nil, []) }
+            return (false, waiter, state.takeAll())
+        }
+        waiter?.resume(returning: batch)
+        return isFirst
+    }
+
+    /// From now on the dispatcher stores them (``take()``).
+    func beginClaiming() { state.withLock { $0.isClaiming = true } }
+
+    func endClaiming() { state.withLock { $0.isClaiming = false } }
+
+    /// All that wait.
+    func take() -> [Ended] { state.withLock { $0.takeAll() } }
+
+    /// All that wait, once any do; nil if no attempt is open. For one caller at a time, and not while the dispatcher claims. Cancelling
+    /// the task has no effect: what an attempt did must be stored.
+    func next() async -> [Ended]? {
+        await withCheckedContinuation { continuation in
+            let found: [Ended]?? = state.withLock { state in
+                if !state.waiting.isEmpty { return state.takeAll() }
+                if state.open == 0 { return .some(nil) }
+                state.waiter = continuation
+                return .none
+            }
+            if let found { continuation.resume(returning: found) }
+        }
+    }
+}
+
+extension Endings.State {
+    fileprivate mutating func takeAll() -> [Ended] {
+        defer { waiting = [] }
+        return waiting
+    }
+
+    fileprivate mutating func takeWaiter() -> CheckedContinuation<[Ended]?, Never>? {
+        defer { waiter = nil }
+        return waiter
     }
 }

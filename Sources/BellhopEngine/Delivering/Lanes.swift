@@ -50,18 +50,22 @@ final class Lanes: Sendable {
     var firstLeaseEnd: Timestamp? { state.withLock { $0.leases.keys.min() } }
 
     /// The room at each known receiver; its requests are reserved until ``took(_:at:)``.
-    func room(limit: Int, at now: Timestamp) -> [String: Room] {
-        state.withLock { state in
+    ///
+    /// - Parameter ended: attempts whose ends are stored with the claim, so that they need no room any more.
+    func room(limit: Int, without ended: [Ended] = [], at now: Timestamp) -> [String: Room] {
+        let leaving = ended.reduce(into: [:]) { $0[$1.claim.delivery.id.receiver, default: 0] += 1 }
+        return state.withLock { state in
             receivers.withGates { gates in
                 var room: [String: Room] = [:]
                 room.reserveCapacity(state.lanes.count)
                 for receiver in state.lanes.keys {
                     guard var lane = state.lanes[receiver] else { continue }
+                    let inFlight = lane.inFlight - (leaving[receiver] ?? 0)
                     // A connection whose secrets changed was replaced.
                     if lane.inFlight == 0, lane.reserved == 0 { lane.limits = limits(receiver) }
                     let most = min(lane.limits.concurrency ?? most, most)
                     (lane.room, lane.next) = gates[receiver, default: ReceiverGate(receiver, most: most)]
-                        .room(inFlight: lane.inFlight, most: most, at: now)
+                        .room(inFlight: inFlight, most: most, at: now)
                     lane.room = min(lane.room, limit)
                     if lane.room > 0, let rate = lane.limits.rate {
                         lane.reserved = rate.reserve(upTo: lane.room)
@@ -97,13 +101,15 @@ final class Lanes: Sendable {
         var hasMet = false
         /// The receivers whose circuit breakers the claimed deliveries try.
         var trials: [String] = []
+        /// Whether another claim at once may find more.
+        var isCutShort = false
     }
 
     /// Records what was claimed, and gives back unused reservations.
     func took(_ claimed: Claimed, at now: Timestamp) -> Taking {
         state.withLock { state in
             receivers.withGates { gates in
-                var taking = Taking()
+                var taking = Taking(isCutShort: claimed.isCutShort)
                 state.total += claimed.claims.count
                 for claim in claimed.claims {
                     state.leases[claim.lease.until, default: 0] += 1
@@ -111,12 +117,19 @@ final class Lanes: Sendable {
                     if gates[receiver]?.isOnTrial(at: now) ?? false { taking.trials.append(receiver) }
                     gates[receiver]?.began(at: now)
                     state.lanes[receiver]?.inFlight += 1
+                    state.lanes[receiver]?.room -= 1
                     if state.lanes[receiver]?.reserved ?? 0 > 0 { state.lanes[receiver]?.reserved -= 1 }
                 }
                 for (receiver, rule) in claimed.lastRules { state.lanes[receiver]?.lastRule = rule }
                 for receiver in state.lanes.keys {
                     guard var lane = state.lanes[receiver] else { continue }
                     lane.isWaiting = claimed.waiting.contains(receiver)
+                    // Unless it is full, which the end of an attempt changes, only another look tells when it has room again.
+                    if lane.isWaiting, lane.room <= 0, claimed.lastRules[receiver] != nil,
+                        lane.inFlight < min(lane.limits.concurrency ?? most, most)
+                    {
+                        taking.isCutShort = true
+                    }
                     if let rate = lane.limits.rate {
                         if lane.reserved > 0 { rate.giveBack(lane.reserved) }
                         lane.reserved = 0

@@ -114,7 +114,7 @@ public struct Poller: Sendable {
             return .recalled(recalled)
         case .commit(let commit):
             surroundings.checkpoint(.beforePollCommit)
-            let result = try await store.commit(commit)
+            let result = try await store.commit(commit) { [bell = surroundings.bells.router] in bell.ring() }
             surroundings.checkpoint(.afterPollCommit)
             return .committed(result)
         case .store(let health, let events, let request):

@@ -6,13 +6,8 @@ public struct Intake: EventSink {
 
     public init(_ surroundings: Surroundings) { self.surroundings = surroundings }
 
-    public func emit(_ events: [Event]) async throws(StoreError) {
-        let surroundings = surroundings
-        let result = await uncancelled { () -> Result<Void, StoreError> in
-            do throws(StoreError) { return .success(try await surroundings.storeEvents(events)) } catch { return .failure(error) }
-        }
-        try result.get()
-    }
+    /// Cancelling the task has no effect: what the store has begun, it ends.
+    public func emit(_ events: [Event]) async throws(StoreError) { try await surroundings.storeEvents(events) }
 
     public func retry(_ events: [Event], after error: StoreError) {
         surroundings.signals.emit(.storeFailed(doing: "storing an event", error))

@@ -116,7 +116,9 @@ extension Surroundings {
         for _ in 1...Self.mostDecisions {
             let routing = try await decide(matches, by: book, earlier: earlier)
             checkpoint(.beforeRoute)
-            let result = try await store.route(routing)
+            let result = try await store.route(routing) { [bell = bells.dispatcher] in
+                if !routing.deliveries.isEmpty { bell.ring() }
+            }
             checkpoint(.afterRoute)
             switch result {
             case .conflict(.state): continue
@@ -125,7 +127,6 @@ extension Surroundings {
                 continue
             case .conflict(.timer), .alreadyRouted: break
             case .stored, .storedLosing:
-                if !routing.deliveries.isEmpty { bells.dispatcher.ring() }
                 held.add(routing.deliveries)
                 if !routing.events.isEmpty { bells.router.ring() }
                 signal(routing)

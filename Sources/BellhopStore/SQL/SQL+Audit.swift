@@ -7,6 +7,9 @@ extension SQL {
             SELECT number + 1, :at, :entry, audit_hash(hash, number + 1, :entry) FROM audit ORDER BY number DESC LIMIT 1
             """
 
+        /// The row after the last one, whose number and hash the transaction has read.
+        static let add = "INSERT INTO audit (number, at, entry, hash) VALUES (:number, :at, :entry, :hash)"
+
         static let rows = """
             SELECT number, at, entry, hash FROM audit
             WHERE number > :after AND (:since IS NULL OR at >= :since)

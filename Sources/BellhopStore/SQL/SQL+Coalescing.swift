@@ -34,7 +34,7 @@ extension SQL {
             SELECT \(Deliveries.identity), id FROM delivery
             WHERE id = (
                     SELECT id FROM delivery
-                    WHERE lane = :lane AND finished IS NULL AND state IN ('available', 'running') AND id > :id
+                    WHERE \(Deliveries.isOpenInLane) AND state IN ('available', 'running') AND id > :id
                         AND \(Deliveries.isNotBarred)
                     ORDER BY id
                     LIMIT 1)

@@ -3,15 +3,19 @@ extension SQL {
         /// The new delivery is its lane's head if no other delivery of the lane is open.
         static let insert = """
             INSERT INTO delivery
-                (name, occasion, rule, step, receiver, action, effect, subject, lane, body, coalesces, hop, created, expires, state,
-                 head, run_at, finished, receipt, reference, failure)
+                (name, occasion, rule, step, receiver, action, effect, subject, lane, lane_key, body, coalesces, hop, created, expires,
+                 state, head, run_at, finished, receipt, reference, failure)
             VALUES
-                (:name, :occasion, :rule, :step, :receiver, :action, :effect, :subject, :lane, :body, :coalesces, :hop, :created, :expires,
-                 :state, :state = 'available' AND NOT EXISTS (
-                     SELECT 1 FROM delivery WHERE lane = :lane AND finished IS NULL AND state IN ('available', 'running')),
+                (:name, :occasion, :rule, :step, :receiver, :action, :effect, :subject, :lane, :lane_key, :body, :coalesces, :hop,
+                 :created, :expires, :state, :state = 'available' AND NOT EXISTS (
+                     SELECT 1 FROM delivery
+                     WHERE \(isOpenInLane) AND state IN ('available', 'running')),
                  :run_at, :finished, :receipt, :reference, :failure)
             ON CONFLICT (name) DO NOTHING
             """
+
+        /// The key is in an index; two lanes may share one.
+        static let isOpenInLane = "lane_key = :lane_key AND lane = :lane AND finished IS NULL"
 
         /// The first receiver with a waiting delivery, due or not.
         static let firstReceiver = """
@@ -117,12 +121,14 @@ extension SQL {
             DELETE FROM conversation WHERE receiver = :receiver AND conversation = :conversation
             """
 
+        private static let attempt = "id, lease, name, lane, action, subject, attempts"
+
         static let running = """
-            SELECT id, lease, lane, action, subject, attempts FROM delivery WHERE name = :name AND state = 'running'
+            SELECT \(attempt) FROM delivery WHERE name = :name AND state = 'running'
             """
 
         static let runningAt = """
-            SELECT lease, lane, action, subject, attempts, receiver, rule, step, occasion FROM delivery WHERE id = :id AND state = 'running'
+            SELECT \(attempt), receiver, rule, step, occasion FROM delivery WHERE id = :id AND state = 'running'
             """
 
         static let done = """
@@ -207,7 +213,7 @@ extension SQL {
             UPDATE delivery SET head = 1
             WHERE id = (
                 SELECT id FROM delivery
-                WHERE lane = :lane AND finished IS NULL AND state IN ('available', 'running')
+                WHERE \(isOpenInLane) AND state IN ('available', 'running')
                     AND \(isNotBarred)
                 ORDER BY id
                 LIMIT 1)
@@ -260,11 +266,11 @@ extension SQL {
 
         static let laneRuns = """
             SELECT EXISTS (
-                SELECT 1 FROM delivery WHERE lane = :lane AND finished IS NULL AND state = 'running')
+                SELECT 1 FROM delivery WHERE \(isOpenInLane) AND state = 'running')
             """
 
         static let demote = """
-            UPDATE delivery SET head = 0 WHERE lane = :lane AND finished IS NULL AND state IN ('available', 'running') AND head = 1
+            UPDATE delivery SET head = 0 WHERE \(isOpenInLane) AND state IN ('available', 'running') AND head = 1
             """
 
         /// The columns that identify a delivery, in the order in which `DeliveryRow` reads them.

@@ -1,3 +1,4 @@
+import BellhopCore
 import Dispatch
 import Synchronization
 
@@ -12,7 +13,7 @@ final class Connections: Sendable {
     /// Unchecked, because the compiler cannot see that only the queue touches the connection.
     private final class Connection: @unchecked Sendable {
         private var database: Database?
-        private let queue: DispatchQueue
+        let queue: DispatchQueue
 
         init(_ database: Database, label: String) {
             self.database = database
@@ -21,6 +22,11 @@ final class Connections: Sendable {
 
         func run(_ work: @escaping @Sendable (Access) -> Void) {
             queue.async { [self] in work(database.map { .success($0) } ?? .failure(SQLiteError.closed)) }
+        }
+
+        /// Runs work on the caller's own thread, after the work before it. For a connection that nobody else uses, so it begins at once.
+        func runHere(_ work: (Access) -> Void) {
+            queue.sync { work(database.map { .success($0) } ?? .failure(SQLiteError.closed)) }
         }
 
         /// Closes the connection once its queue is empty.
@@ -60,6 +66,9 @@ final class Connections: Sendable {
         writer = Connection(first, label: "bellhop.store.writer")
     }
 
+    /// Runs tasks on the thread of the connection that writes, between its transactions.
+    var executor: any TaskExecutor { BorrowedThread { [writer] in writer.queue.async(execute: $0) } }
+
     /// Runs work on the connection that writes, after the work before it.
     func write(_ work: @escaping @Sendable (Access) -> Void) { writer.run(work) }
 
@@ -95,6 +104,16 @@ final class Connections: Sendable {
         }
     }
 
+    /// Runs short work on the caller's own thread, if a connection that reads is free; nil if none is. Another thread would begin
+    /// later than this one is done.
+    func readHere<Value>(_ work: (Database) throws -> Value) -> Result<Value, any Error>? {
+        guard hasReaders, let connection = readers.withLock({ $0.isClosed ? nil : $0.free.popLast() }) else { return nil }
+        var result: Result<Value, any Error>?
+        connection.runHere { access in result = Result { try access.get().reading(work) } }
+        release(connection)
+        return result
+    }
+
     private func place(_ reading: @escaping Reading) -> Placement {
         readers.withLock { readers in
             if readers.isClosed { return .never }
@@ -108,17 +127,22 @@ final class Connections: Sendable {
         }
     }
 
-    /// Runs a reading, then the next waiting one; if none waits, the connection becomes free.
+    /// Runs a reading; then the connection becomes free for the next.
     private func run(_ reading: @escaping Reading, on connection: Connection) {
         connection.run { [self] access in
             reading(access)
-            let next: Reading? = readers.withLock { readers in
-                guard readers.waiting.isEmpty else { return readers.waiting.removeFirst() }
-                readers.free.append(connection)
-                return nil
-            }
-            if let next { run(next, on: connection) }
+            release(connection)
         }
+    }
+
+    /// Lets the next reading have a connection, or keeps that for later.
+    private func release(_ connection: Connection) {
+        let next: Reading? = readers.withLock { readers in
+            guard readers.waiting.isEmpty else { return readers.waiting.removeFirst() }
+            readers.free.append(connection)
+            return nil
+        }
+        if let next { run(next, on: connection) }
     }
 
     /// Closes all connections once their work is done; waiting readings fail. The writer is closed last, which moves the

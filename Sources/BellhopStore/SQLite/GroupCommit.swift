@@ -40,14 +40,19 @@ final class GroupCommit: Sendable {
     var waiting: Int { state.withLock { $0.waiting.count } }
 
     /// Runs work in a transaction; it is on disk when this returns. A failure of one caller does not affect the others.
+    ///
+    /// - Parameter stored: called on the writing thread once it is on disk.
     func write<Value: Sendable>(
-        _ work: @escaping @Sendable (Session) throws -> Value
+        stored: @escaping @Sendable (Value) -> Void = { _ in }, _ work: @escaping @Sendable (Session) throws -> Value
     ) async -> Result<Value, any Error> {
         await withCheckedContinuation { continuation in
             let job = Job(
                 perform: { session in
                     let value = try work(session)
-                    return { continuation.resume(returning: .success(value)) }
+                    return {
+                        stored(value)
+                        continuation.resume(returning: .success(value))
+                    }
                 },
                 fail: { continuation.resume(returning: .failure($0)) })
             if !enqueue(job, closing: false) { job.fail(SQLiteError.closed) }

@@ -123,6 +123,12 @@ struct Prepared: ~Copyable {
         if let key { try bind(name, key: key) } else { try bind(name, String?.none) }
     }
 
+    /// Binds a lane, and its key in the index of open deliveries.
+    mutating func bind(lane: String) throws {
+        try bind(":lane_key", Int64(bitPattern: Fingerprint(content: lane).low))
+        try bind(":lane", lane)
+    }
+
     // Columns of the current row, counted from 0.
 
     borrowing func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
@@ -136,6 +142,9 @@ struct Prepared: ~Copyable {
     borrowing func text(_ column: Int32) -> String { String(decoding: buffer(column), as: UTF8.self) }
 
     borrowing func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+
+    /// Whether a text is this one.
+    borrowing func holds(_ text: String, _ column: Int32) -> Bool { text.utf8.elementsEqual(buffer(column)) }
 
     borrowing func bytes(_ column: Int32) -> [UInt8] { Array(buffer(column)) }
 

@@ -98,6 +98,7 @@ enum Schema {
             effect TEXT,                              -- 'writes' to its task, 'makes' one (its reference is the subject), or neither
             subject TEXT,
             lane TEXT NOT NULL,
+            lane_key INTEGER NOT NULL,                -- made of the lane: what the index holds of it
             coalesces INTEGER NOT NULL,               -- 1 for a message that may become one with others; before the long body
             body TEXT NOT NULL,                       -- arguments, task, retry policy, revision
             hop INTEGER NOT NULL,
@@ -123,7 +124,7 @@ enum Schema {
         -- To find due and running deliveries, and to count those that are not done. Most are done, and not in this index.
         CREATE INDEX delivery_open ON delivery (state, head, receiver, rule, run_at) WHERE state <> 'done';
         -- Has no column that changes when a delivery is claimed, so that each claim writes one page less.
-        CREATE INDEX delivery_lane ON delivery (lane) WHERE finished IS NULL;
+        CREATE INDEX delivery_lane ON delivery (lane_key) WHERE finished IS NULL;
         CREATE INDEX delivery_bars ON delivery (lane, rule) WHERE bars = 1;
         CREATE INDEX delivery_paused ON delivery (receiver) WHERE paused = 1;
         -- To find the messages that quiet times hold; each is in it only as long as it is held.

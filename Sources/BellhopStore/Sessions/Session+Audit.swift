@@ -13,6 +13,30 @@ extension Session {
         try statement.run()
     }
 
+    /// Adds the row of an attempt that ended, to the chain if its end is known.
+    func audit(
+        _ attempt: AuditedAttempt, outcome: String, detail: String, at now: Timestamp, _ chain: inout AuditChain?
+    ) throws {
+        var last: AuditChain
+        if let chain { last = chain } else { last = try auditChain() }
+        let entry = attempt.entry(outcome: outcome, detail: detail, at: now)
+        last.hash = AuditRow.hash(after: last.hash, number: last.number + 1, entry: entry)
+        last.number += 1
+        var statement = try prepare(SQL.Audit.add)
+        try statement.bind(":number", last.number)
+        try statement.bind(":at", now)
+        try statement.bind(":entry", entry)
+        try statement.bind(":hash", last.hash)
+        try statement.run()
+        chain = last
+    }
+
+    private func auditChain() throws -> AuditChain {
+        var statement = try prepare(SQL.Audit.last)
+        guard try statement.next() else { throw DamagedValue("the audit has no row") }
+        return AuditChain(number: statement.int(0), hash: statement.text(3))
+    }
+
     /// Adds the row of a person's act.
     func audit(_ act: String, by person: Person?, _ facts: JSON.Object, at now: Timestamp) throws {
         var entry: JSON.Object = ["kind": "act", "act": .string(act)]
@@ -63,25 +87,54 @@ extension Session {
     }
 }
 
+/// The end of the audit, within a transaction.
+struct AuditChain {
+    var number: Int64
+    var hash: String
+}
+
 /// An attempt of a delivery, as the audit records it.
 struct AuditedAttempt {
     var delivery: Delivery.ID
+    /// The delivery's short name.
+    var name: String
     var action: String
     var subject: String?
     /// Counted from 1.
     var attempt: Int64
 
-    func facts(outcome: String, detail: String) -> JSON.Object {
-        var facts: JSON.Object = [
-            "kind": "attempt", "delivery": .string(delivery.text), "rule": .string(delivery.rule),
-            "step": .string(delivery.step.text),
-            "to": .string(delivery.receiver), "action": .string(action),
-        ]
-        if let subject { facts["task"] = .string(subject) }
-        facts["attempt"] = .int(attempt)
-        facts["outcome"] = .string(outcome)
-        facts["detail"] = .string(detail)
-        return facts
+    private enum Names {
+        static let time = JSONName("time")
+        static let kind = JSONName("kind")
+        static let delivery = JSONName("delivery")
+        static let rule = JSONName("rule")
+        static let step = JSONName("step")
+        static let to = JSONName("to")
+        static let action = JSONName("action")
+        static let task = JSONName("task")
+        static let attempt = JSONName("attempt")
+        static let outcome = JSONName("outcome")
+        static let detail = JSONName("detail")
+    }
+
+    /// The entry as it is printed, so that what is exported has the same hash.
+    func entry(outcome: String, detail: String, at now: Timestamp) -> String {
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.member(Names.time, now.rfc3339)
+        writer.member(Names.kind, "attempt")
+        writer.member(Names.delivery, name)
+        writer.member(Names.rule, delivery.rule)
+        writer.member(Names.step, delivery.step.text)
+        writer.member(Names.to, delivery.receiver)
+        writer.member(Names.action, action)
+        if let subject { writer.member(Names.task, subject) }
+        writer.name(Names.attempt)
+        writer.write(.int(attempt))
+        writer.member(Names.outcome, outcome)
+        writer.member(Names.detail, detail)
+        writer.endObject()
+        return JSON.printable(String(decoding: writer.take(), as: UTF8.self))
     }
 }
 

@@ -27,23 +27,25 @@ extension Session {
     }
 
     /// T3.
-    func claim(
-        limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp
-    ) throws -> Claimed {
+    func claim(_ request: ClaimRequest) throws -> Claimed {
         var claimed = Claimed()
-        let all = try due(limit: limit, room: room, others: others, at: now, &claimed.waiting)
+        let now = request.now
+        let all = try due(request, &claimed.waiting)
+        claimed.isCutShort = all.count >= request.limit
         let downtime = try all.isEmpty ? nil : self.downtime()
         for due in all {
             claimed.lastRules[due.receiver] = due.rule
             guard let row = try claimable(due.id) else { continue }
             if let problem = row.delivery.problem {
+                claimed.isCutShort = true
                 let failure = DeliveryRow.failure(problem)
                 try end(due.id, as: .dead, failure, at: now, uncertain: false)
                 if let notice = row.delivery.delivery.deathNotice(failure, at: now) { try append([notice]) }
                 try promote(row.delivery.delivery.lane)
                 try settleFollowers(of: due.id, at: now)
             } else {
-                var claim = try start(row, by: node, until: until + due.patience, at: now, after: downtime)
+                var claim = try start(
+                    row, by: request.node, until: request.until + due.patience, at: now, after: downtime)
                 claim.attempt.upcoming = try due.upcoming.compactMap { try subject(of: $0) }
                 claimed.claims.append(claim)
             }
@@ -52,15 +54,14 @@ extension Session {
     }
 
     /// The due deliveries of receivers with room: the first of each receiver, then the second of each, …
-    private func due(
-        limit: Int, room: [String: Room], others: Int, at now: Timestamp, _ waiting: inout Set<String>
-    ) throws -> [Due] {
+    private func due(_ request: ClaimRequest, _ waiting: inout Set<String>) throws -> [Due] {
+        let (limit, now) = (request.limit, request.now)
         var all: [Due] = []
         let pausesWrites = try areWritesPaused()
         var next = try receiver(after: nil)
         while let receiver = next {
             next = try self.receiver(after: receiver)
-            let room = room[receiver] ?? Room(attempts: others)
+            let room = request.room[receiver] ?? Room(attempts: request.others)
             let attempts = min(room.attempts, limit)
             // One more than there is room for, to see whether more wait.
             let found = try line(

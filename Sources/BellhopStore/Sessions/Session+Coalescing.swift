@@ -88,7 +88,7 @@ extension Session {
 
     private func next(after last: Waiting, at now: Timestamp) throws -> Waiting? {
         var statement = try prepare(SQL.Coalescing.nextOfLane)
-        try statement.bind(":lane", last.delivery.lane)
+        try statement.bind(lane: last.delivery.lane)
         try statement.bind(":id", last.id)
         try statement.bind(":receiver", last.delivery.id.receiver)
         try statement.bind(":now", now)

@@ -22,7 +22,7 @@ extension Session {
             try statement.bind(":action", delivery.action)
             try statement.bind(":effect", delivery.effect?.rawValue)
             try statement.bind(":subject", delivery.task?.subject)
-            try statement.bind(":lane", delivery.lane)
+            try statement.bind(lane: delivery.lane)
             try statement.bind(":body", text: body)
             try statement.bind(":coalesces", delivery.coalesces)
             try statement.bind(":hop", delivery.hop)
@@ -69,9 +69,13 @@ extension Session {
                 receiver: statement.text(3))
             attempts.append(
                 AuditedAttempt(
-                    delivery: id, action: statement.text(4), subject: statement.optionalText(5), attempt: statement.int(6)))
+                    delivery: id, name: id.text, action: statement.text(4), subject: statement.optionalText(5),
+                    attempt: statement.int(6)))
         }
-        for attempt in attempts { try audit(attempt.facts(outcome: "interrupted", detail: failure.message), at: now) }
+        var chain: AuditChain?
+        for attempt in attempts {
+            try audit(attempt, outcome: "interrupted", detail: failure.message, at: now, &chain)
+        }
         return attempts.count
     }
 
@@ -125,7 +129,7 @@ extension Session {
 
     func promote(_ lane: String) throws {
         var statement = try prepare(SQL.Deliveries.promote)
-        try statement.bind(":lane", lane)
+        try statement.bind(lane: lane)
         try statement.run()
     }
 

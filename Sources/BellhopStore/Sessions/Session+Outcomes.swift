@@ -5,7 +5,8 @@ extension Session {
     func finish(_ finishes: [Finish]) throws -> [Bool] {
         var answers: [Bool] = []
         answers.reserveCapacity(finishes.count)
-        for finish in finishes { answers.append(try self.finish(finish)) }
+        var chain: AuditChain?
+        for finish in finishes { answers.append(try self.finish(finish, &chain)) }
         return answers
     }
 
@@ -58,13 +59,16 @@ extension Session {
         ["delivery": .string(delivery.text), "rule": .string(delivery.rule), "to": .string(delivery.receiver)]
     }
 
-    private func finish(_ finish: Finish) throws -> Bool {
+    private func finish(_ finish: Finish, _ chain: inout AuditChain?) throws -> Bool {
         // What the attempt showed about its receiver holds without the lease too.
-        if let pause = finish.pause { try self.pause(pause) }
+        if let pause = finish.pause {
+            try self.pause(pause)
+            chain = nil
+        }
         for stop in finish.stops { try keep(stop) }
         guard let row = try running(finish), row.lease == finish.lease.token else { return false }
         let (outcome, detail) = finish.next.audited
-        try audit(row.attempt.facts(outcome: outcome, detail: detail), at: finish.at)
+        try audit(row.attempt, outcome: outcome, detail: detail, at: finish.at, &chain)
         switch finish.next {
         case .done(let receipt):
             try done(row.id, receipt, at: finish.at)
@@ -119,23 +123,22 @@ extension Session {
             var statement = try prepare(SQL.Deliveries.runningAt)
             try statement.bind(":id", place)
             // The place may have been given to another delivery since.
-            guard try statement.next(), statement.text(5) == id.receiver, statement.text(6) == id.rule,
-                statement.text(7) == id.step.text, statement.text(8) == id.occasion.text
+            guard try statement.next(), statement.holds(id.receiver, 7), statement.holds(id.rule, 8),
+                statement.holds(id.step.text, 9), statement.holds(id.occasion.text, 10)
             else { return nil }
-            return Self.running(place, id, statement, from: 0)
+            return Self.running(id, statement)
         }
         var statement = try prepare(SQL.Deliveries.running)
         try statement.bind(":name", key: id.text)
         guard try statement.next() else { return nil }
-        return Self.running(statement.int(0), id, statement, from: 1)
+        return Self.running(id, statement)
     }
 
-    private static func running(
-        _ place: Int64, _ id: Delivery.ID, _ row: borrowing Prepared, from column: Int32
-    ) -> Running {
+    /// Reads the columns of `SQL.Deliveries.attempt`.
+    private static func running(_ id: Delivery.ID, _ row: borrowing Prepared) -> Running {
         let attempt = AuditedAttempt(
-            delivery: id, action: row.text(column + 2), subject: row.optionalText(column + 3), attempt: row.int(column + 4))
-        return Running(id: place, lease: row.int(column), lane: row.text(column + 1), attempt: attempt)
+            delivery: id, name: row.key(2), action: row.text(4), subject: row.optionalText(5), attempt: row.int(6))
+        return Running(id: row.int(0), lease: row.int(1), lane: row.text(3), attempt: attempt)
     }
 
     func done(_ id: Int64, _ receipt: Receipt, at now: Timestamp) throws {
@@ -173,10 +176,10 @@ extension Session {
     /// Finds a lane's head again: the running delivery, else the oldest open one.
     func reorder(_ lane: String) throws {
         var runs = try prepare(SQL.Deliveries.laneRuns)
-        try runs.bind(":lane", lane)
+        try runs.bind(lane: lane)
         if try runs.next(), runs.int(0) == 1 { return }
         var demote = try prepare(SQL.Deliveries.demote)
-        try demote.bind(":lane", lane)
+        try demote.bind(lane: lane)
         try demote.run()
         try promote(lane)
     }

@@ -41,6 +41,8 @@ final class FaultyStore: Store {
 
     init(_ base: any Store) { self.base = base }
 
+    var executor: (any TaskExecutor)? { base.executor }
+
     /// Lets the script decide from now on which calls fail.
     func fail(_ script: @escaping Script) { self.script.withLock { $0 = script } }
 
@@ -85,8 +87,8 @@ final class FaultyStore: Store {
     func comments(on subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [WrittenComment]] {
         try await through(.comments) { () throws(StoreError) in try await base.comments(on: subjects, since: since) }
     }
-    func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult {
-        try await through(.commit) { () throws(StoreError) in try await base.commit(poll) }
+    func commit(_ poll: PollCommit, stored: @escaping @Sendable () -> Void) async throws(StoreError) -> PollResult {
+        try await through(.commit) { () throws(StoreError) in try await base.commit(poll, stored: stored) }
     }
     func setHealth(
         _ health: SourceHealth, of scope: Scope.ID, events: [Event], rest: ReceiverStop?
@@ -109,10 +111,10 @@ final class FaultyStore: Store {
         try await through(.state) { () throws(StoreError) in try await base.state(for: keys) }
     }
     @discardableResult
-    func route(_ routing: Routing) async throws(StoreError) -> RouteResult {
+    func route(_ routing: Routing, stored: @escaping @Sendable () -> Void) async throws(StoreError) -> RouteResult {
         try await through(.route) { () throws(StoreError) in
             if let first = slippedIn.withLock({ $0.popLast() }) { try await base.route(first) }
-            return try await base.route(routing)
+            return try await base.route(routing, stored: stored)
         }
     }
     func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64] {
@@ -130,11 +132,14 @@ final class FaultyStore: Store {
     func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer] {
         try await through(.timers) { () throws(StoreError) in try await base.timers(ids) }
     }
-    func claim(
-        limit: Int, room: [String: Room], others: Int, by node: NodeID, until: Timestamp, at now: Timestamp
-    ) async throws(StoreError) -> Claimed {
+    func claim(_ request: ClaimRequest) async throws(StoreError) -> Claimed {
+        try await through(.claim) { () throws(StoreError) in try await base.claim(request) }
+    }
+    func finish(
+        _ finishes: [Finish], claiming request: ClaimRequest
+    ) async throws(StoreError) -> (kept: [Bool], claimed: Claimed) {
         try await through(.claim) { () throws(StoreError) in
-            try await base.claim(limit: limit, room: room, others: others, by: node, until: until, at: now)
+            try await through(.finish) { () throws(StoreError) in try await base.finish(finishes, claiming: request) }
         }
     }
     func coalesce(receiver: String, above: Int, at now: Timestamp) async throws(StoreError) -> Int {

@@ -38,6 +38,46 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `ends and the next claims in one transaction are the same as one after the other`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(
+            Routing(deliveries: [Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a"), Sample.delivery(3)]))
+        let claims = try await bench.claim()
+        #expect(claims.map(\.delivery.id) == [Sample.delivery(1).id, Sample.delivery(3).id])
+        await bench.clock.pass(1)
+        var finishes = claims.map { Finish(id: $0.delivery.id, lease: $0.lease, at: bench.now, next: .done(Sample.receipt)) }
+        finishes[1].lease.token -= 1
+        let request = ClaimRequest(limit: 10, room: [:], others: 10, by: .only, until: bench.after(60), at: bench.now)
+        let (kept, claimed) = try await bench.store.finish(finishes, claiming: request)
+        // The end of the first lets the second go; an end without its lease changes nothing.
+        #expect(kept == [true, false])
+        #expect(claimed.claims.map(\.delivery.id) == [Sample.delivery(2).id])
+        #expect(!claimed.isCutShort)
+        #expect(try await bench.states() == [.done, .running, .running])
+        #expect(
+            try await bench.store.claim(limit: 1, room: [:], others: 1, by: .only, until: bench.after(60), at: bench.now)
+                == Claimed())
+        finishes = [
+            Finish(id: claimed.claims[0].delivery.id, lease: claimed.claims[0].lease, at: bench.now, next: .done(Sample.receipt))
+        ]
+        bench.tested.fail(statement: 6, ofReadings: false)
+        await #expect(throws: StoreError.self) { try await bench.store.finish(finishes, claiming: request) }
+        #expect(bench.tested.stopFailing())
+        #expect(try await bench.states() == [.done, .running, .running])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `a claim says whether its limit kept back more`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.route(Routing(deliveries: (1...3).map { Sample.delivery($0) }))
+        for (limit, isCutShort) in [(2, true), (2, false)] {
+            let claimed = try await bench.store.claim(
+                limit: limit, room: [:], others: 10, by: .only, until: bench.after(60), at: bench.now)
+            #expect(claimed.isCutShort == isCutShort)
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a delivery left running is recovered as uncertain`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Sample.delivery(2)]))

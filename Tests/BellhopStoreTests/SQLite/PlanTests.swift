@@ -13,7 +13,7 @@ import Testing
         ("messages to coalesce", SQL.Coalescing.heads, "delivery_open (state=? AND head=? AND receiver=? AND rule=?"),
         ("count of messages", SQL.Coalescing.count, "delivery_open (state=? AND head=? AND receiver=? AND rule=?"),
         ("next rule with messages", SQL.Coalescing.nextRule, "COVERING INDEX delivery_open"),
-        ("next message of a lane", SQL.Coalescing.nextOfLane, "delivery_lane (lane=?"),
+        ("next message of a lane", SQL.Coalescing.nextOfLane, "delivery_lane (lane_key=?"),
         ("first lease end", SQL.Deliveries.firstLeaseEnd, "delivery_open"),
         ("followers", SQL.Waiting.followers, "PRIMARY KEY (after=?)"),
         ("readiness", SQL.Waiting.readiness, "delivery_wait_delivery"), ("forget", SQL.Waiting.forget, "delivery_wait_delivery"),
@@ -63,10 +63,10 @@ import Testing
         try await bench.sqlite.write { session in
             try session.database.execute(
                 """
-                INSERT INTO delivery (name, occasion, rule, step, receiver, action, lane, body, coalesces, hop, created, state, head, run_at)
+                INSERT INTO delivery (name, occasion, rule, step, receiver, action, lane, lane_key, body, coalesces, hop, created, state, head, run_at)
                 WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(count))
                 SELECT CAST('name ' || n AS BLOB), occasion, rule, 'step ' || n, receiver, action,
-                    iif(\(isOneLane), lane, 'lane ' || n), body, coalesces, hop, created, state, \(isOneLane ? 0 : 1), run_at
+                    iif(\(isOneLane), lane, 'lane ' || n), iif(\(isOneLane), lane_key, n), body, coalesces, hop, created, state, \(isOneLane ? 0 : 1), run_at
                 FROM number CROSS JOIN delivery WHERE id = 1
                 """)
             _ = session.takeWork()

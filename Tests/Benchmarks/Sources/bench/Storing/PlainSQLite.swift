@@ -56,18 +56,16 @@ final class PlainSQLite {
         }
     }
 
-    /// Runs a statement with one number for its only parameter, for each number in one transaction.
+    /// Runs a statement with one number for its only parameter, for each number, in the open transaction.
     func run(_ sql: String, for numbers: Range<Int64>) throws {
         var statement: OpaquePointer?
         try check(sqlite3_prepare_v3(connection, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil))
         defer { sqlite3_finalize(statement) }
-        try execute("BEGIN IMMEDIATE")
         for number in numbers {
             sqlite3_bind_int64(statement, 1, number)
             guard sqlite3_step(statement) == SQLITE_DONE else { throw failure }
             sqlite3_reset(statement)
         }
-        try execute("COMMIT")
     }
 
     private func value(_ statement: OpaquePointer?, _ column: Int32) -> Value {

@@ -2,15 +2,18 @@ import BellhopAgent
 import BellhopCore
 import BellhopStore
 
-/// The store's own throughput under concurrency. Reported, not judged: the aims belong to the paths that use it.
+/// The store's own throughput under concurrency.
 enum StoreTrials {
     static let all = [
-        Benchmark(name: "store.deliveries", summary: "T3 and T4 alone, 64 in flight, each finished on its own", run: deliveries),
+        Benchmark(name: "store.deliveries", summary: "T3 and T4 alone, in batches of 64", run: deliveries),
         Benchmark(name: "store.appending", summary: "one event per call by 64 writers, who share commits", run: appending),
         Benchmark(
             name: "store.fairness", summary: "a claim of ten among 100,000 due deliveries of one receiver and 20 rules",
             run: fairness),
         Benchmark(name: "store.backlog", summary: "a claim of ten beside 100,000 blocked deliveries", run: backlog),
+        Benchmark(
+            name: "store.backlog.memory", summary: "memory of a dispatcher beside 100,000 waiting deliveries",
+            run: BacklogMemory.run),
     ]
 
     private static let clock = SystemClock()
@@ -26,26 +29,15 @@ enum StoreTrials {
             let store = try Stores.open("\(bench.folder)/deliveries-\(round).db")
             try await store.route(Routing(deliveries: deliveries))
             let time = try await Stopwatch.seconds {
-                try await withThrowingTaskGroup { group in
-                    var running = 0
-                    while true {
-                        let claims = try await store.claim(
-                            limit: inFlight - running, room: [:], others: inFlight, by: .only, until: now + .seconds(60), at: now
-                        ).claims
-                        if claims.isEmpty, running == 0 { break }
-                        for claim in claims {
-                            group.addTask {
-                                let finish = Finish(
-                                    id: claim.delivery.id, lease: claim.lease, at: now, next: .done(Receipt("200")))
-                                guard try await store.finish([finish]) == [true] else { throw BenchError("a lease was lost") }
-                            }
-                        }
-                        running += claims.count
-                        // Deliveries that end together free their slots together.
-                        while running > inFlight / 2 || (claims.isEmpty && running > 0) {
-                            try await group.next()
-                            running -= 1
-                        }
+                var finishes: [Finish] = []
+                while true {
+                    let request = ClaimRequest(
+                        limit: inFlight, room: [:], others: inFlight, by: .only, until: now + .seconds(60), at: now)
+                    let (kept, claimed) = try await store.finish(finishes, claiming: request)
+                    guard kept.allSatisfy({ $0 }) else { throw BenchError("a lease was lost") }
+                    if claimed.claims.isEmpty { break }
+                    finishes = claimed.claims.map { claim in
+                        Finish(id: claim.delivery.id, lease: claim.lease, at: now, next: .done(Receipt("200")))
                     }
                 }
             }
@@ -58,23 +50,28 @@ enum StoreTrials {
                 beside: .init(
                     name: "the same rows updated twice by plain SQLite",
                     quantity: .rate(Double(count) / plain.median, of: "deliveries")),
-                aim: .ratio(atLeast: 0.5), remark: "Each batch of \(inFlight) is on disk before the next step, on both sides.")
+                aim: .ratio(atLeast: 0.5),
+                remark: "Each batch of \(inFlight) is finished (T4) in the transaction that claims the next (T3), on both sides.")
         ]
     }
 
-    /// The yardstick: the rows become `running`, then `done`, in the store's own table with its indexes, a transaction for each batch.
+    /// The yardstick: the rows become `running`, then `done`, in the store's own table with its indexes, a transaction for each batch that ends and the next that begins.
     private static func plainUpdates(of deliveries: [Delivery], inFlight: Int, in path: String) async throws -> Double {
         let store = try Stores.open(path)
         try await store.route(Routing(deliveries: deliveries))
         try await store.close()
         let plain = try PlainSQLite(path)
         return try Stopwatch.seconds {
-            for first in stride(from: 1, through: deliveries.count, by: inFlight) {
-                let ids = Int64(first)..<Int64(min(first + inFlight, deliveries.count + 1))
-                try plain.run("UPDATE delivery SET state = 'running', started = 1, lease = lease + 1 WHERE id = ?", for: ids)
+            var running = Int64(1)..<Int64(1)
+            repeat {
+                let next = running.upperBound..<Int64(min(Int(running.upperBound) + inFlight, deliveries.count + 1))
+                try plain.execute("BEGIN IMMEDIATE")
                 try plain.run(
-                    "UPDATE delivery SET state = 'done', head = 0, finished = 1, receipt = '200' WHERE id = ?", for: ids)
-            }
+                    "UPDATE delivery SET state = 'done', head = 0, finished = 1, receipt = '200' WHERE id = ?", for: running)
+                try plain.run("UPDATE delivery SET state = 'running', started = 1, lease = lease + 1 WHERE id = ?", for: next)
+                try plain.execute("COMMIT")
+                running = next
+            } while !running.isEmpty
         }
     }
 
@@ -166,7 +163,7 @@ enum StoreTrials {
         return [
             Measurement(
                 "store.backlog", .time(times.median), beside: .init(name: "a page to disk", quantity: .time(sync)),
-                remark: "A claim of ten (T3, on disk) and finding the next due time.")
+                aim: .figure(atMost: 0.001), remark: "A claim of ten (T3, on disk) and finding the next due time.")
         ]
     }
 }
