@@ -14,7 +14,7 @@ import tempfile
 import time
 
 from selenium import webdriver
-from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, WebDriverException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -271,6 +271,11 @@ class Checks:
             return driver.find_element(By.TAG_NAME, "body").text
         except (NoSuchElementException, StaleElementReferenceException):  # the next page is coming
             return ""
+        except WebDriverException as error:
+            # Chromium's driver has no error of its own for an element whose page goes while it is read.
+            if "does not belong to the document" in str(error):
+                return ""
+            raise
 
     def new_rule(self, driver):
         """Makes a new rule from the page of the rules; the agent takes it up."""
