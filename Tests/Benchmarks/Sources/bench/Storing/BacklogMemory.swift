@@ -9,9 +9,9 @@ enum BacklogMemory {
     static func run(_ bench: Bench) async throws -> [Measurement] {
         let count = bench.size(100_000)
         // The first one pays for what is allocated only once.
-        _ = try await growth(beside: 1000, bench)
-        let few = try await growth(beside: 1000, bench)
-        let many = try await growth(beside: count, bench)
+        _ = try await growth(beside: 1000, in: "first", bench)
+        let few = try await growth(beside: 1000, in: "few", bench)
+        let many = try await growth(beside: count, in: "many", bench)
         return [
             Measurement(
                 "store.backlog.memory", .memory(Double(many), per: nil),
@@ -22,9 +22,8 @@ enum BacklogMemory {
         ]
     }
 
-    private static func growth(beside waiting: Int, _ bench: Bench) async throws -> Int {
-        let path = "\(bench.folder)/waiting.db"
-        for suffix in ["", "-wal", "-shm"] { Files.remove(path + suffix) }
+    private static func growth(beside waiting: Int, in name: String, _ bench: Bench) async throws -> Int {
+        let path = "\(bench.folder)/\(name).db"
         let clock = SystemClock()
         try await fill(path, waiting, at: clock.now)
         Machine.giveBackMemory()
@@ -47,9 +46,15 @@ enum BacklogMemory {
         let surroundings = Surroundings(store: store, clock: clock, bells: bells, signals: signals)
         let dispatcher = Dispatcher(surroundings) { Receiver(answers: $0.id.receiver == "free") }
         var after = before
-        await withTaskGroup { group in
+        let deadline = ContinuousClock.now + .seconds(300)
+        try await withThrowingTaskGroup { group in
             group.addTask { await dispatcher.run(until: stop) }
-            while !stop.isUp { try? await Task.sleep(for: .milliseconds(1)) }
+            while !stop.isUp {
+                guard ContinuousClock.now < deadline else {
+                    throw BenchError("\(left.withLock(\.self)) deliveries were not made in 5 minutes")
+                }
+                try await Task.sleep(for: .milliseconds(1))
+            }
             after = Machine.memory("RssAnon") ?? .max
             group.cancelAll()
         }
