@@ -43,6 +43,7 @@ import Testing
     }
 
     private func end(_ ordeal: inout Ordeal) async throws {
+        try await ordeal.addLastingTask()
         try await ordeal.end { ordeal in
             let runs = try await WaitingLedger(ordeal).check()
             #expect(runs > 12)

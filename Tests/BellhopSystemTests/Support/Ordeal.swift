@@ -63,6 +63,12 @@ struct Ordeal {
         note(ended)
     }
 
+    /// A task comes and stays as it is, so that every random history has waits and elements that must run.
+    mutating func addLastingTask() async throws {
+        stage.instance.addTask("incident", title: "Lasting task 5", assignedTo: Stage.user)
+        try await pass()
+    }
+
     /// Undisturbed passes until no delivery is left; then checks everything.
     mutating func end(
         sourceLocation: SourceLocation = #_sourceLocation,
