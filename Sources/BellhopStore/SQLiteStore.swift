@@ -54,7 +54,7 @@ final class SQLiteStore: Sendable {
             try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216")
             let log = WriteAheadLog()
             log.watch(database)
-            try database.execute(SQL.usualCache)
+            try database.execute(SQL.cacheSize)
             let session = Session(database)
             if case .older(let version) = try migrator.state(of: session, path: path) {
                 try migrator.migrate(session, from: version)

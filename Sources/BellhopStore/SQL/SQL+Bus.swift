@@ -29,24 +29,32 @@ extension SQL {
     }
 
     enum State {
-        static let read = "SELECT element, value FROM rule_state WHERE rule = :rule AND kind = :kind AND key = :key"
+        static let isOfKey = SQL.isNamed(":rule", ":kind", ":key")
 
-        /// Changes an existing row only if `:any` is true.
-        static let set = """
-            INSERT INTO rule_state (rule, kind, key, element, value, expires, used)
-            VALUES (:rule, :kind, :key, :element, :value, :expires, :at)
-            ON CONFLICT (rule, kind, key, element)
-            DO UPDATE SET value = excluded.value, expires = excluded.expires, used = excluded.used WHERE :any
+        static let read = "SELECT element, value FROM rule_state WHERE \(isOfKey)"
+
+        /// Adds a row unless there is one.
+        static let insert = """
+            INSERT INTO rule_state (rule, kind, key, element, name_key, value, expires, used, event, subject)
+            SELECT :rule, :kind, :key, :element, name_key(:rule, :kind, :key), :value, :expires, :at,
+                :value ->> '$.event', :value ->> '$.subject'
+            WHERE NOT EXISTS (SELECT 1 FROM rule_state WHERE \(isOfKey) AND element = :element)
             """
 
-        static let replace = """
+        static let update = """
+            UPDATE rule_state
+            SET value = :value, expires = :expires, used = :at, event = :value ->> '$.event', subject = :value ->> '$.subject'
+            WHERE \(isOfKey) AND element = :element AND (:expected IS NULL OR value = :expected)
+            """
+
+        /// Leaves what the row is about, and so the indexes of that.
+        static let updateValue = """
             UPDATE rule_state SET value = :value, expires = :expires, used = :at
-            WHERE rule = :rule AND kind = :kind AND key = :key AND element = :element AND value = :expected
+            WHERE \(isOfKey) AND element = :element AND (:expected IS NULL OR value = :expected)
             """
 
         static let delete = """
-            DELETE FROM rule_state
-            WHERE rule = :rule AND kind = :kind AND key = :key AND element = :element AND (:expected IS NULL OR value = :expected)
+            DELETE FROM rule_state WHERE \(isOfKey) AND element = :element AND (:expected IS NULL OR value = :expected)
             """
     }
 
@@ -74,8 +82,9 @@ extension SQL {
 
         /// Begins the digests of a rule with the present end of the bus.
         static let beginDigest = """
-            INSERT INTO rule_state (rule, kind, key, element, value, used) VALUES (:rule, 'digest', '', '', :value, 0)
-            ON CONFLICT DO NOTHING
+            INSERT INTO rule_state (rule, kind, key, element, name_key, value, used, event)
+            SELECT :rule, 'digest', '', '', name_key(:rule, 'digest', ''), :value, 0, :value ->> '$.event'
+            WHERE NOT EXISTS (SELECT 1 FROM rule_state WHERE rule = :rule AND kind = 'digest')
             """
 
         /// Each rule with the timer of its schedule.
@@ -136,11 +145,11 @@ extension SQL {
         static let dropKey = [
             """
             DELETE FROM rule_state
-            WHERE rule = :rule AND kind = 'begun' AND element = :key AND key IN (
-                SELECT (value ->> '$.source') || '/' || (value ->> '$.task') FROM rule_state
-                WHERE rule = :rule AND kind = :kind AND key = :key AND element = '')
+            WHERE +rule = :rule AND +kind = 'begun' AND element = :key AND name_key IN (
+                SELECT name_key(:rule, 'begun', (value ->> '$.source') || '/' || (value ->> '$.task')) FROM rule_state
+                WHERE \(State.isOfKey) AND element = '')
             """,
-            "DELETE FROM rule_state WHERE rule = :rule AND kind = :kind AND key = :key",
+            "DELETE FROM rule_state WHERE \(State.isOfKey)",
         ]
 
         static let countDropped = "UPDATE rule SET dropped = dropped + :count WHERE name = :name"
@@ -206,28 +215,36 @@ extension SQL {
             """
 
         static let find = """
-            SELECT rule, kind, key, due, payload FROM timer WHERE rule = :rule AND kind = :kind AND key = :key
+            SELECT rule, kind, key, due, payload FROM timer WHERE \(isNamed)
             """
 
-        /// A timer that is set again gets a new id. A removed rule gets no timer. (PostgreSQL: DELETE, then INSERT.)
-        static let set = """
-            INSERT OR REPLACE INTO timer (rule, kind, key, due, payload)
-            SELECT :rule, :kind, :key, :due, :payload WHERE EXISTS (SELECT 1 FROM rule WHERE name = :rule)
+        /// Adds a timer that was cancelled before, so that one that is set again gets a new id. A removed rule gets no timer.
+        static let insert = """
+            INSERT INTO timer (rule, kind, key, name_key, due, payload)
+            SELECT :rule, :kind, :key, name_key(:rule, :kind, :key), :due, :payload
+            WHERE EXISTS (SELECT 1 FROM rule WHERE name = :rule)
             """
 
-        static let cancel = """
-            DELETE FROM timer WHERE rule = :rule AND kind = :kind AND key = :key AND (:due IS NULL OR due = :due)
-            """
+        static let cancel = "DELETE FROM timer WHERE \(isNamed) AND (:due IS NULL OR due = :due)"
+
+        private static let isNamed = SQL.isNamed(":rule", ":kind", ":key")
 
         static let removeAll = "DELETE FROM timer WHERE rule = :rule"
 
         /// Ends the waits and groups of a rule; its schedule and its escalations go on.
         static let removeWaits = "DELETE FROM timer WHERE rule = :rule AND kind NOT IN ('schedule', 'escalation')"
 
-        /// Begins waits for the tasks of a source that has made its baseline.
+        /// Begins waits for the tasks of a source that has made its baseline; those of an earlier one end before.
         static let beginExisting = """
-            INSERT OR REPLACE INTO timer (rule, kind, key, due, payload)
-            SELECT name, 'existing', :source, :now, '{}' FROM rule WHERE begins_by_itself = 1
+            INSERT INTO timer (rule, kind, key, name_key, due, payload)
+            SELECT name, 'existing', :source, name_key(name, 'existing', :source), :now, '{}'
+            FROM rule WHERE begins_by_itself = 1
+            """
+
+        static let endExisting = """
+            DELETE FROM timer
+            WHERE name_key IN (SELECT name_key(name, 'existing', :source) FROM rule WHERE begins_by_itself = 1)
+                AND +kind = 'existing' AND key = :source
             """
     }
 

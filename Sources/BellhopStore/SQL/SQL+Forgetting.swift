@@ -22,7 +22,7 @@ extension SQL {
 
         static let about = "SELECT rule, kind, key, element FROM rule_state WHERE subject = :subject"
 
-        /// The rows of `once` and `throttle` with this key. Goes from rule to rule by the primary key.
+        /// The rows of `once` and `throttle` with this key. Goes from rule to rule by the index of these.
         static let keyed = """
             WITH RECURSIVE named (rule) AS (
                 SELECT min(rule) FROM rule_state
@@ -30,9 +30,12 @@ extension SQL {
                 SELECT (SELECT min(rule) FROM rule_state WHERE rule_state.rule > named.rule) FROM named WHERE rule IS NOT NULL
             )
             SELECT rule_state.rule, rule_state.kind, rule_state.key, rule_state.element
-            FROM named CROSS JOIN rule_state ON rule_state.rule = named.rule AND kind IN ('once', 'throttle') AND key = :key
+            FROM named CROSS JOIN (SELECT 'once' AS kind UNION ALL SELECT 'throttle') AS wanted
+                CROSS JOIN rule_state
+                ON name_key = name_key(named.rule, wanted.kind, :key) AND +rule_state.rule = named.rule
+                    AND +rule_state.kind = wanted.kind AND key = :key
             """
 
-        static let remains = "SELECT EXISTS (SELECT 1 FROM rule_state WHERE rule = :rule AND kind = :kind AND key = :key)"
+        static let remains = "SELECT EXISTS (SELECT 1 FROM rule_state WHERE \(State.isOfKey))"
     }
 }

@@ -61,7 +61,9 @@ extension SQL {
                     \(wait("'shadow/' || timer.rule", "''", "timer.key"))),
                 CASE timer.kind WHEN 'group' THEN (
                     SELECT count(*) FROM rule_state
-                    WHERE rule IN (timer.rule, 'shadow/' || timer.rule) AND kind = 'gathered' AND key = timer.key) END
+                    WHERE name_key IN (
+                            name_key(timer.rule, 'gathered', timer.key), name_key('shadow/' || timer.rule, 'gathered', timer.key))
+                        AND +rule IN (timer.rule, 'shadow/' || timer.rule) AND +kind = 'gathered' AND key = timer.key) END
             FROM timer
             WHERE timer.kind NOT IN ('schedule', 'existing')
             ORDER BY timer.due, timer.id
@@ -69,7 +71,7 @@ extension SQL {
             """
 
         private static func wait(_ rule: String, _ key: String, _ element: String) -> String {
-            "(SELECT subject FROM rule_state WHERE rule = \(rule) AND kind = 'hold' AND key = \(key) AND element = \(element))"
+            "(SELECT subject FROM rule_state WHERE \(isNamed(rule, "'hold'", key)) AND element = \(element))"
         }
 
         static let upcomingCount = """

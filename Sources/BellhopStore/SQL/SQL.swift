@@ -7,9 +7,13 @@ enum SQL {
     static let release = "RELEASE one"
     static let rollbackToSavepoint = "ROLLBACK TO one"
 
-    /// The writer's page cache in kibibytes: small, except during large writes.
-    static let usualCache = "PRAGMA cache_size = -4096"
-    static let largeCache = "PRAGMA cache_size = -32768"
+    /// The most of the writer's page cache, in kibibytes; it is given back when nothing is written.
+    static let cacheSize = "PRAGMA cache_size = -32768"
+
+    /// The rows of this rule, kind and key, by the index of their names. (`+` keeps the planner from the index of rules.)
+    static func isNamed(_ rule: String, _ kind: String, _ key: String) -> String {
+        "name_key = name_key(\(rule), \(kind), \(key)) AND +rule = \(rule) AND +kind = \(kind) AND key = \(key)"
+    }
 
     enum Notes {
         static let value = "SELECT value FROM note WHERE key = :key"

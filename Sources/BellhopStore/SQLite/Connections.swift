@@ -24,6 +24,12 @@ final class Connections: Sendable {
             queue.async { [self] in work(database.map { .success($0) } ?? .failure(SQLiteError.closed)) }
         }
 
+        func run(after delay: DispatchTimeInterval, _ work: @escaping @Sendable (Access) -> Void) {
+            queue.asyncAfter(deadline: .now() + delay) { [self] in
+                work(database.map { .success($0) } ?? .failure(SQLiteError.closed))
+            }
+        }
+
         /// Runs work on the caller's own thread, after the work before it. For a connection that nobody else uses, so it begins at once.
         func runHere(_ work: (Access) -> Void) {
             queue.sync { work(database.map { .success($0) } ?? .failure(SQLiteError.closed)) }
@@ -71,6 +77,9 @@ final class Connections: Sendable {
 
     /// Runs work on the connection that writes, after the work before it.
     func write(_ work: @escaping @Sendable (Access) -> Void) { writer.run(work) }
+
+    /// Runs work on the connection that writes, later.
+    func write(after delay: DispatchTimeInterval, _ work: @escaping @Sendable (Access) -> Void) { writer.run(after: delay, work) }
 
     /// Runs work on a connection that reads; the work sees the database as of one moment.
     func read<Value: Sendable>(

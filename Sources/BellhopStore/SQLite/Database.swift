@@ -28,6 +28,7 @@ final class Database {
         }
         self.handle = handle
         sqlite3_busy_timeout(handle, 5000)
+        try defineNameKey()
         if access == .writing { try defineAuditHash() }
     }
 
@@ -36,6 +37,34 @@ final class Database {
         for statement in byText.values { sqlite3_finalize(statement.handle) }
         sqlite3_close(handle)
     }
+
+    /// Defines the SQL function `name_key`: the short key by which an index finds the rows of a rule, a kind and a key.
+    private func defineNameKey() throws {
+        let code = sqlite3_create_function_v2(
+            handle, "name_key", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nil,
+            { context, count, values in
+                var builder = FingerprintBuilder()
+                for place in 0..<Int(count) {
+                    let text = sqlite3_value_text(values?[place])
+                    builder.add(
+                        String(
+                            decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_value_bytes(values?[place]))),
+                            as: UTF8.self))
+                }
+                sqlite3_result_int64(context, Int64(bitPattern: builder.fingerprint.low))
+            }, nil, nil, nil)
+        guard code == SQLITE_OK else { throw failure() }
+    }
+
+    /// The bytes of the pages that the connection keeps.
+    var cachedBytes: Int {
+        var (bytes, highest): (Int32, Int32) = (0, 0)
+        sqlite3_db_status(handle, SQLITE_DBSTATUS_CACHE_USED, &bytes, &highest, 0)
+        return Int(bytes)
+    }
+
+    /// Gives the memory of pages that are not in use back.
+    func giveBackMemory() { sqlite3_db_release_memory(handle) }
 
     /// Defines the SQL function `audit_hash`, see ``BellhopCore/AuditRow/hash(after:number:entry:)``.
     private func defineAuditHash() throws {

@@ -1,4 +1,5 @@
 import BellhopCore
+import Dispatch
 import Synchronization
 
 /// Lets concurrent writers share one transaction, and so one wait for the disk.
@@ -19,18 +20,25 @@ final class GroupCommit: Sendable {
         var isDraining = false
         var isClosed = false
         var commits = 0
+        /// Whether it is planned to look at the page cache.
+        var isWatchingCache = false
     }
 
     private let connections: Connections
     /// Nil for a database that has none.
     private let log: WriteAheadLog?
     private let faults: StatementFaults?
+    private let rest: DispatchTimeInterval
     private let state = Mutex(State())
 
-    init(_ connections: Connections, log: WriteAheadLog?, faults: StatementFaults?) {
+    /// - Parameter rest: how long nothing is written before the page cache of a burst is given back.
+    init(
+        _ connections: Connections, log: WriteAheadLog?, faults: StatementFaults?, rest: DispatchTimeInterval = .seconds(3)
+    ) {
         self.connections = connections
         self.log = log
         self.faults = faults
+        self.rest = rest
     }
 
     /// How many transactions were committed.
@@ -94,6 +102,28 @@ final class GroupCommit: Sendable {
                 for job in group { alone(job, session) }
             }
             log?.fold(session.database)
+        }
+        if session.database.cachedBytes > Self.smallCache { watchCache() }
+    }
+
+    /// A page cache of so many bytes is kept while nothing is written.
+    private static let smallCache = 4 << 20
+
+    /// Gives the page cache of a burst back, once nothing is written.
+    private func watchCache() {
+        let commits: Int? = state.withLock { state in
+            if state.isWatchingCache { return nil }
+            state.isWatchingCache = true
+            return state.commits
+        }
+        guard let commits else { return }
+        connections.write(after: rest) { [self] access in
+            guard case .success(let database) = access else { return }
+            let isIdle = state.withLock { state in
+                state.isWatchingCache = false
+                return state.commits == commits
+            }
+            if isIdle { database.giveBackMemory() } else { watchCache() }
         }
     }
 

@@ -191,7 +191,10 @@ enum Schema {
             last_run INTEGER
         ) STRICT, WITHOUT ROWID;
 
+        -- The rows lie in the order in which they were made, and are found by a short index: a burst then writes few pages.
         CREATE TABLE rule_state (
+            id INTEGER PRIMARY KEY,
+            name_key INTEGER NOT NULL,                -- made of rule, kind and key: what the index holds of them
             rule TEXT NOT NULL,
             kind TEXT NOT NULL,
             key TEXT NOT NULL,
@@ -199,10 +202,12 @@ enum Schema {
             value TEXT NOT NULL,
             expires INTEGER,
             used INTEGER NOT NULL,                    -- when it was written
-            event INTEGER AS (value ->> '$.event'),   -- the event that a wait or a window is about, which is not pruned
-            subject TEXT AS (value ->> '$.subject'),  -- what it is about, as in an event
-            PRIMARY KEY (rule, kind, key, element)
-        ) STRICT, WITHOUT ROWID;
+            event INTEGER,                            -- the event that a wait or a window is about, which is not pruned
+            subject TEXT                              -- what it is about, as in an event
+        ) STRICT;
+        CREATE INDEX rule_state_name ON rule_state (name_key);
+        CREATE INDEX rule_state_rule ON rule_state (rule, kind);
+        CREATE INDEX rule_state_count ON rule_state (rule, key) WHERE kind = 'count';
         CREATE INDEX rule_state_event ON rule_state (event) WHERE event IS NOT NULL;
         CREATE INDEX rule_state_subject ON rule_state (subject) WHERE subject IS NOT NULL;
         CREATE INDEX rule_state_expires ON rule_state (expires) WHERE expires IS NOT NULL;
@@ -212,7 +217,7 @@ enum Schema {
         CREATE TRIGGER rule_state_added AFTER INSERT ON rule_state
         WHEN new.kind NOT IN ('budget', 'begun', 'digest', 'escalation', 'escalated', 'steps') AND NOT EXISTS (
             SELECT 1 FROM rule_state
-            WHERE rule = new.rule AND kind = new.kind AND key = new.key AND element <> new.element)
+            WHERE name_key = new.name_key AND +rule = new.rule AND +kind = new.kind AND key = new.key AND id <> new.id)
         BEGIN
             UPDATE rule SET keys = keys + (new.kind <> 'once'), once_keys = once_keys + (new.kind = 'once')
             WHERE name = iif(new.rule LIKE 'shadow/%', substr(new.rule, 8), new.rule);
@@ -220,7 +225,7 @@ enum Schema {
         CREATE TRIGGER rule_state_removed AFTER DELETE ON rule_state
         WHEN old.kind NOT IN ('budget', 'begun', 'digest', 'escalation', 'escalated', 'steps') AND NOT EXISTS (
             SELECT 1 FROM rule_state
-            WHERE rule = old.rule AND kind = old.kind AND key = old.key)
+            WHERE name_key = old.name_key AND +rule = old.rule AND +kind = old.kind AND key = old.key)
         BEGIN
             UPDATE rule SET keys = keys - (old.kind <> 'once'), once_keys = once_keys - (old.kind = 'once')
             WHERE name = iif(old.rule LIKE 'shadow/%', substr(old.rule, 8), old.rule);
@@ -244,13 +249,15 @@ enum Schema {
         -- The timers of rules; id is the order in which they were set.
         CREATE TABLE timer (
             id INTEGER PRIMARY KEY,
+            name_key INTEGER NOT NULL,                -- made of rule, kind and key: what the index holds of them
             rule TEXT NOT NULL,
             kind TEXT NOT NULL,
             key TEXT NOT NULL,
             due INTEGER NOT NULL,
-            payload TEXT NOT NULL,
-            UNIQUE (rule, kind, key)
+            payload TEXT NOT NULL
         ) STRICT;
+        CREATE INDEX timer_name ON timer (name_key);
+        CREATE INDEX timer_rule ON timer (rule, kind);
         CREATE INDEX timer_due ON timer (due, rule);
 
         -- Why rules stopped, apart from a false `when`: the latest records of each rule and verdict.

@@ -78,9 +78,6 @@ extension Session {
     func commit(_ poll: PollCommit) throws -> PollResult {
         let row = try require(poll.scope)
         guard row.turn == poll.expectedTurn else { return .superseded }
-        let isLarge = poll.present.count + poll.events.count > Self.large
-        if isLarge { try run(SQL.largeCache) }
-        defer { if isLarge { restoreCache() } }
         try setPresent(poll.present, in: row.id)
         try setRemoved(poll.removed, in: row.id, at: poll.at)
         let count = try append(poll.events)
@@ -97,6 +94,9 @@ extension Session {
 
     /// Rules may wait for the tasks of a baseline.
     private func beginWaits(with source: String, at now: Timestamp) throws {
+        var end = try prepare(SQL.Timers.endExisting)
+        try end.bind(":source", source)
+        try end.run()
         var begin = try prepare(SQL.Timers.beginExisting)
         try begin.bind(":source", source)
         try begin.bind(":now", now)
@@ -113,17 +113,6 @@ extension Session {
     }
 
     // Parts.
-
-    /// From this many rows on, the indexes that a poll fills should stay in memory while it is written.
-    private static let large = 10_000
-
-    private func restoreCache() {
-        do {
-            try run(SQL.usualCache)
-        } catch {
-            // This does not affect the poll; some memory stays in use until the next large poll.
-        }
-    }
 
     private func known(_ scope: Int64) throws -> KnownTasks {
         var known = KnownTasks()

@@ -16,36 +16,52 @@ extension Session {
     /// Throws ``RouteConflict`` if a value is not the expected one.
     func write(_ writes: [StateWrite], at now: Timestamp) throws {
         guard !writes.isEmpty else { return }
-        var set = try prepare(SQL.State.set)
-        var replace = try prepare(SQL.State.replace)
+        var insert = try prepare(SQL.State.insert)
+        var update = try prepare(SQL.State.update)
+        var updateValue = try prepare(SQL.State.updateValue)
         var delete = try prepare(SQL.State.delete)
         for write in writes {
             let isDone: Bool
             switch (write.change, write.expected) {
+            case (.set(let value, let expires), .absent):
+                isDone = try Self.set(&insert, write.key, value, expires, at: now) == 1
+            case (.set(let value, let expires), .any):
+                try update.bind(":expected", text: nil)
+                if try Self.set(&update, write.key, value, expires, at: now) == 0 {
+                    try Self.set(&insert, write.key, value, expires, at: now)
+                }
+                isDone = true
             case (.set(let value, let expires), .value(let expected)):
-                try Self.bind(write.key, to: &replace)
-                try replace.bind(":expected", text: expected.encoded())
-                try replace.bind(":value", text: value.encoded())
-                try replace.bind(":expires", expires)
-                try replace.bind(":at", now)
-                isDone = try replace.run() == 1
-            case (.set(let value, let expires), .any), (.set(let value, let expires), .absent):
-                try Self.bind(write.key, to: &set)
-                try set.bind(":value", text: value.encoded())
-                try set.bind(":expires", expires)
-                try set.bind(":at", now)
-                try set.bind(":any", write.expected == .any)
-                isDone = try set.run() == 1
+                let isAboutTheSame = value["event"] == expected["event"] && value["subject"] == expected["subject"]
+                let text = expected.encoded()
+                if isAboutTheSame {
+                    try updateValue.bind(":expected", text: text)
+                    isDone = try Self.set(&updateValue, write.key, value, expires, at: now) == 1
+                } else {
+                    try update.bind(":expected", text: text)
+                    isDone = try Self.set(&update, write.key, value, expires, at: now) == 1
+                }
             case (.delete, let expected):
+                var text: [UInt8]?
+                if case .value(let expected) = expected { text = expected.encoded() }
+                try delete.bind(":expected", text: text)
                 try Self.bind(write.key, to: &delete)
-                var value: [UInt8]?
-                if case .value(let expected) = expected { value = expected.encoded() }
-                try delete.bind(":expected", text: value)
                 let count = try delete.run()
                 isDone = expected == .any || count == (expected == .absent ? 0 : 1)
             }
             if !isDone { throw RouteConflict.state(write.key) }
         }
+    }
+
+    @discardableResult
+    private static func set(
+        _ statement: inout Prepared, _ key: StateKey, _ value: JSON, _ expires: Timestamp?, at now: Timestamp
+    ) throws -> Int {
+        try bind(key, to: &statement)
+        try statement.bind(":value", text: value.encoded())
+        try statement.bind(":expires", expires)
+        try statement.bind(":at", now)
+        return try statement.run()
     }
 
     private static func bind(_ key: StateKey, to statement: inout Prepared) throws {

@@ -79,20 +79,17 @@ extension Session {
 
     func change(_ changes: [TimerChange]) throws {
         guard !changes.isEmpty else { return }
-        var set = try prepare(SQL.Timers.set)
+        var insert = try prepare(SQL.Timers.insert)
         var cancel = try prepare(SQL.Timers.cancel)
         for change in changes {
-            switch change {
-            case .set(let timer):
-                try Self.bind(timer.id, to: &set)
-                try set.bind(":due", timer.due)
-                try set.bind(":payload", text: JSON.object(timer.payload).encoded())
-                try set.run()
-            case .cancel(let id):
-                try Self.bind(id, to: &cancel)
-                try cancel.bind(":due", nil as Timestamp?)
-                try cancel.run()
-            }
+            try Self.bind(change.id, to: &cancel)
+            try cancel.bind(":due", nil as Timestamp?)
+            try cancel.run()
+            guard case .set(let timer) = change else { continue }
+            try Self.bind(timer.id, to: &insert)
+            try insert.bind(":due", timer.due)
+            try insert.bind(":payload", text: JSON.object(timer.payload).encoded())
+            try insert.run()
         }
     }
 

@@ -1,4 +1,5 @@
 import BellhopCore
+import Dispatch
 import Testing
 
 @testable import BellhopStore
@@ -98,5 +99,32 @@ import Testing
                 #expect(stored.contains(Sample.event(number + 10).id) == expected)
             }
         }
+    }
+
+    @Test func `the pages of a burst leave memory once nothing is written`() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.file("burst.db")
+        let connections = Connections(try Database(path: path, .writing), path: path, hasReaders: true)
+        let writing = GroupCommit(connections, log: nil, faults: nil, rest: .milliseconds(50))
+        let burst = await writing.write { session in
+            try session.database.execute(
+                """
+                PRAGMA cache_size = -32768;
+                CREATE TABLE row (data BLOB);
+                WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 4000)
+                INSERT INTO row SELECT randomblob(3000) FROM number
+                """)
+            return session.database.cachedBytes
+        }
+        #expect(try burst.get() > 8 << 20)
+        var bytes = Int.max
+        for _ in 0..<200 where bytes > 1 << 20 {
+            try await Task.sleep(for: .milliseconds(20))
+            bytes = await withCheckedContinuation { continuation in
+                connections.write { continuation.resume(returning: (try? $0.get().cachedBytes) ?? 0) }
+            }
+        }
+        #expect(bytes < 1 << 20)
+        connections.close()
     }
 }

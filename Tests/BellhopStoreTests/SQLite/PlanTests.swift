@@ -19,9 +19,15 @@ import Testing
         ("readiness", SQL.Waiting.readiness, "delivery_wait_delivery"), ("forget", SQL.Waiting.forget, "delivery_wait_delivery"),
         ("due timers", SQL.Timers.due, "timer_due"), ("next timer", SQL.Timers.nextDue, "timer_due"),
         ("upcoming timers", SQL.Looking.upcoming, "timer_due"),
-        ("counts", SQL.Looking.counts, "PRIMARY KEY (rule=? AND kind=?"),
+        ("a timer", SQL.Timers.find, "timer_name (name_key=?"),
+        ("the end of a timer", SQL.Timers.cancel, "timer_name (name_key=?"),
+        ("state", SQL.State.read, "rule_state_name (name_key=?"), ("new state", SQL.State.insert, "rule_state_name (name_key=?"),
+        ("changed state", SQL.State.update, "rule_state_name (name_key=?"),
+        ("changed value", SQL.State.updateValue, "rule_state_name (name_key=?"),
+        ("removed state", SQL.State.delete, "rule_state_name (name_key=?"),
+        ("counts", SQL.Looking.counts, "rule_state_count (rule=?"),
         ("what is kept about a task", SQL.Forgetting.about, "rule_state_subject"),
-        ("keys of a task", SQL.Forgetting.keyed, "PRIMARY KEY (rule=? AND kind=? AND key=?"),
+        ("keys of a task", SQL.Forgetting.keyed, "rule_state_name (name_key=?"),
         ("last decision", SQL.Decisions.last, "PRIMARY KEY (rule=? AND verdict=?"),
         ("decisions of an occasion", SQL.Decisions.ofOccasion, "decision_occasion"),
         ("old decisions", SQL.Decisions.prune, "decision_at"), ("any bars", SQL.Waiting.anyBars, "delivery_bars"),
@@ -49,7 +55,7 @@ import Testing
             return steps
         }
         #expect(plan.contains { $0.contains(statement.index) }, "\(plan)")
-        let scans = ["delivery", "timer", "rule", "decision"].map { "SCAN " + $0 }
+        let scans = ["delivery", "timer", "rule", "rule_state", "decision"].map { "SCAN " + $0 }
         #expect(!plan.contains { step in scans.contains { step.contains($0) } && !step.contains("USING") }, "\(plan)")
     }
 
@@ -154,13 +160,14 @@ import Testing
             try session.database.execute(
                 """
                 WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < \(count))
-                INSERT INTO timer (rule, kind, key, due, payload)
-                SELECT 'rule', 'hold', 'tasks/' || n, \(Sample.now.microseconds) + 1000000 * (\(count) - n + 60), '{}' FROM number
+                INSERT INTO timer (rule, kind, key, name_key, due, payload)
+                SELECT 'rule', 'hold', 'tasks/' || n, name_key('rule', 'hold', 'tasks/' || n), \(Sample.now.microseconds) + 1000000 * (\(count) - n + 60), '{}' FROM number
                 """)
             try session.database.execute(
                 """
-                INSERT INTO rule_state (rule, kind, key, element, value, used)
-                SELECT rule, kind, key, '', '{"subject":"test/' || substr(key, 7) || '","event":1}', 0
+                INSERT INTO rule_state (rule, kind, key, name_key, element, value, used, event, subject)
+                SELECT rule, kind, key, name_key, '', '{"subject":"test/' || substr(key, 7) || '","event":1}', 0, 1,
+                    'test/' || substr(key, 7)
                 FROM timer WHERE kind = 'hold'
                 """)
             _ = session.takeWork()
