@@ -74,6 +74,7 @@ let package = Package(
         // The cellar: system libraries.
         .systemLibrary(name: "CLibCurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CLibYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
+        .systemLibrary(name: "CMalloc"),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2"), .linkedLibrary("stdc++")]),
 
@@ -111,8 +112,8 @@ let package = Package(
             name: "BellhopAgent",
             dependencies: [
                 "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules", "BellhopStore",
-                "BellhopTelemetry", "YAML", crypto, logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle, subprocess,
-                unixSignals,
+                "BellhopTelemetry", "CMalloc", "YAML", crypto, logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                subprocess, unixSignals,
             ],
             swiftSettings: house),
         .target(
@@ -213,7 +214,6 @@ let package = Package(
 if Context.environment["BELLHOP_BENCHMARKS"] != nil {
     let folder = "Tests/Benchmarks/Sources/"
     package.targets += [
-        .systemLibrary(name: "CMalloc", path: folder + "CMalloc"),
         .target(name: "CAllocations", path: folder + "CAllocations"),
         .executableTarget(
             name: "bench",
