@@ -45,7 +45,7 @@ public struct Maintenance: Sendable {
                     prunedAt = now
                 }
             } catch {
-                surroundings.signals.emit(.storeFailed(doing: "tidying up", error))
+                surroundings.report(error, doing: "tidying up")
             }
             surroundings.turns.end(.maintenance)
             let asleep = clock.now

@@ -53,6 +53,15 @@ public struct Surroundings: Sendable {
     /// How long a loop waits before it retries after a store failure.
     static let storePause = Duration.seconds(2)
 
+    /// Reports that the store failed. It may have stored what it was asked to, and only its answer was lost: so every loop looks
+    /// whether there is work for it.
+    func report(_ error: StoreError, doing: String) {
+        signals.emit(.storeFailed(doing: doing, error))
+        bells.router.ring()
+        bells.dispatcher.ring()
+        bells.timers.ring()
+    }
+
     /// Waits before a retry after a store failure; returns false if the task was cancelled meanwhile.
     func pauseAfterStoreError() async -> Bool {
         (try? await clock.sleep(for: Self.storePause)) != nil

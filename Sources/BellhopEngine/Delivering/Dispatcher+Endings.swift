@@ -61,7 +61,7 @@ extension Dispatcher {
             return []
         } catch {
             guard endings.count > 1 else {
-                surroundings.signals.emit(.storeFailed(doing: "keeping an outcome", error))
+                surroundings.report(error, doing: "keeping an outcome")
                 return endings
             }
             // One that cannot be stored does not stop the others.

@@ -81,7 +81,7 @@ public struct Dispatcher: Sendable {
                             until: next, on: surroundings.clock, stride: Self.stride)
                     }
                 } catch {
-                    surroundings.signals.emit(.storeFailed(doing: "claiming deliveries", error))
+                    surroundings.report(error, doing: "claiming deliveries")
                     guard await surroundings.pauseAfterStoreError() else { break }
                 }
             }

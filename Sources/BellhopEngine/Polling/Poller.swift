@@ -30,7 +30,7 @@ public struct Poller: Sendable {
             do throws(StoreError) {
                 wasGood = try await pollOnce().isGood || wasGood
             } catch {
-                surroundings.signals.emit(.storeFailed(doing: "storing a poll of \(source.name)", error))
+                surroundings.report(error, doing: "storing a poll of \(source.name)")
             }
             if !hadBeenGood { polled(wasGood) }
             await sleep(
@@ -75,7 +75,7 @@ public struct Poller: Sendable {
             return nil
         }
         if let error {
-            surroundings.signals.emit(.storeFailed(doing: "storing the time of the last poll of \(source.name)", error))
+            surroundings.report(error, doing: "storing the time of the last poll of \(source.name)")
         } else {
             machine.storedSuccess(of: health)
         }

@@ -22,6 +22,9 @@ final class HeldMessages: Sendable {
     /// When the next quiet time ends that holds a message; nil if that is unknown, or none does.
     var next: Timestamp? { state.withLock(\.next) }
 
+    /// Has the store asked again, because it may hold messages that were not added here.
+    func forget() { state.withLock { $0.isKnown = false } }
+
     /// Takes note of messages that were made now.
     func add(_ deliveries: [Delivery]) {
         var next: Timestamp?

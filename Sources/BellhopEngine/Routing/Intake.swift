@@ -10,7 +10,7 @@ public struct Intake: EventSink {
     public func emit(_ events: [Event]) async throws(StoreError) { try await surroundings.storeEvents(events) }
 
     public func retry(_ events: [Event], after error: StoreError) {
-        surroundings.signals.emit(.storeFailed(doing: "storing an event", error))
+        surroundings.report(error, doing: "storing an event")
         surroundings.storeEventsLater(events)
     }
 }

@@ -31,7 +31,7 @@ public struct Router: Sendable {
                 surroundings.turns.end(.router)
                 await surroundings.bells.router.wait(until: nil, on: surroundings.clock)
             } catch {
-                surroundings.signals.emit(.storeFailed(doing: "routing", error))
+                surroundings.report(error, doing: "routing")
                 guard await surroundings.pauseAfterStoreError() else { return }
             }
         }
@@ -42,7 +42,7 @@ public struct Router: Sendable {
     public func routePending() async throws(StoreError) -> Int {
         var routed = 0
         var size = batch
-        while !Task.isCancelled, let shelved = shelf.current {
+        while !Task.isCancelled, let shelved = try await shelf.current(in: surroundings) {
             surroundings.turns.begin(.router, at: surroundings.clock.elapsed)
             var events = try await surroundings.store.unrouted(limit: size)
             if events.isEmpty { break }
@@ -58,7 +58,7 @@ public struct Router: Sendable {
     /// Routes the events that people had routed again; returns how many.
     private func routeReplays() async throws(StoreError) -> Int {
         var routed = 0
-        while !Task.isCancelled, let shelved = shelf.current {
+        while !Task.isCancelled, let shelved = try await shelf.current(in: surroundings) {
             let replays = try await surroundings.store.replays(limit: Self.replaysAtOnce)
             if replays.isEmpty { break }
             surroundings.turns.begin(.router, at: surroundings.clock.elapsed)
@@ -113,6 +113,20 @@ extension Surroundings {
     ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
         await routing.enterUncancelled()
         defer { routing.leave() }
+        do throws(StoreError) {
+            return try await decideAndStore(matches, by: book, on: shelf, earlier: earlier)
+        } catch {
+            // It may have been stored all the same.
+            held.forget()
+            silences.forget()
+            shelf.forgetPauses()
+            throw error
+        }
+    }
+
+    private func decideAndStore(
+        _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: [Scope.ID: [TaskKey: Snapshot]]
+    ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
         for _ in 1...Self.mostDecisions {
             let routing = try await decide(matches, by: book, earlier: earlier)
             checkpoint(.beforeRoute)

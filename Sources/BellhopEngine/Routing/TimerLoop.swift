@@ -31,7 +31,7 @@ public struct TimerLoop: Sendable {
                 surroundings.turns.end(.timers)
                 await surroundings.bells.timers.wait(until: next, on: surroundings.clock, stride: Self.stride)
             } catch {
-                surroundings.signals.emit(.storeFailed(doing: "firing timers", error))
+                surroundings.report(error, doing: "firing timers")
                 guard await surroundings.pauseAfterStoreError() else { return }
             }
         }
@@ -164,7 +164,7 @@ public struct TimerLoop: Sendable {
 
     /// Routes those of these events that come before the timers; false if there are none.
     private func route(_ events: [StoredEvent], before timers: [RuleTimer]) async throws(StoreError) -> Bool {
-        guard let due = timers.first?.due, let shelved = shelf.current else { return false }
+        guard let due = timers.first?.due, let shelved = try await shelf.current(in: surroundings) else { return false }
         let earlier = due < started ? events : Array(events.prefix { $0.event.time < due })
         if earlier.isEmpty { return false }
         return try await Router(surroundings, shelf: shelf).route(try await fire(before: earlier, of: events), by: shelved) > 0

@@ -81,7 +81,7 @@ extension Surroundings {
                 try await store.wake(receiver: event.source, at: clock.now)
             } catch {
                 // They wake by themselves a little later.
-                signals.emit(.storeFailed(doing: "waking the deliveries that wait for \(event.source)", error))
+                report(error, doing: "waking the deliveries that wait for \(event.source)")
             }
             bells.dispatcher.ring()
         }

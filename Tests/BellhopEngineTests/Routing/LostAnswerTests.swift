@@ -1,0 +1,104 @@
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import BellhopTesting
+import Testing
+
+/// The store stores a routing, but its answer is lost. The loops know nothing of what it stored, and nothing else happens.
+@Suite(.timeLimit(.minutes(5))) struct `A lost answer of the store` {
+    private struct Loops {
+        let bench: Bench
+        let source: ScriptedSource
+        private let running: Task<Void, Never>
+
+        init(_ rules: String) async throws {
+            bench = try Bench()
+            source = bench.source()
+            let shelf = try await bench.shelf(rules, sources: [source])
+            let timers = TimerLoop(bench.surroundings, shelf: shelf)
+            let router = Router(bench.surroundings, shelf: shelf, timers: timers)
+            running = Task {
+                await withDiscardingTaskGroup { group in
+                    group.addTask { await timers.run() }
+                    group.addTask { await router.run() }
+                }
+            }
+            var poller = bench.poller(source)
+            _ = try await poller.pollOnce()
+            await bench.settle()
+        }
+
+        /// A poll sees a new task; the answer to the routing of its event is lost.
+        func create(_ id: String) async throws {
+            bench.store.failOnce(.route, .after)
+            source.put(task(id))
+            var poller = bench.poller(source)
+            _ = try await poller.pollOnce()
+            await bench.settle()
+        }
+
+        func end() async {
+            running.cancel()
+            await running.value
+        }
+    }
+
+    @Test func `a message that was held by the routing is sent when its quiet time ends`() async throws {
+        let loops = try await Loops(
+            """
+            rule: r
+            on: task_created
+            quiet: {hours: "09:00-10:00"}
+            do: [{notify: {to: chat, title: x}}]
+            """)
+        let begin = loops.bench.now
+        try await loops.create("a")
+        await loops.bench.run(until: begin + .seconds(3599))
+        #expect(try await loops.bench.deliveries(.available).isEmpty)
+        await loops.bench.run(until: begin + .seconds(3600))
+        #expect(try await loops.bench.deliveries(.available).count == 1)
+        await loops.end()
+    }
+
+    @Test func `a wait that was begun by the routing is over on time`() async throws {
+        let loops = try await Loops("rule: r\non: task_created\nfor: 90s\ndo: [{log: x}]")
+        let begin = loops.bench.now
+        try await loops.create("a")
+        await loops.bench.run(until: begin + .seconds(90))
+        #expect(try await loops.bench.deliveries().map(\.delivery.createdAt) == [begin + .seconds(90)])
+        await loops.end()
+    }
+
+    @Test func `an event that was made by a timer is routed at once`() async throws {
+        let loops = try await Loops("rule: r\non: {every: 1h}\ndo: [{log: x}]")
+        loops.bench.store.failOnce(.route, .after)
+        await loops.bench.run(until: loops.bench.now + .seconds(3603))
+        #expect(try await loops.bench.deliveries().count == 1)
+        await loops.end()
+    }
+
+    @Test func `a rule that was paused by the routing, because it remembers too much, sees no more events`() async throws {
+        let bench = try Bench()
+        let source = bench.source()
+        let shelf = try await bench.shelf(
+            "rule: r\non: task_created\nonce: task.id\ndo: [{log: \"${{ task.id }}\"}]", sources: [source], mostKeys: 1)
+        let router = Router(bench.surroundings, shelf: shelf)
+        func create(_ id: String) async throws {
+            try await bench.store.append([
+                Event(
+                    id: Event.ID(type: .taskCreated, facts: id), type: .taskCreated, source: source.name,
+                    subject: "https://acme.example/\(id)", time: bench.now, data: ["task": task(id).json(source: source.name)])
+            ])
+        }
+        try await create("a")
+        try await router.routePending()
+        bench.store.failOnce(.route, .after)
+        try await create("b")
+        await #expect(throws: StoreError.self) { try await router.routePending() }
+        #expect(try await bench.store.pauses().map(\.subject) == [.rule("r")])
+        let count = try await bench.deliveries().count
+        try await create("c")
+        try await router.routePending()
+        #expect(try await bench.deliveries().count == count)
+    }
+}
