@@ -75,6 +75,7 @@ public struct RuleBook: Sendable {
             // Events about deliveries say nothing about the task that they name: it stands there as it was for the message.
             types: surroundings.events.definitions.filter { $0.origin != .delivery }.map(\.type))
         hasWaits = escalating != .none || rules.contains { !$0.isOff && !$0.time.isEmpty }
+        hasSchedules = rules.contains { !$0.isOff && $0.schedule != nil }
         byName = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.name, $0) })
         byWait = Dictionary(
             uniqueKeysWithValues: rules.enumerated().filter { $1.looksAtAll }.map { ($1.stateKey(.hold, "").rule, $0) })
@@ -130,6 +131,9 @@ public struct RuleBook: Sendable {
 
     /// Whether a rule waits for timers that events may end.
     public let hasWaits: Bool
+    /// Whether a rule has timers.
+    public var hasTimers: Bool { hasWaits || hasSchedules }
+    private let hasSchedules: Bool
 
     /// The scope of a source.
     public func scope(of source: String) -> Scope.ID? { facts.scope(of: source) }

@@ -32,6 +32,8 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
 
         /// Whether it only makes an event, for which its rule is asked afterwards.
         public var isOfSchedule: Bool { self == .schedule }
+        /// Whether it matters which tasks there are at the moment when it is due.
+        public var looksAtTasks: Bool { isJudged || self == .group || self == .existing }
         /// Whether the rule is judged once more when it is due, so that it matters what the sources show then.
         public var isJudged: Bool { self == .hold || self == .absence || self == .escalation }
     }

@@ -13,6 +13,8 @@ public final class InitialPolls: Sendable {
     private struct Missing {
         var polls: Set<Scope.ID>
         var goodPolls: Set<Scope.ID>
+        /// When the first poll of each ended.
+        var ends: [Scope.ID: Timestamp] = [:]
     }
 
     private let missing: Mutex<Missing>
@@ -21,7 +23,7 @@ public final class InitialPolls: Sendable {
 
     func markPolled(_ scope: Scope.ID, isGood: Bool, in surroundings: Surroundings) {
         missing.withLock { missing in
-            missing.polls.remove(scope)
+            if missing.polls.remove(scope) != nil { missing.ends[scope] = surroundings.clock.now }
             if isGood { missing.goodPolls.remove(scope) }
         }
         surroundings.bells.timers.ring()
@@ -30,6 +32,13 @@ public final class InitialPolls: Sendable {
     /// Whether at least one of these scopes has not been polled yet.
     func isMissing(_ scopes: some Sequence<Scope.ID>) -> Bool {
         missing.withLock { missing in scopes.contains { missing.polls.contains($0) } }
+    }
+
+    /// Whether all of these scopes had been polled at a moment.
+    func hadPolled(_ scopes: some Sequence<Scope.ID>, at moment: Timestamp) -> Bool {
+        missing.withLock { missing in
+            scopes.allSatisfy { !missing.polls.contains($0) && missing.ends[$0] ?? .distantPast <= moment }
+        }
     }
 
     /// Whether this scope had no good poll yet.

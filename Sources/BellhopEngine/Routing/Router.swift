@@ -44,12 +44,15 @@ public struct Router: Sendable {
         var size = batch
         while !Task.isCancelled, let shelved = try await shelf.current(in: surroundings) {
             surroundings.turns.begin(.router, at: surroundings.clock.elapsed)
-            var events = try await surroundings.store.unrouted(limit: size)
-            if events.isEmpty { break }
-            if let timers, shelved.book.hasWaits { events = try await timers.fire(before: events) }
-            let count = try await route(events, by: shelved)
+            let first = try await surroundings.store.unrouted(limit: size)
+            if first.isEmpty { break }
+            var next: NextEvents?
+            if let timers { next = try await timers.next(of: first, by: shelved.book) }
+            // Timers that fired may have made events that come first.
+            guard let next = timers == nil ? NextEvents(of: first, \.time) : next else { continue }
+            let count = try await route(next, by: shelved)
             // After a batch too large for one transaction, use a smaller one, so that little is read and matched twice.
-            size = count < events.count ? count : min(size * 2, batch)
+            size = count < next.events.count ? count : min(size * 2, batch)
             routed += count
         }
         return try await routed + routeReplays()
@@ -76,10 +79,12 @@ public struct Router: Sendable {
     private static let replaysAtOnce = 100
 
     /// Routes these events, or only the first ones if all of them cause too much for one transaction; returns how many.
-    func route(_ events: [StoredEvent], by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
+    func route(_ next: NextEvents, by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
         let (began, started) = (surroundings.clock.now, ContinuousClock.now)
-        let matches = shelved.book.match(events, since: shelved.since)
-        let (routing, isStored) = try await surroundings.route(matches, by: shelved.book, on: shelf)
+        let events = next.events
+        let (routing, isStored) = try await surroundings.route(
+            shelved.book.match(events, since: shelved.since), by: shelved.book, on: shelf,
+            earlier: EarlierTasks(before: next.later, by: shelved.book))
         if isStored {
             if !routing.timers.isEmpty { surroundings.bells.timers.ring() }
             surroundings.signals.emit(
@@ -109,7 +114,7 @@ extension Surroundings {
     /// One batch at a time, of events or of timers: each sees the windows that the one before left.
     /// - Parameter earlier: tasks that are to be seen as they were earlier.
     func route(
-        _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: [Scope.ID: [TaskKey: Snapshot]] = [:]
+        _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: EarlierTasks = .none
     ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
         await routing.enterUncancelled()
         defer { routing.leave() }
@@ -125,7 +130,7 @@ extension Surroundings {
     }
 
     private func decideAndStore(
-        _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: [Scope.ID: [TaskKey: Snapshot]]
+        _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: EarlierTasks
     ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
         for _ in 1...Self.mostDecisions {
             let routing = try await decide(matches, by: book, earlier: earlier)
@@ -160,7 +165,7 @@ extension Surroundings {
 
     /// Decides a batch, and reads what turns out to be needed meanwhile.
     private func decide(
-        _ matches: Matches, by book: RuleBook, earlier: [Scope.ID: [TaskKey: Snapshot]]
+        _ matches: Matches, by book: RuleBook, earlier: EarlierTasks
     ) async throws(StoreError) -> Routing {
         let silenced: SilenceBook = matches.isEmpty ? .empty : try await silences.turn(for: book, in: self)
         if !matches.isEmpty { try await held.release(by: book, in: self) }
@@ -171,11 +176,11 @@ extension Surroundings {
     public func preview(_ replay: Replay, by book: RuleBook) async throws(StoreError) -> Routing {
         let paused = try await store.pauses().compactMap { if case .rule(let name) = $0.subject { name } else { nil } }
         let silenced = book.silences(try await store.silences().filter { $0.ended == nil }.map(\.silence))
-        return try await decide(book.match(replay, paused: Set(paused)), by: book, silenced, earlier: [:])
+        return try await decide(book.match(replay, paused: Set(paused)), by: book, silenced, earlier: .none)
     }
 
     private func decide(
-        _ matches: Matches, by book: RuleBook, _ silenced: SilenceBook, earlier: [Scope.ID: [TaskKey: Snapshot]]
+        _ matches: Matches, by book: RuleBook, _ silenced: SilenceBook, earlier: EarlierTasks
     ) async throws(StoreError) -> Routing {
         var facts = RoutingFacts()
         var needs = matches.needs
@@ -192,19 +197,19 @@ extension Surroundings {
     }
 
     private func read(
-        _ needs: RoutingNeeds, _ waits: [StateKey], earlier: [Scope.ID: [TaskKey: Snapshot]], into facts: inout RoutingFacts
+        _ needs: RoutingNeeds, _ waits: [StateKey], earlier: EarlierTasks, into facts: inout RoutingFacts
     ) async throws(StoreError) {
         let keys = waits + needs.state
         if keys.isEmpty, needs.isEmpty { return }
         let state = keys.isEmpty ? [:] : try await store.state(for: keys)
-        let tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
+        var tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
+        for (scope, present) in tasks { tasks[scope] = earlier.list(present, of: scope) }
         let events = needs.events.isEmpty ? [] : try await store.events(at: needs.events.sorted())
         var (present, departed): ([Scope.ID: [TaskKey: Snapshot]], [Scope.ID: [TaskKey: Snapshot]]) = ([:], [:])
         for (scope, keys) in needs.tasks {
-            let remembered = try await store.remembered(Array(keys), in: scope)
+            let remembered = earlier.some(try await store.remembered(Array(keys), in: scope), of: scope)
             departed[scope] = remembered.filter { $0.value.removed != nil }.mapValues(\.snapshot)
             present[scope] = remembered.filter { $0.value.removed == nil }.mapValues(\.snapshot)
-                .merging((earlier[scope] ?? [:]).filter { keys.contains($0.key) }) { $1 }
         }
         var digests: [DigestQuery: Digest] = [:]
         for query in needs.digests { digests[query] = try await store.digest(query) }

@@ -68,30 +68,46 @@ public struct TimerLoop: Sendable {
 
     /// Decides everything that is due; returns the number of timers.
     @discardableResult
-    public func fireDue() async throws(StoreError) -> Int { try await fireDue(at: nil, since: .distantPast, for: .timers) }
+    public func fireDue() async throws(StoreError) -> Int { try await fireDue(at: nil, for: .timers) }
 
-    /// Fires what came due before these events while the agent was running, and returns the events that may be routed now: those
-    /// before the next timer. What is due at a moment comes before the events of that moment.
+    /// Fires what came due before these first events on the bus while the agent was running, and returns those that may be routed now:
+    /// before the next timer. What is due at a moment comes before the events of that moment. Nil if timers fired, which may have made
+    /// events.
     ///
-    /// - Parameter unrouted: the first events on the bus, if they were read already.
-    func fire(
-        before events: [StoredEvent], of unrouted: [StoredEvent]? = nil
-    ) async throws(StoreError) -> [StoredEvent] {
-        guard let first = events.first?.event.time else { return events }
-        try await fireDue(at: first, since: started, before: unrouted, for: .router)
-        guard let next = try await surroundings.store.nextTimer(), next > first else { return events }
-        let later = events.firstIndex { $0.event.time >= next } ?? events.endIndex
-        return Array(events[..<later])
+    /// - Parameter unrouted: more of the first events, if they were read already.
+    func next(
+        of first: [StoredEvent], in unrouted: [StoredEvent]? = nil, by book: RuleBook
+    ) async throws(StoreError) -> NextEvents? {
+        guard book.hasTimers, let time = first.first?.event.time else { return NextEvents(of: first, \.time) }
+        if try await fireDue(at: time, before: unrouted ?? first, for: .router) > 0 { return nil }
+        var events = first
+        if let next = try await surroundings.store.nextTimer(), next > time {
+            events = Array(first[..<(first.firstIndex { $0.event.time >= next } ?? first.endIndex)])
+        }
+        return NextEvents(of: events) { dueTime(of: $0, by: book) }
+    }
+
+    /// When a schedule came due; if the agent was not running then, or did not know the tasks that its rule reads, when it made the
+    /// event.
+    private func dueTime(of schedule: Event, by book: RuleBook) -> Timestamp {
+        let due = schedule.data[.due]?.asString.flatMap(Timestamp.init(rfc3339:)) ?? schedule.time
+        return isTimely(due, of: schedule.source, by: book) ? due : schedule.time
+    }
+
+    private func isTimely(_ timer: RuleTimer, by book: RuleBook) -> Bool { isTimely(timer.due, of: timer.id.rule, by: book) }
+
+    /// Whether a rule could be asked at the moment at which it was due.
+    private func isTimely(_ due: Timestamp, of rule: String, by book: RuleBook) -> Bool {
+        due >= started && initialPolls.hadPolled(book.scopesRead(by: rule), at: due)
     }
 
     /// - Parameters:
-    ///   - limit: fires what is due then; nil for now, after the events on the bus that came before.
-    ///   - first: fires nothing that was due earlier, except groups: these wait for no poll.
+    ///   - limit: fires what is due then, if it waits for no poll; nil for now, after the events on the bus that came before.
     ///   - known: the first events on the bus, if they were read already.
     ///   - loop: the one whose turn it is.
     @discardableResult
     private func fireDue(
-        at limit: Timestamp?, since first: Timestamp, before known: [StoredEvent]? = nil, for loop: LoopTurns.Loop
+        at limit: Timestamp?, before known: [StoredEvent]? = nil, for loop: LoopTurns.Loop
     ) async throws(StoreError) -> Int {
         var fired = 0
         var count = Self.batch
@@ -100,13 +116,15 @@ public struct TimerLoop: Sendable {
             try await surroundings.silences.turn(for: book, in: surroundings)
             try await surroundings.held.release(by: book, in: surroundings)
         }
-        while !Task.isCancelled, let book = shelf.book {
+        while !Task.isCancelled, let shelved = try await shelf.current(in: surroundings) {
+            let book = shelved.book
             let now = surroundings.clock.now
             surroundings.turns.begin(loop, at: surroundings.clock.elapsed)
             let due = try await surroundings.store.dueTimers(at: min(limit ?? now, now), limit: count)
             let ready = due.filter { timer in
                 // The timer of a rule that is being installed waits until it is in force.
-                (timer.due >= first || timer.id.kind == .group) && book.contains(timer.id.rule)
+                book.contains(timer.id.rule)
+                    && (limit == nil || timer.id.kind == .group || timer.id.kind == .existing || isTimely(timer, by: book))
                     && !isKeptBack(timer, by: book, at: now)
             }
             if ready.isEmpty {
@@ -116,13 +134,13 @@ public struct TimerLoop: Sendable {
                 continue
             }
             var unrouted: [StoredEvent] = []
-            if ready.contains(where: \.id.kind.isJudged) {
+            if ready.contains(where: \.id.kind.looksAtTasks) {
                 unrouted = if let known { known } else { try await surroundings.store.unrouted(limit: Self.batch) }
             }
             if limit == nil, try await route(unrouted, before: ready) { continue }
-            let batch = Array(ready.prefix(Self.batch))
-            let earlier = tasks(before: batch, in: unrouted, by: book)
-            let (routing, isStored) = try await surroundings.route(book.match(batch), by: book, on: shelf, earlier: earlier)
+            let (batch, later) = firstBatch(of: ready, before: unrouted, by: shelved)
+            let (routing, isStored) = try await surroundings.route(
+                book.match(batch), by: book, on: shelf, earlier: EarlierTasks(before: later, by: book))
             guard isStored else { continue }
             for event in routing.events where event.type == .scheduleDue { surroundings.report(event) }
             if !routing.timers.isEmpty { surroundings.bells.timers.ring() }
@@ -145,28 +163,35 @@ public struct TimerLoop: Sendable {
         return scopes.compactMap(book.scope).contains(where: initialPolls.isGoodPollMissing)
     }
 
-    /// The tasks as they were before the events that come after these timers and are on the bus already: the timers are judged on
-    /// these, as if they had fired in time.
-    private func tasks(
-        before timers: [RuleTimer], in unrouted: [StoredEvent], by book: RuleBook
-    ) -> [Scope.ID: [TaskKey: Snapshot]] {
-        guard timers.contains(where: { $0.id.kind.isJudged && $0.due >= started }) else { return [:] }
-        var tasks: [Scope.ID: [TaskKey: Snapshot]] = [:]
-        for stored in unrouted.reversed() {
-            guard let task = stored.event.task, let scope = book.scope(of: stored.event.source) else { continue }
-            let before = stored.event.data[.before].flatMap(Snapshot.init(json:))
-            if let before = before ?? (stored.event.type == .taskRemoved ? task : nil) {
-                tasks[scope, default: [:]][task.key] = before
-            }
+    /// The first timers that are decided together, and the events on the bus that come after them: they see the tasks as they were
+    /// before these.
+    private func firstBatch(
+        of timers: [RuleTimer], before unrouted: [StoredEvent], by shelved: RuleShelf.Shelved
+    ) -> (timers: [RuleTimer], later: [StoredEvent]) {
+        /// The place on the bus after which events come after the timer.
+        func place(of timer: RuleTimer) -> Int64 {
+            // Which tasks there are already, the rule's own place says: later ones it sees by their events.
+            if timer.id.kind == .existing { return shelved.since[timer.id.rule] ?? .max }
+            return isTimely(timer, by: shelved.book) ? .min : .max
         }
-        return tasks
+        guard let first = timers.first, !unrouted.isEmpty else { return (Array(timers.prefix(Self.batch)), []) }
+        let firstPlace = place(of: first)
+        let later = unrouted.filter { $0.sequence > firstPlace }
+        let end = later.first?.event.time ?? .distantFuture
+        let batch = timers.prefix(Self.batch).prefix {
+            $0.due <= max(end, first.due) && place(of: $0) == firstPlace && $0.id.kind.isJudged == first.id.kind.isJudged
+        }
+        return (Array(batch), later)
     }
 
     /// Routes those of these events that come before the timers; false if there are none.
     private func route(_ events: [StoredEvent], before timers: [RuleTimer]) async throws(StoreError) -> Bool {
-        guard let due = timers.first?.due, let shelved = try await shelf.current(in: surroundings) else { return false }
-        let earlier = due < started ? events : Array(events.prefix { $0.event.time < due })
+        guard let timer = timers.first, let shelved = try await shelf.current(in: surroundings) else { return false }
+        // What came due before the sources could be looked at comes after what they show.
+        let isLate = timer.id.kind.isJudged && !isTimely(timer, by: shelved.book)
+        let earlier = isLate ? events : Array(events.prefix { $0.event.time < timer.due })
         if earlier.isEmpty { return false }
-        return try await Router(surroundings, shelf: shelf).route(try await fire(before: earlier, of: events), by: shelved) > 0
+        guard let next = try await next(of: earlier, in: events, by: shelved.book) else { return true }
+        return try await Router(surroundings, shelf: shelf).route(next, by: shelved) > 0
     }
 }

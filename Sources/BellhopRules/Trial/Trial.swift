@@ -75,15 +75,22 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     }
 
     /// Shows events that were found at one moment, after what is due until then. Their places come after those of earlier ones.
-    /// - Parameter isAhead: whether they were on the bus before the timers of this moment fired: what these make comes after them.
+    /// - Parameter isAhead: whether they were on the bus before the timers of this moment fired: a schedule is given them, and comes
+    ///   before them; other events that the timers make come after them.
     public mutating func feed(_ found: [StoredEvent], isAhead: Bool = false) {
-        guard let first = found.first else { return }
-        meeting = isAhead ? first.event.time : nil
+        guard let first = found.first, let last = found.last else { return }
+        if isAhead {
+            meeting = first.event.time
+            // Schedules of earlier moments are not given them.
+            fire(until: first.event.time) { $0.due < first.event.time }
+            for stored in found { events.keepForDigests(stored) }
+            sequence = max(sequence, last.sequence)
+        }
         advance(to: first.event.time)
         meeting = nil
         for stored in found { remember(stored.event) }
-        sequence = max(sequence, found[found.count - 1].sequence)
-        route(found)
+        sequence = max(sequence, last.sequence)
+        route(found, isForDigests: !isAhead)
         if !late.isEmpty {
             let made = late
             late = []
@@ -143,7 +150,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
             for record in routing.decisions where !timer.id.kind.isOfSchedule { witness.saw(record, of: timer, in: self.moment) }
             keep(routing)
             let made = routing.events + emitted(by: routing)
-            if timer.due == meeting { late += made } else { route(made: made) }
+            if timer.due == meeting, !timer.id.kind.isOfSchedule { late += made } else { route(made: made) }
         }
     }
 
@@ -252,9 +259,9 @@ public struct Trial<Witness: TrialWitness>: Sendable {
             })
     }
 
-    private mutating func route(_ first: [StoredEvent]) {
+    private mutating func route(_ first: [StoredEvent], isForDigests: Bool = true) {
         var stored = first[...]
-        for event in stored { events.keepForDigests(event) }
+        if isForDigests { for event in stored { events.keepForDigests(event) } }
         var caused: [Event] = []
         while !stored.isEmpty {
             let matches = book.match(Array(stored), since: [:])

@@ -28,6 +28,11 @@ import Testing
             on: {every: 7m}
             do: [{log: "l ${{ events.map(e, e.type).join(' ') }}"}]
             ---
+            rule: u
+            on: {every: 4m}
+            each: tasks.filter(t, t.priority == 1)
+            do: [{log: "u ${{ task.id }} ${{ task.title }}"}]
+            ---
             rule: k
             on: [task_created, task_changed]
             do: [{notify: {to: chat, title: "k ${{ task.title }}"}}]

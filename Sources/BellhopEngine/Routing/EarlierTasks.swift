@@ -1,0 +1,51 @@
+import BellhopCore
+import BellhopRules
+
+/// The tasks as they were before events that are stored already, but come later than what is decided now.
+///
+/// What is due at a moment comes before the events of that moment, also if a poll has stored these first.
+struct EarlierTasks: Sendable {
+    /// The tasks that the events changed; nil for one that was not there.
+    private var tasks: [Scope.ID: [TaskKey: Snapshot?]] = [:]
+
+    static let none = EarlierTasks()
+
+    private init() {}
+
+    init(before events: some BidirectionalCollection<StoredEvent>, by book: RuleBook) {
+        for stored in events.reversed() {
+            let event = stored.event
+            guard let task = event.task, let scope = book.scope(of: event.source) else { continue }
+            switch event.type {
+            case .taskCreated, .taskReturned: tasks[scope, default: [:]].updateValue(nil, forKey: task.key)
+            case .taskRemoved: tasks[scope, default: [:]].updateValue(task, forKey: task.key)
+            default:
+                guard let before = event.data[.before].flatMap(Snapshot.init(json:)) else { continue }
+                tasks[scope, default: [:]].updateValue(before, forKey: task.key)
+            }
+        }
+    }
+
+    /// All tasks of a scope. One that has left since stands last.
+    func list(_ present: [Snapshot], of scope: Scope.ID) -> [Snapshot] {
+        guard let changed = tasks[scope] else { return present }
+        var known: Set<TaskKey> = []
+        var list = present.compactMap { task in
+            known.insert(task.key)
+            return changed[task.key] ?? task
+        }
+        list += changed.filter { !known.contains($0.key) }.values.compactMap(\.self).sorted { $0.key.text < $1.key.text }
+        return list
+    }
+
+    /// Those of a scope among some tasks, which may have left.
+    func some(_ remembered: [TaskKey: RememberedTask], of scope: Scope.ID) -> [TaskKey: RememberedTask] {
+        guard let changed = tasks[scope] else { return remembered }
+        var tasks = remembered
+        for (key, task) in remembered {
+            guard let earlier = changed[key] else { continue }
+            tasks[key] = earlier.map { RememberedTask(snapshot: $0, generation: task.generation) }
+        }
+        return tasks
+    }
+}

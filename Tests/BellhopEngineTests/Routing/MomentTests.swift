@@ -1,0 +1,101 @@
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import BellhopTesting
+import Testing
+
+/// What is due at a moment comes before the events of that moment, also if a poll has stored these first.
+@Suite(.timeLimit(.minutes(5))) struct `Timers and the events of their moment` {
+    private static func each(_ more: String = "") -> String {
+        """
+        rule: r
+        on: {every: 5m}
+        each: tasks.filter(t, t.priority == 1)
+        \(more)
+        do: [{log: "${{ task.id }} ${{ (now - timestamp('2026-01-05T09:00:00Z')).getMinutes() }}"}]
+        """
+    }
+
+    /// A task that is urgent, one that is not, and a time that passes without looks.
+    private func office(_ rules: String, minutes: Int) async throws -> Office {
+        let office = try await Office(
+            rules, [task("a", fields: ["priority": 1]), task("b", fields: ["priority": 2]), task("c", fields: ["priority": 1])])
+        try await office.wait(minutes)
+        await office.bench.clock.advance(by: .seconds(60))
+        return office
+    }
+
+    @Test func `a list is read as it was before the events of the moment at which its schedule is due`() async throws {
+        let office = try await office(Self.each(), minutes: 4)
+        office.source.put(task("a", "printer on fire", ["priority": 2]))
+        office.source.put(task("b", "printer on fire", ["priority": 1]))
+        office.source.put(task("d", "printer on fire", ["priority": 1]))
+        office.source.remove("c")
+        try await office.look()
+        #expect(office.texts.sorted() == ["a 5", "c 5"])
+        try await office.wait(5)
+        #expect(office.texts.dropFirst(2).sorted() == ["b 10", "d 10"])
+    }
+
+    @Test func `a wait of an element is judged on the list as it was before the events of the moment`() async throws {
+        let office = try await office(Self.each("for: 2m"), minutes: 6)
+        office.source.put(task("a", "printer on fire", ["priority": 2]))
+        office.source.remove("c")
+        try await office.look()
+        #expect(office.texts.sorted() == ["a 7", "c 7"])
+    }
+
+    @Test func `a schedule runs before the events of its moment`() async throws {
+        let rule = """
+            rule: r
+            on: [{every: 5m}, task_changed]
+            throttle: {every: 1h}
+            do: [{log: "${{ event.type }}"}]
+            """
+        let office = try await office(rule, minutes: 4)
+        office.source.put(task("a", "printer burnt down", ["priority": 1]))
+        try await office.look()
+        #expect(office.texts == ["schedule_due"])
+    }
+
+    /// A wait that is over at the moment at which the tasks that are known already are taken up.
+    private static let ending = "\n---\nrule: other\non: task_changed\nwhen: task.title == \"x\"\nfor: 3m\ndo: [{log: over}]"
+
+    @Test(arguments: [false, true])
+    func `with existing, the rule sees the tasks as they were when it was loaded, and later events as events`(
+        _ isBesideAWait: Bool
+    ) async throws {
+        let other = isBesideAWait ? Self.ending : "\n---\nrule: other\non: login_event\ndo: [{log: over}]"
+        let rules = """
+            rule: r
+            on: [task_created, task_changed]
+            when: task.priority == 1
+            for: {time: 10m, existing: true}
+            do: [{log: "${{ task.id }} ${{ event == null ? 'known' : event.type }}"}]
+            """
+        let office = try await Office(
+            other.replacing("\n---\n", with: ""),
+            [task("a", fields: ["priority": 1]), task("b", fields: ["priority": 2]), task("c", fields: ["priority": 1])])
+        let bench = office.bench
+        office.source.put(task("b", "x", ["priority": 2]))
+        try await office.look()
+        for _ in 0..<2 {
+            await bench.clock.advance(by: .seconds(60))
+            try await office.look()
+        }
+        await bench.clock.advance(by: .seconds(60))
+        // A running agent: the rule is loaded, and a poll of the same moment stores events before a timer fires.
+        let shelf = try await bench.shelf(rules + other, sources: [office.source])
+        let timers = TimerLoop(bench.surroundings, shelf: shelf)
+        let router = Router(bench.surroundings, shelf: shelf, timers: timers)
+        office.source.put(task("a", "printer on fire", ["priority": 2]))
+        office.source.put(task("b", "x", ["priority": 1]))
+        office.source.put(task("d", "printer on fire", ["priority": 1]))
+        var poller = bench.poller(office.source)
+        _ = try await poller.pollOnce()
+        try await router.routePending()
+        try await office.wait(10, with: rules + other)
+        #expect(office.texts.filter { $0 != "over" }.sorted() == ["b task_changed", "c known", "d task_created"])
+        #expect(office.texts.contains("over") == isBesideAWait)
+    }
+}
