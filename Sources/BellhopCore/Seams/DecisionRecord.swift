@@ -44,7 +44,8 @@ public struct DecisionRecord: Sendable, Hashable {
     /// The number of the record among the rule's records of this verdict. A routing counts from 1; the store adds the number of
     /// its last record. A missing number means that a record was dropped, because there were too many.
     public var number: Int64
-    /// The explanation: `error`; for `once` its `key`; for a throttle the `last` run before; for a budget the `step` and `task`.
+    /// The explanation: `error`; for `once` its `key`; for `once` and `throttle` when the run before was
+    /// (`last`) and its occasion (`by`); for a budget the `step` and `task`.
     public var detail: JSON.Object
 
     /// The most records that are kept of one rule and verdict.

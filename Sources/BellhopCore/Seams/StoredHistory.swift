@@ -38,7 +38,8 @@ public struct StoredHistory: Sendable, Hashable {
     public var unrouted: Set<Int64> = []
     /// What was made for these events, also by timers that they began, and for their tasks; the oldest first.
     public var deliveries: [DeliveryRecord] = []
-    /// What stopped rules at these events and at the timers that they began; the oldest first.
+    /// What stopped rules at these events and at the timers that they began, and the waits for their tasks that had begun before; the
+    /// oldest first.
     public var decisions: [DecisionRecord] = []
     /// The entries of the audit about these deliveries' attempts, and about changes of rules since the first event.
     public var audit: [AuditRow] = []

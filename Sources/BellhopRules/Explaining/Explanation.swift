@@ -62,7 +62,7 @@ public struct Explanation: Sendable {
         _ facts: ExplanationFacts, by book: RuleBook?, rule: String? = nil, tasks: [Scope.ID: [Snapshot]] = [:]
     ) {
         isCut = facts.isCut || facts.lackDeliveries
-        var teller = Teller(facts, book: book, tasks: tasks)
+        let teller = Teller(facts, book: book, tasks: tasks)
         let caused = Dictionary(grouping: facts.caused, by: \.event.cause)
         events = facts.events.map { event in
             let names = rule.map { [$0] } ?? teller.rules(at: event)
@@ -82,13 +82,16 @@ private struct Teller {
     let tasks: [Scope.ID: [Snapshot]]
     private let deliveries: [Event.ID: [ExplainedDelivery]]
     private let decisions: [Event.ID: [DecisionRecord]]
-    /// The waits of `for` that are open, or have run, before the explained event; by rule and task.
-    private var waits: Set<[String]> = []
+    /// When waits of `for` began, by rule and key.
+    private let waits: [[String]: [BellhopCore.Timestamp]]
 
     init(_ facts: ExplanationFacts, book: RuleBook?, tasks: [Scope.ID: [Snapshot]]) {
         (self.facts, self.book, self.tasks) = (facts, book, tasks)
         deliveries = facts.deliveriesByEvent
         decisions = facts.byEvent(facts.decisions, \.occasion)
+        waits = Dictionary(grouping: facts.decisions.filter { $0.verdict == .waiting && !$0.occasion.isReplay }) {
+            [$0.rule, $0.detail["key"]?.asString ?? ""]
+        }.mapValues { $0.map(\.at) }
     }
 
     /// The rules in force, and those that did something for the event though they are gone.
@@ -99,10 +102,9 @@ private struct Teller {
         return known + Set(gone).subtracting(known).sorted()
     }
 
-    mutating func account(of name: String, at event: StoredEvent) -> Explanation.Account {
+    func account(of name: String, at event: StoredEvent) -> Explanation.Account {
         let deliveries = (deliveries[event.event.id] ?? []).filter { $0.rule == name }
         let records = (decisions[event.event.id] ?? []).filter { $0.rule == name }
-        defer { noteWaits(records, name, event) }
         let judgement = book?.judge(event, by: name, tasks: tasks, at: event.event.time)
         var account = Explanation.Account(
             rule: name, verdict: .ran, reason: "", notes: [], parts: [], deliveries: deliveries,
@@ -113,7 +115,7 @@ private struct Teller {
             if [.cancelled, .conditionFalse, .conditionFailed].contains(stop.verdict) { account.parts = judgement?.parts ?? [] }
             noteChange(&account, at: event)
         } else if !deliveries.isEmpty {
-            (account.verdict, account.reason) = outcome(of: deliveries, name)
+            (account.verdict, account.reason) = outcome(of: deliveries, records, name)
             if let revision = deliveries.first?.revision, let present = book?.rule(named: name)?.summary.revision,
                 revision != present
             {
@@ -126,18 +128,6 @@ private struct Teller {
             judge(&account, judgement, at: event)
         }
         return account
-    }
-
-    /// Follows the waits for tasks, as the records tell of them.
-    private mutating func noteWaits(_ records: [DecisionRecord], _ name: String, _ event: StoredEvent) {
-        guard let rule = book?.rule(named: name), let hold = rule.time.hold, hold.by == nil, rule.time.pattern == nil else {
-            return
-        }
-        switch records.last(where: { [.waiting, .cancelled, .notTrueWhenDue].contains($0.verdict) })?.verdict {
-        case .waiting?: waits.insert([name, event.event.subject])
-        case nil where event.event.type != .taskRemoved: break
-        default: waits.remove([name, event.event.subject])
-        }
     }
 
     /// Tells it from the rule's text, because nothing is recorded.
@@ -169,8 +159,11 @@ private struct Teller {
             )
         } else if !facts.rules.contains(where: { $0.name == account.rule }) {
             (account.verdict, account.reason) = (.unseen, "the rule is in the files, but not in force yet")
-        } else if waits.contains([account.rule, event.event.subject]) {
+        } else if let wait = judgement.wait, waits[[account.rule, wait]]?.contains(where: { $0 <= event.event.time }) ?? false {
             (account.verdict, account.reason) = (.waiting, "`for` began with an earlier event, and goes on")
+        } else if judgement.isEmptyRun {
+            account.reason = "no step had anything to do"
+            noteChange(&account, at: event)
         } else if let change = facts.change(of: account.rule, since: event.event.time) {
             (account.verdict, account.reason) = (
                 .unknown, "it would run now, but it was changed at \(time(change, account.rule)), after the event"
@@ -181,18 +174,18 @@ private struct Teller {
             (account.verdict, account.reason) = (
                 .unknown, "its text allows the run; if something stopped it, the record is gone"
             )
-        } else if judgement.leftOut.isEmpty {
+        } else {
             (account.verdict, account.reason) = (
                 .unknown, "nothing in its text is against it at the time of the event, but no run is recorded"
             )
-        } else {
-            account.reason = "no step had anything to do"
         }
         account.notes += judgement.leftOut
     }
 
     /// What the deliveries' states say about the run.
-    private func outcome(of deliveries: [ExplainedDelivery], _ rule: String) -> (Explanation.Verdict, String) {
+    private func outcome(
+        of deliveries: [ExplainedDelivery], _ records: [DecisionRecord], _ rule: String
+    ) -> (Explanation.Verdict, String) {
         func all(_ state: DeliveryState) -> Bool { deliveries.allSatisfy { $0.state == state } }
         if all(.shadow) {
             if book?.rule(named: rule)?.summary.mode.isCanary == true {
@@ -202,6 +195,10 @@ private struct Teller {
         }
         if all(.silenced) { return (.silenced, "a silence kept everything back") }
         if all(.quiet) { return (.quiet, "a quiet time keeps everything back until it ends") }
+        if all(.dropped), records.contains(where: { $0.verdict == .quiet && $0.detail["dropped"] == true }) {
+            return (.quiet, "a quiet time dropped everything")
+        }
+        if all(.dead), let stop = records.last(where: { $0.verdict == .budget }) { return (.budget, clause(stop)) }
         return (.ran, "")
     }
 
@@ -212,7 +209,7 @@ private struct Teller {
     }
 
     private func words(_ record: DecisionRecord) -> (part: String, clause: String) {
-        book?.rule(named: record.rule).map(record.words) ?? ("", record.error ?? record.verdict.rawValue)
+        book?.rule(named: record.rule).map { record.words(of: $0, namesEvents: true) } ?? ("", record.error ?? record.verdict.rawValue)
     }
 
     private func clause(_ record: DecisionRecord) -> String {

@@ -26,9 +26,18 @@ public struct Judgement: Sendable {
     public var readsTasks: Bool
     /// The steps whose `if` does not hold, and why; only of a rule without parts that wait.
     public var leftOut: [String]
+    /// Whether these are all steps.
+    var isEmptyRun = false
+
+    /// The key under which `for` waits: of a rule without `all` or `sequence`.
+    var wait: String?
 
     /// Whether the event may concern the rule at all.
     public var isInQuestion: Bool { ![.off, .type, .source].contains(verdict) }
+
+    fileprivate mutating func leaveOut(_ steps: [String], of rule: Rule) {
+        (leftOut, isEmptyRun) = (steps, steps.count == rule.steps.count)
+    }
 }
 
 extension RuleBook {
@@ -57,13 +66,14 @@ extension RuleBook {
             judge(&judgement, pattern, event.event, frame, activation)
             return judgement
         }
+        judgement.wait = rule.time.hold.flatMap { rule.holdID($0, frame, activation) }
         guard let condition = rule.condition else {
-            judgement.leftOut = leftOut(of: rule, frame)
+            judgement.leaveOut(leftOut(of: rule, frame), of: rule)
             return judgement
         }
         judgement.readsTasks = !condition.needs.isDisjoint(with: [.tasks, .snapshots, .digest])
         switch condition.program.verdict(activation) {
-        case .yes: judgement.leftOut = leftOut(of: rule, frame)
+        case .yes: judgement.leaveOut(leftOut(of: rule, frame), of: rule)
         case .no: (judgement.verdict, judgement.reason) = (.conditionFalse, "`when` is false")
         case .unknown:
             (judgement.verdict, judgement.reason) = (.conditionUnknown, "`when` is unknown, because a part of it is null")

@@ -219,7 +219,7 @@ struct BatchDecider {
     @discardableResult
     mutating func perform(_ rule: Rule, _ number: Int, _ keys: RunKeys, _ candidate: Candidate? = nil) -> Bool {
         // A run that is forced is recorded by `once` and `throttle` all the same, if they let it pass.
-        let passed = memory.pass(keys, rule)
+        let passed = memory.pass(keys, rule, frame.occasion.id)
         if let stop = keys.stop ?? loop(rule) ?? (matches.replay?.isForced == true ? nil : passed) {
             record(stop, of: number)
             return false

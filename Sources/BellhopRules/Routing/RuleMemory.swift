@@ -99,23 +99,28 @@ struct RuleMemory {
     }
 
     /// Nil if `throttle` and `once` allow the run, which both then record; otherwise the one that stops it.
-    mutating func pass(_ keys: RunKeys, _ rule: Rule) -> Stop? {
+    mutating func pass(_ keys: RunKeys, _ rule: Rule, _ occasion: Occasion.ID) -> Stop? {
         let throttle = keys.throttle.map { rule.stateKey(.throttle, $0, isShadow: keys.isShadow) }
-        if let throttle, let every = rule.throttle?.every, case .int(let last)? = value(throttle) {
-            let since = now - Timestamp(microseconds: last)
+        if let throttle, let every = rule.throttle?.every, let run = value(throttle).map(EarlierRun.init), let last = run.at {
+            let since = now - last
             // A clock that was set back must not extend the throttle.
             if since >= .zero, since < every {
                 // Stopping a run uses the key, too: of too many keys, those not used for the longest time are dropped.
-                set(throttle, to: .int(last), expires: Timestamp(microseconds: last) + every)
-                return Stop(verdict: .throttled, detail: ["last": .string(Timestamp(microseconds: last).rfc3339)])
+                set(throttle, to: run.json, expires: last + every)
+                return Stop(verdict: .throttled, detail: run.detail)
             }
         }
+        let run = EarlierRun(at: now, occasion: occasion)
         if let text = keys.once {
             let key = rule.stateKey(.once, text, isShadow: keys.isShadow)
-            if value(key) != nil { return Stop(verdict: .once, detail: ["key": .string(text)]) }
-            set(key, to: true)
+            if let earlier = value(key) {
+                var detail = EarlierRun(earlier).detail
+                detail["key"] = .string(text)
+                return Stop(verdict: .once, detail: detail)
+            }
+            set(key, to: run.json)
         }
-        if let throttle, let every = rule.throttle?.every { set(throttle, to: .int(now.microseconds), expires: now + every) }
+        if let throttle, let every = rule.throttle?.every { set(throttle, to: run.json, expires: now + every) }
         return nil
     }
 
@@ -152,5 +157,34 @@ struct RuleMemory {
             }
         }
         return spent
+    }
+}
+
+/// The run that `once` or `throttle` remembers under a key.
+private struct EarlierRun {
+    /// Earlier versions remembered only for `throttle` when it was, and for neither what it was for.
+    var at: Timestamp?
+    var occasion: Occasion.ID?
+
+    init(at: Timestamp, occasion: Occasion.ID) { (self.at, self.occasion) = (at, occasion) }
+
+    init(_ json: JSON) {
+        at = (json.asInt ?? json["at"]?.asInt).map { Timestamp(microseconds: $0) }
+        occasion = json["run"]?.asString.map { Occasion.ID($0) }
+    }
+
+    var json: JSON {
+        var json: JSON.Object = [:]
+        if let at { json["at"] = .int(at.microseconds) }
+        if let occasion { json["run"] = .string(occasion.text) }
+        return .object(json)
+    }
+
+    /// As it stands in the record of a stop.
+    var detail: JSON.Object {
+        var detail: JSON.Object = [:]
+        if let at { detail["last"] = .string(at.rfc3339) }
+        if let occasion { detail["by"] = .string(occasion.text) }
+        return detail
     }
 }

@@ -37,7 +37,7 @@ struct RuleRefusal {
         switch reason {
         case .trigger: return ["rule `\(rule.name)`: \(triggerWords) \(what)"]
         case .stopped(let record):
-            let words = record.words(of: rule)
+            let words = record.words(of: rule, namesEvents: false)
             let stops = [.once, .throttled].contains(record.verdict)
             let why = stops ? "\(words.part) stopped \(what): \(words.clause)" : "\(what): \(words.clause)"
             return ["rule `\(rule.name)`: \(why)"]

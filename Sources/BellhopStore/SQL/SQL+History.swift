@@ -56,6 +56,14 @@ extension SQL {
             ORDER BY at, rule, number
             """
 
+        /// The waits for these tasks that began before, each named by its source and its task: so a later event that let one go on is
+        /// explained without the events between.
+        static let waits = """
+            SELECT rule, verdict, number, occasion, at, detail FROM decision
+            WHERE verdict = 'waiting' AND at <= :until AND detail ->> '$.key' IN (SELECT value FROM json_each(:keys))
+            ORDER BY at, rule, number
+            """
+
         /// The attempts of these deliveries, and what changed rules.
         static let audit = """
             SELECT number, at, entry, hash FROM audit

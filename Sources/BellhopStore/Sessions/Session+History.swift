@@ -107,6 +107,21 @@ extension Session {
         try others.bind(":ids", text: ids)
         try others.bind(":places", text: places)
         while try others.next() { try Self.decision(others).map { records.append($0) } }
+        return try waits(before: events) + records
+    }
+
+    /// The waits for the tasks of these events that had begun when the first of them came.
+    private func waits(before events: [StoredEvent]) throws -> [DecisionRecord] {
+        let ids = Set(events.map(\.event.id))
+        var waits = try prepare(SQL.History.waits)
+        try waits.bind(":until", events.map(\.event.time).min() ?? .distantPast)
+        let keys = Set(events.compactMap { event in event.event.task.map { "\(event.event.source)/\($0.key.text)" } })
+        try waits.bind(":keys", text: Self.json(keys.sorted().map(JSON.string)))
+        var records: [DecisionRecord] = []
+        while try waits.next() {
+            guard let record = try Self.decision(waits), !(record.occasion.event.map(ids.contains) ?? false) else { continue }
+            records.append(record)
+        }
         return records
     }
 

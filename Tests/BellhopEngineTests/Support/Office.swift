@@ -5,13 +5,19 @@ import BellhopTesting
 /// A source, an engine that is run step by step, and what it logged.
 struct Office {
     let bench: Bench
+    /// The first of the sources.
     let source: ScriptedSource
+    let sources: [ScriptedSource]
     let action = ScriptedAction()
     private let rules: String
 
-    init(_ rules: String, _ tasks: [Snapshot] = []) async throws {
-        bench = try Bench()
+    /// - Parameter others: the names of further sources, which begin with the same tasks.
+    init(_ rules: String, _ tasks: [Snapshot] = [], others: [String] = []) async throws {
+        let bench = try Bench()
+        self.bench = bench
         source = bench.source(tasks)
+        sources = [source] + others.map { ScriptedSource($0, instance: "https://\($0).example", clock: bench.clock) }
+        for other in sources.dropFirst() { other.set(tasks) }
         self.rules = rules
         try await look()
     }
@@ -20,9 +26,9 @@ struct Office {
     func look(
         with rules: String? = nil, hours: String = "08:00-17:00", mostKeys: Int = RuleRegistration.mostKeys
     ) async throws {
-        let shelf = try await bench.shelf(rules ?? self.rules, sources: [source], hours: hours, mostKeys: mostKeys)
+        let shelf = try await bench.shelf(rules ?? self.rules, sources: sources, hours: hours, mostKeys: mostKeys)
         _ = try await Engine(
-            bench.surroundings, shelf: shelf, sources: [(source, .minutely)], actions: { [action] _ in action }
+            bench.surroundings, shelf: shelf, sources: sources.map { ($0, .minutely) }, actions: { [action] _ in action }
         )
         .runOnce()
     }

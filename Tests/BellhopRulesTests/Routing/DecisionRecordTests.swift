@@ -15,10 +15,10 @@ import Testing
         }
     }
 
-    @Test func `throttle and once say what stopped the run`() throws {
-        #expect(
-            try records("throttle: {every: 1h}") == [#"event/2 throttled 1 {"last":"2026-01-05T09:00:00.000000Z"}"#])
-        #expect(try records("once: task.id") == [#"event/2 once 1 {"key":"a1"}"#])
+    @Test func `throttle and once say what stopped the run: the run before`() throws {
+        let earlier = #""last":"2026-01-05T09:00:00.000000Z","by":"event/1""#
+        #expect(try records("throttle: {every: 1h}") == ["event/2 throttled 1 {\(earlier)}"])
+        #expect(try records("once: task.id") == [#"event/2 once 1 {\#(earlier),"key":"a1"}"#])
     }
 
     @Test func `errors are recorded, in conditions that are asked when matching and when deciding`() throws {

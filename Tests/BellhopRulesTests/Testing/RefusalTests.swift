@@ -30,7 +30,7 @@ import Testing
         let found = try problems("once: task.id\n" + Self.doing, given, expect: "      - comment: {}\n      - comment: {}")
         #expect(
             found.flatMap(\.details) == [
-                "rule `r`: `once` stopped `task_created` (line 5): it ran for the key \"a1\" before"
+                "rule `r`: `once` stopped `task_created` (line 5): it ran for the key \"a1\" at 2026-01-05T09:00:00Z"
             ])
     }
 

@@ -1,0 +1,162 @@
+import BellhopCore
+import BellhopEngine
+import BellhopRules
+import BellhopTesting
+import Testing
+
+/// A random history of an agent that is restarted, is away, and reloads its rules, beside a model of what its rules do.
+struct ExplainedHistory<Model: ExplanationModel> {
+    private var random: SeededRandom
+    private let seed: UInt64
+    private let office: Office
+    private let begin: Timestamp
+    private var model = Model()
+    private var present: [String: [String: Happening.Fields]] = [:]
+    private var gone: [String: Set<String>] = [:]
+    private var (count, minute, version) = (0, 0, 0)
+
+    private static var ids: [String] { ["a", "b", "c"] }
+    private static var calls: [FaultyStore.Call] { [.commit, .route, .unrouted, .state, .dueTimers, .register] }
+
+    /// - Parameter others: the names of further sources.
+    init(seed: UInt64, others: [String] = []) async throws {
+        random = SeededRandom(seed: seed)
+        self.seed = seed
+        office = try await Office(Model.rules(0), [task("always", "x", ["priority": 9])], others: others)
+        begin = office.bench.now
+        for silence in Model.silences(from: begin) {
+            _ = try await office.bench.store.add(silence.identified, at: begin)
+        }
+    }
+
+    /// Lets this many steps pass, then compares every explanation with the model.
+    mutating func run(steps: Int) async throws {
+        for number in 0..<steps { try await step(number) }
+        try await compare()
+    }
+
+    private mutating func step(_ number: Int) async throws {
+        let pause = random.oneIn(4) ? Int.random(in: 2...7, using: &random) : Int.random(in: 0...1, using: &random)
+        minute += pause
+        if pause > 0 { await office.bench.clock.advance(by: .seconds(60 * pause)) }
+        if random.oneIn(8) { version += 1 }
+        model.arrive(at: minute)
+        change(number)
+        model.leave(at: minute)
+        // Each look is a new run of the agent; some end in the middle.
+        if random.oneIn(4) {
+            office.bench.store.failOnce(
+                Self.calls[Int.random(in: 0..<Self.calls.count, using: &random)], random.oneIn(2) ? .before : .after)
+            try? await office.look(with: Model.rules(version))
+            office.bench.store.work()
+        }
+        try await office.look(with: Model.rules(version))
+    }
+
+    /// Lets a task come, change or leave, or does nothing.
+    private mutating func change(_ number: Int) {
+        let source = office.sources[Int.random(in: 0..<office.sources.count, using: &random)]
+        let id = Self.ids[Int.random(in: 0..<Self.ids.count, using: &random)]
+        let before = present[source.name, default: [:]][id]
+        var happening = Happening(
+            number: count, kind: .removed, source: source.name, id: id, fields: fields(), before: before, minute: minute)
+        if let before, random.oneIn(5) {
+            source.remove(TaskKey(id))
+            (happening.fields, happening.before) = (before, nil)
+            present[source.name, default: [:]][id] = nil
+            gone[source.name, default: []].insert(id)
+        } else if !random.oneIn(4) {
+            let isKnown = gone[source.name]?.contains(id) ?? false
+            happening.kind = before != nil ? .changed : isKnown ? .returned : .created
+            // A title that was never there makes it a change.
+            source.put(task(id, "title \(number)", happening.fields.json))
+            present[source.name, default: [:]][id] = happening.fields
+        } else {
+            return
+        }
+        count += 1
+        model.happen(happening)
+    }
+
+    private mutating func fields() -> Happening.Fields {
+        Happening.Fields(
+            priority: random.oneIn(3) ? 2 : 1, state: random.oneIn(4) ? nil : Int.random(in: 0...3, using: &random))
+    }
+
+    private func compare() async throws {
+        let store = office.bench.store
+        let history = try await store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
+        let surroundings = try RuleSurroundings.test(sources: office.sources)
+        let book = try RuleBook.loadToExplain([.test(Model.rules(version))], surroundings: surroundings)
+        let explanation = Explanation(ExplanationFacts(history), by: book)
+        let accounts = explanation.events.filter(\.isOfSource)
+        #expect(accounts.count == model.told.count)
+        for (number, (account, expected)) in zip(accounts, model.told).enumerated() {
+            #expect(Set(account.rules.map(\.rule)) == Set(expected.keys))
+            for rule in account.rules {
+                let differences = expected[rule.rule].map { self.differences(rule, $0, accounts) } ?? []
+                #expect(differences == [], "seed \(seed), event \(number), \(rule.rule): \(account.event.event.line)")
+            }
+        }
+        // Each delivery is shown once.
+        let told = accounts.flatMap(\.rules).flatMap(\.deliveries).map(\.id)
+        let made = try await office.bench.deliveries().map(\.delivery.id.text)
+        #expect(told.count > 5 && told.sorted() == made.sorted(), "seed \(seed)")
+        try await compareStories(accounts, by: book)
+    }
+
+    private func differences(
+        _ found: Explanation.Account, _ expected: Told, _ accounts: [Explanation.EventAccount]
+    ) -> [String] {
+        var differences: [String] = []
+        if found.verdict != expected.verdict {
+            differences.append("\(found.verdict) (\(found.reason)), not \(expected.verdict)")
+        }
+        if found.deliveries.count != expected.deliveries {
+            differences.append("\(found.deliveries.count) deliveries, not \(expected.deliveries)")
+        }
+        var parts = [expected.reason]
+        if let earlier = expected.names.map({ accounts[$0].event.event }) {
+            parts += [String(earlier.id.text.prefix(12)), earlier.time.formatted(in: .utc)]
+        }
+        for part in parts where !part.isEmpty && !found.reason.contains(part) {
+            differences.append("`\(found.reason)` lacks `\(part)`")
+        }
+        return differences
+    }
+
+    /// A story of one task says the same as the story of all, however many of its events it shows.
+    private func compareStories(_ accounts: [Explanation.EventAccount], by book: RuleBook) async throws {
+        for source in office.sources {
+            for id in Self.ids {
+                let part = accounts.filter { $0.event.event.task?.key.text == id && $0.event.event.source == source.name }
+                guard let subject = part.first?.event.event.subject else { continue }
+                for limit in [1, 3, 1000] {
+                    let own = try await office.bench.store.history(HistoryQuery(task: subject, limit: limit))
+                    let story = Explanation(ExplanationFacts(own), by: book).events
+                        .filter(\.isOfSource)
+                    // Deaths of deliveries are events about the task, too.
+                    let expected = part.suffix(story.count).map { $0.rules.map { "\($0.rule) \($0.verdict) \($0.reason)" } }
+                    #expect(
+                        story.map { $0.rules.map { "\($0.rule) \($0.verdict) \($0.reason)" } } == expected,
+                        "seed \(seed), \(limit) of \(id)")
+                }
+            }
+        }
+    }
+}
+
+extension Explanation.EventAccount {
+    /// Whether a source told of it.
+    fileprivate var isOfSource: Bool {
+        [.taskCreated, .taskChanged, .taskRemoved, .taskReturned].contains(event.event.type)
+    }
+}
+
+extension Happening.Fields {
+    fileprivate var json: JSON.Object {
+        var json: JSON.Object = ["priority": .int(Int64(priority))]
+        if let state { json["state"] = .int(Int64(state)) }
+        return json
+    }
+}

@@ -1,0 +1,17 @@
+import BellhopRules
+import Testing
+
+/// Random histories of an agent that is restarted, is away, and reloads its rules: what is explained is what happened.
+@Suite(.timeLimit(.minutes(10))) struct `Histories and their explanations` {
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `explain agrees with a model about rules that wait, count and gather`(_ seed: UInt64) async throws {
+        var history = try await ExplainedHistory<WaitingExplanationModel>(seed: seed)
+        try await history.run(steps: 40)
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `explain agrees with a model about conditions, sources, fields, throttle, once and modes`(_ seed: UInt64) async throws {
+        var history = try await ExplainedHistory<PlainExplanationModel>(seed: seed, others: ["elsewhere"])
+        try await history.run(steps: 40)
+    }
+}

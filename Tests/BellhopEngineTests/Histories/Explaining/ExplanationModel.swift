@@ -1,0 +1,45 @@
+import BellhopCore
+import BellhopRules
+
+/// What rules do in a history, written from what the format says of them.
+protocol ExplanationModel {
+    /// The rules; a reload changes what they do, and not when.
+    static func rules(_ version: Int) -> String
+    /// The silences of every history, which begins at this moment.
+    static func silences(from start: Timestamp) -> [Silence]
+
+    init()
+
+    /// What each rule did for each change of a task, by its number.
+    var told: [[String: Told]] { get }
+
+    /// Before the changes of a minute come.
+    mutating func arrive(at minute: Int)
+    mutating func happen(_ happening: Happening)
+    /// After the changes of a minute.
+    mutating func leave(at minute: Int)
+}
+
+extension ExplanationModel {
+    static func silences(from start: Timestamp) -> [Silence] { [] }
+    mutating func arrive(at minute: Int) {}
+    mutating func leave(at minute: Int) {}
+}
+
+/// What an explanation must tell of a rule at an event.
+struct Told {
+    var verdict: Explanation.Verdict
+    /// How many deliveries it made.
+    var deliveries: Int
+    /// The number of the change whose event the reason must name, with its time.
+    var names: Int?
+    /// A part of the reason.
+    var reason: String
+
+    init(_ verdict: Explanation.Verdict, deliveries: Int? = nil, names: Int? = nil, _ reason: String = "") {
+        self.verdict = verdict
+        self.deliveries = deliveries ?? (verdict == .ran ? 1 : 0)
+        self.names = names
+        self.reason = reason
+    }
+}

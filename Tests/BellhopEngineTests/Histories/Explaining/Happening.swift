@@ -1,0 +1,24 @@
+/// A change of a task in a history that is explained, as its event tells of it.
+struct Happening {
+    enum Kind { case created, changed, removed, returned }
+
+    /// The fields that rules read. A task may have no state.
+    struct Fields: Equatable {
+        var priority = 1
+        var state: Int?
+    }
+
+    /// Its place among the history's changes of tasks.
+    var number: Int
+    var kind: Kind
+    var source: String
+    var id: String
+    /// Those of a removed task are the last that were seen.
+    var fields: Fields
+    /// Those before a change.
+    var before: Fields?
+    /// Minutes since the history began.
+    var minute: Int
+
+    var isCreatedOrChanged: Bool { kind == .created || kind == .changed }
+}
