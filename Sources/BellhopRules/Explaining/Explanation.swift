@@ -109,8 +109,10 @@ private struct Teller {
         var account = Explanation.Account(
             rule: name, verdict: .ran, reason: "", notes: [], parts: [], deliveries: deliveries,
             isInQuestion: !deliveries.isEmpty || !records.isEmpty || judgement?.isInQuestion ?? false)
-        account.notes = records.filter { !$0.verdict.isOfRun }.map { words($0).clause }
-        if let stop = records.last(where: { $0.verdict.isOfRun }), !isLater(deliveries, than: stop) {
+        account.notes = records.filter { !$0.verdict.isOfRun || $0.verdict == .cancelled && $0 != records.stop }.map {
+            words($0).clause
+        }
+        if let stop = records.stop, !isLater(deliveries, than: stop) {
             (account.verdict, account.reason) = (Explanation.Verdict(rawValue: stop.verdict.rawValue) ?? .unknown, clause(stop))
             if [.cancelled, .conditionFalse, .conditionFailed].contains(stop.verdict) { account.parts = judgement?.parts ?? [] }
             noteChange(&account, at: event)
@@ -160,7 +162,11 @@ private struct Teller {
         } else if !facts.rules.contains(where: { $0.name == account.rule }) {
             (account.verdict, account.reason) = (.unseen, "the rule is in the files, but not in force yet")
         } else if let wait = judgement.wait, waits[[account.rule, wait]]?.contains(where: { $0 <= event.event.time }) ?? false {
-            (account.verdict, account.reason) = (.waiting, "`for` began with an earlier event, and goes on")
+            let isNone = book?.rule(named: account.rule)?.time.hold == nil
+            let part = isNone ? "none" : "for"
+            (account.verdict, account.reason) = (.waiting, "`\(part)` began with an earlier event, and goes on")
+        } else if let idle = judgement.idle {
+            (account.verdict, account.reason) = idle
         } else if judgement.isEmptyRun {
             account.reason = "no step had anything to do"
             noteChange(&account, at: event)
@@ -209,7 +215,8 @@ private struct Teller {
     }
 
     private func words(_ record: DecisionRecord) -> (part: String, clause: String) {
-        book?.rule(named: record.rule).map { record.words(of: $0, namesEvents: true) } ?? ("", record.error ?? record.verdict.rawValue)
+        book?.rule(named: record.rule).map { record.words(of: $0, namesEvents: true) }
+            ?? ("", record.error ?? record.verdict.rawValue)
     }
 
     private func clause(_ record: DecisionRecord) -> String {
@@ -226,6 +233,15 @@ private struct Teller {
 
     private func time(_ moment: BellhopCore.Timestamp, _ rule: String) -> String {
         moment.formatted(in: book?.rule(named: rule)?.zone ?? .utc)
+    }
+}
+
+extension [DecisionRecord] {
+    /// The one that tells best what became of a run: an event may end a wait and then begin another, or not.
+    fileprivate var stop: DecisionRecord? {
+        let ofRun = filter(\.verdict.isOfRun)
+        return ofRun.last { ![.cancelled, .conditionFalse].contains($0.verdict) } ?? ofRun.last { $0.verdict == .cancelled }
+            ?? ofRun.last
     }
 }
 

@@ -29,8 +29,10 @@ public struct Judgement: Sendable {
     /// Whether these are all steps.
     var isEmptyRun = false
 
-    /// The key under which `for` waits: of a rule without `all` or `sequence`.
+    /// The key under which `for`, or else `none`, waits.
     var wait: String?
+    /// What an event means that `on` names, if nothing is recorded; nil if that tells nothing.
+    var idle: (verdict: Explanation.Verdict, reason: String)?
 
     /// Whether the event may concern the rule at all.
     public var isInQuestion: Bool { ![.off, .type, .source].contains(verdict) }
@@ -90,7 +92,16 @@ extension RuleBook {
     ) {
         let entries = (pattern.entries + pattern.after).filter { $0.accepts(event) }
         judgement.readsTasks = !pattern.needs.isDisjoint(with: [.tasks, .snapshots])
-        if entries.contains(where: { $0.condition == nil }) || pattern.fits(event, activation) { return }
+        if let rule = rule(named: judgement.rule), let hold = rule.time.hold {
+            judgement.wait = rule.holdID(hold, frame, activation)
+        } else if pattern.kind == .none {
+            var stop: Stop?
+            judgement.wait = pattern.by.map { RunKeys.key($0, "`by`", activation, &stop) } ?? ""
+        }
+        if pattern.fits(event, activation) {
+            judgement.idle = pattern.idle(event, activation)
+            return
+        }
         (judgement.verdict, judgement.reason) = (.conditionFalse, "no event of `on` that has this type has a `when` that holds")
         let zone = rule(named: judgement.rule)?.zone ?? surroundings.timeZone
         judgement.parts = entries.compactMap(\.condition).flatMap { $0.explained(frame, slots, zone: zone)?.parts ?? [] }
@@ -111,6 +122,22 @@ extension RuleBook {
             case .unknown: return "`if` of \(name) is unknown, because a part of it is null"
             case .failed(let error): return "`if` of \(name) failed: \(error.message)"
             }
+        }
+    }
+}
+
+extension Pattern {
+    /// What an event means that fits, if nothing was recorded; nil if that tells nothing.
+    fileprivate func idle(_ event: Event, _ activation: Activation) -> (Explanation.Verdict, String)? {
+        switch kind {
+        case .all: return nil
+        case .sequence:
+            if entries.first?.fits(event, activation) ?? true { return nil }
+            return (.conditionFalse, "no `sequence` that was under way waited for it")
+        case .none:
+            if beginsByItself { return (.waiting, "the time of `none` began anew with it") }
+            if after.contains(where: { $0.fits(event, activation) }) { return nil }
+            return (.conditionFalse, "`none` waited for nothing that it could end")
         }
     }
 }

@@ -20,6 +20,13 @@ struct Pattern: Sendable {
             (sources.isEmpty || sources.contains(event.source))
                 && triggers.contains { $0.type == event.type && $0.accepts(event) }
         }
+
+        /// Whether an event at which the activation stands fits, with its condition.
+        func fits(_ event: Event, _ activation: Activation) -> Bool {
+            guard accepts(event) else { return false }
+            guard let condition else { return true }
+            return if case .yes = condition.program.verdict(activation) { true } else { false }
+        }
     }
 
     let kind: Kind
@@ -55,11 +62,7 @@ struct Pattern: Sendable {
 
     /// Whether an event at which the activation stands fits one of the entries, with its condition.
     func fits(_ event: Event, _ activation: Activation) -> Bool {
-        (entries + after).contains { entry in
-            guard entry.accepts(event) else { return false }
-            guard let condition = entry.condition else { return true }
-            return if case .yes = condition.program.verdict(activation) { true } else { false }
-        }
+        (entries + after).contains { $0.fits(event, activation) }
     }
 
     /// The sources whose events it looks at; empty for all.

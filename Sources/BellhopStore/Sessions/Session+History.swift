@@ -115,7 +115,9 @@ extension Session {
         let ids = Set(events.map(\.event.id))
         var waits = try prepare(SQL.History.waits)
         try waits.bind(":until", events.map(\.event.time).min() ?? .distantPast)
-        let keys = Set(events.compactMap { event in event.event.task.map { "\(event.event.source)/\($0.key.text)" } })
+        // `for` waits under the source and the task, `none` under the task.
+        let keys = Set(
+            events.flatMap { event in event.event.task.map { [$0.key.text, "\(event.event.source)/\($0.key.text)"] } ?? [] })
         try waits.bind(":keys", text: Self.json(keys.sorted().map(JSON.string)))
         var records: [DecisionRecord] = []
         while try waits.next() {

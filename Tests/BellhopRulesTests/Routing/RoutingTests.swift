@@ -118,7 +118,9 @@ import Testing
             var state: RuleState = [:]
             state[key] = value
             let routing = book.route([Self.number(1, id: "a"), Self.number(2, id: "b")], state: state)
-            #expect(texts(routing) == ["INC2"] && routing.decisions.map(\.verdict.rawValue) == [key.kind == .once ? "once" : "throttled"])
+            #expect(
+                texts(routing) == ["INC2"]
+                    && routing.decisions.map(\.verdict.rawValue) == [key.kind == .once ? "once" : "throttled"])
         }
     }
 

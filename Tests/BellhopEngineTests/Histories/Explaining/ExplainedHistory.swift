@@ -122,6 +122,9 @@ struct ExplainedHistory<Model: ExplanationModel> {
         for part in parts where !part.isEmpty && !found.reason.contains(part) {
             differences.append("`\(found.reason)` lacks `\(part)`")
         }
+        if !expected.note.isEmpty, !found.notes.contains(where: { $0.contains(expected.note) }) {
+            differences.append("no note of \(found.notes) has `\(expected.note)`")
+        }
         return differences
     }
 

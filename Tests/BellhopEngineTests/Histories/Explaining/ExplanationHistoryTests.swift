@@ -14,4 +14,10 @@ import Testing
         var history = try await ExplainedHistory<PlainExplanationModel>(seed: seed, others: ["elsewhere"])
         try await history.run(steps: 40)
     }
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `explain agrees with a model about rules for several events, absences and escalations`(_ seed: UInt64) async throws {
+        var history = try await ExplainedHistory<PatternExplanationModel>(seed: seed)
+        try await history.run(steps: 40)
+    }
 }

@@ -35,11 +35,16 @@ struct Told {
     var names: Int?
     /// A part of the reason.
     var reason: String
+    /// A part of one of the notes.
+    var note: String
 
-    init(_ verdict: Explanation.Verdict, deliveries: Int? = nil, names: Int? = nil, _ reason: String = "") {
+    init(
+        _ verdict: Explanation.Verdict, deliveries: Int? = nil, names: Int? = nil, _ reason: String = "", note: String = ""
+    ) {
         self.verdict = verdict
         self.deliveries = deliveries ?? (verdict == .ran ? 1 : 0)
         self.names = names
         self.reason = reason
+        self.note = note
     }
 }

@@ -1,0 +1,181 @@
+import BellhopRules
+
+/// Rules for several events, and rules that escalate.
+struct PatternExplanationModel: ExplanationModel {
+    static func rules(_ version: Int) -> String {
+        """
+        rule: all
+        on: {all: [task_created, task_changed], within: 5m, by: task.id}
+        when: task.priority == 1
+        do: [{log: "all\(version)"}]
+        ---
+        rule: held
+        on: {all: [[task_created, task_returned], task_changed], within: 9m, by: task.id}
+        when: task.priority == 1
+        for: 2m
+        do: [{log: "held\(version)"}]
+        ---
+        rule: sequence
+        on: {sequence: [[task_created, task_returned], {type: task_changed, when: "task.priority == 2"}, task_changed], within: 9m, by: task.id}
+        do: [{log: "sequence\(version)"}]
+        ---
+        rule: none
+        on: {none: {type: task_changed, when: task.priority == 2}, after: [task_created, task_changed], within: 3m, by: task.id}
+        when: task.priority == 1
+        do: [{log: "none\(version)"}]
+        ---
+        rule: silence
+        on: {none: [task_created, task_changed], within: 400d, by: source}
+        do: [{log: "silence\(version)"}]
+        ---
+        rule: escalated
+        on: [task_created, task_changed]
+        when: task.priority == 1
+        do: [{notify: {to: pager, title: "escalated\(version)", thread: "${{ task.id }}"}}]
+        escalate:
+          - {after: 5m, repeat: {every: 3m, times: 2}, do: [{log: "late\(version)"}]}
+          - {after: 2m, do: [{log: "early\(version)"}]}
+        """
+    }
+
+    private(set) var told: [[String: Told]] = []
+    /// The events that wait for others, by rule, source and task: of each entry its minutes.
+    private var waiting: [[String]: [[Int]]] = [:]
+    private var holds: [String: (due: Int, event: Int, hasRun: Bool)] = [:]
+    /// The sequences under way, with how many of their events have come.
+    private var sequences: [String: [(start: Int, count: Int)]] = [:]
+    private var absences: [String: (due: Int, event: Int)] = [:]
+    private var escalations: [String: Escalation] = [:]
+
+    private struct Escalation {
+        var event: Int
+        /// The minutes of each step.
+        var steps: [[Int]]
+
+        var next: Int? { steps.compactMap(\.first).min() }
+
+        /// Of repetitions that were missed, one comes.
+        mutating func take(at now: Int) {
+            guard let next, let place = steps.firstIndex(where: { $0.first == next }) else { return }
+            steps[place].removeFirst()
+            while let due = steps[place].first, due <= now { steps[place].removeFirst() }
+        }
+    }
+
+    mutating func arrive(at now: Int) { fire(at: now) { $0 == now } }
+
+    mutating func leave(at now: Int) { fire(at: now) { $0 <= now } }
+
+    private mutating func fire(at now: Int, _ isDue: (Int) -> Bool) {
+        for (id, absence) in absences where isDue(absence.due) {
+            told[absence.event]["none"] = Told(.ran)
+            absences[id] = nil
+        }
+        for (id, hold) in holds where !hold.hasRun && isDue(hold.due) {
+            holds[id]?.hasRun = true
+            told[hold.event]["held"] = Told(.ran)
+        }
+        for id in escalations.keys {
+            while let escalation = escalations[id], let next = escalation.next, isDue(next) {
+                told[escalation.event]["escalated"]?.deliveries += 1
+                escalations[id]?.take(at: now)
+            }
+        }
+    }
+
+    mutating func happen(_ event: Happening) {
+        told.append([:])
+        told[event.number] = [
+            "all": all(event), "held": held(event), "sequence": sequence(event), "none": none(event),
+            "silence": event.isCreatedOrChanged ? Told(.waiting, "began anew") : Told(.type), "escalated": escalated(event),
+        ]
+    }
+
+    /// Whether the event completes a pair; nil if it fits no entry.
+    private mutating func pair(_ rule: String, _ entry: Int?, within: Int, _ event: Happening) -> Bool? {
+        guard let entry else { return nil }
+        var open = waiting[[rule, event.id], default: [[], []]].map { $0.filter { event.minute < $0 + within } }
+        open[entry].append(event.minute)
+        let isComplete = open.allSatisfy { !$0.isEmpty }
+        if isComplete { for place in open.indices { open[place].removeFirst() } }
+        waiting[[rule, event.id]] = open
+        return isComplete
+    }
+
+    private mutating func all(_ event: Happening) -> Told {
+        let entry = event.kind == .created ? 0 : event.kind == .changed ? 1 : nil
+        guard let isComplete = pair("all", entry, within: 5, event) else { return Told(.type) }
+        if !isComplete { return Told(.waiting, "has 1 of 2 events") }
+        return event.fields.priority == 1 ? Told(.ran) : Told(.conditionFalse)
+    }
+
+    private mutating func held(_ event: Happening) -> Told {
+        let entry = event.kind == .removed ? nil : event.kind == .changed ? 1 : 0
+        let isComplete = pair("held", entry, within: 9, event)
+        if event.kind == .removed || event.fields.priority != 1 {
+            let isHeld = holds[event.id].map { !$0.hasRun } ?? false
+            holds[event.id] = nil
+            // One that waits for the next of its pair may end the wait of the pair before.
+            let ended = isHeld ? "ended the wait of `for`" : ""
+            return switch isComplete {
+            case nil: Told(isHeld ? .cancelled : .type)
+            case true?: Told(isHeld ? .cancelled : .conditionFalse)
+            case false?: Told(.waiting, "has 1 of 2 events", note: ended)
+            }
+        }
+        guard isComplete == true else { return Told(.waiting, "has 1 of 2 events") }
+        if holds[event.id] != nil { return Told(.waiting, "began with an earlier event") }
+        holds[event.id] = (event.minute + 2, event.number, false)
+        return Told(.waiting, "waits until")
+    }
+
+    private mutating func sequence(_ event: Happening) -> Told {
+        var open = sequences[event.id, default: []].filter { event.minute < $0.start + 9 }
+        defer { sequences[event.id] = open }
+        switch event.kind {
+        case .removed: return Told(.type)
+        case .created, .returned:
+            open.append((event.minute, 1))
+            return Told(.waiting, "has 1 of 3 events")
+        case .changed: break
+        }
+        let fits = event.fields.priority == 2 ? [1, 2] : [2]
+        guard let place = open.firstIndex(where: { fits.contains($0.count) }) else {
+            return Told(.conditionFalse, "no `sequence`")
+        }
+        open[place].count += 1
+        if open[place].count < 3 { return Told(.waiting, "has 2 of 3 events") }
+        open.remove(at: place)
+        return Told(.ran)
+    }
+
+    private mutating func none(_ event: Happening) -> Told {
+        let isOpen = absences[event.id] != nil
+        switch event.kind {
+        case .returned: return Told(.type)
+        case .removed:
+            absences[event.id] = nil
+            return isOpen ? Told(.cancelled) : Told(.type)
+        case .created, .changed:
+            if event.fields.priority == 1 {
+                if isOpen { return Told(.waiting, "began with an earlier event") }
+                absences[event.id] = (event.minute + 3, event.number)
+                return Told(.waiting, "waits until")
+            }
+            if event.kind == .changed { absences[event.id] = nil }
+            return isOpen && event.kind == .changed ? Told(.cancelled) : Told(.conditionFalse)
+        }
+    }
+
+    /// An event of a task that has an escalation answers it, and closes the alert.
+    private mutating func escalated(_ event: Happening) -> Told {
+        if event.kind == .changed || event.kind == .removed, let answered = escalations.removeValue(forKey: event.id) {
+            told[answered.event]["escalated"]?.deliveries += 1
+        }
+        guard event.isCreatedOrChanged else { return Told(.type) }
+        if event.fields.priority != 1 { return Told(.conditionFalse) }
+        let now = event.minute
+        escalations[event.id] = Escalation(event: event.number, steps: [[now + 5, now + 8, now + 11], [now + 2]])
+        return Told(.ran)
+    }
+}
