@@ -2,8 +2,8 @@
 public enum Occasion: Sendable, Hashable {
     case event(Event.ID)
     /// A timer of a rule that came due. After the clock was set back, a rule may wait for the same time again: the place on the bus of
-    /// the event that began it distinguishes the two.
-    case timer(RuleTimer.ID, due: Timestamp, begun: Int64? = nil)
+    /// the event that began it distinguishes the two, and when that was replayed, if the wait is the replay's.
+    case timer(RuleTimer.ID, due: Timestamp, begun: Int64? = nil, replayed: Timestamp? = nil)
     /// One element of a list that a rule runs through because of this event.
     case element(of: Event.ID, key: String)
     /// A step of the escalation that a run began: its place in the list, and how often it was repeated before.
@@ -17,9 +17,10 @@ public enum Occasion: Sendable, Hashable {
     public var id: ID {
         switch self {
         case .event(let id): ID("event/" + id.text)
-        case .timer(let timer, let due, let begun):
+        case .timer(let timer, let due, let begun, let replayed):
             ID(
-                "timer/\(timer.kind.rawValue)/\(timer.rule)/\(due.microseconds)\(begun.map { "-\($0)" } ?? "")/\(timer.key)")
+                "timer/\(timer.kind.rawValue)/\(timer.rule)/\(due.microseconds)\(begun.map { "-\($0)" } ?? "")"
+                    + "\(replayed.map { "r\($0.microseconds)" } ?? "")/\(timer.key)")
         case .element(let event, let key): ID("element/\(event.text)/\(key)")
         case .escalation(let run, let step, let repetition): ID("escalation/\(step)/\(repetition)/\(run.text)")
         case .escalationEnd(let run): ID("escalation/end/0/\(run.text)")

@@ -288,7 +288,7 @@ extension RuleSurroundings {
 
 extension ExplainedDelivery {
     /// Whether a test of its rule makes it, too: no silence or quiet time kept it back, and no person had its event routed again.
-    fileprivate var wasMade: Bool { ![.silenced, .quiet].contains(state) && !occasion.run.isReplay }
+    fileprivate var wasMade: Bool { ![.silenced, .quiet].contains(state) && occasion.replayed == nil }
 }
 
 extension Occasion.ID {

@@ -41,6 +41,7 @@ extension ExplainedDelivery {
             "state": .string(state.rawValue), "action": .string(action), "receiver": .string(receiver),
             "content": .string(content), "created": .string(created.rfc3339),
         ]
+        if let replayed = occasion.replayed { json["replayed"] = .string(replayed.rfc3339) }
         if let argument { json["argument"] = .string(argument) }
         if let next { json["next"] = .string(next.rfc3339) }
         if let answer { json["answer"] = .string(answer) }

@@ -89,7 +89,7 @@ private struct Teller {
         (self.facts, self.book, self.tasks) = (facts, book, tasks)
         deliveries = facts.deliveriesByEvent
         decisions = facts.byEvent(facts.decisions, \.occasion)
-        waits = Dictionary(grouping: facts.decisions.filter { $0.verdict == .waiting && !$0.occasion.isReplay }) {
+        waits = Dictionary(grouping: facts.decisions.filter { $0.verdict == .waiting }) {
             [$0.rule, $0.detail["key"]?.asString ?? ""]
         }.mapValues { $0.map(\.at) }
     }
@@ -103,12 +103,15 @@ private struct Teller {
     }
 
     func account(of name: String, at event: StoredEvent) -> Explanation.Account {
-        let deliveries = (deliveries[event.event.id] ?? []).filter { $0.rule == name }
-        let records = (decisions[event.event.id] ?? []).filter { $0.rule == name }
+        let all = (deliveries[event.event.id] ?? []).filter { $0.rule == name }
+        let allRecords = (decisions[event.event.id] ?? []).filter { $0.rule == name }
+        // Its replays are told by themselves.
+        let deliveries = all.filter { $0.occasion.replayed == nil }
+        let records = allRecords.filter { $0.occasion.replayed == nil }
         let judgement = book?.judge(event, by: name, tasks: tasks, at: event.event.time)
         var account = Explanation.Account(
-            rule: name, verdict: .ran, reason: "", notes: [], parts: [], deliveries: deliveries,
-            isInQuestion: !deliveries.isEmpty || !records.isEmpty || judgement?.isInQuestion ?? false)
+            rule: name, verdict: .ran, reason: "", notes: [], parts: [], deliveries: all,
+            isInQuestion: !all.isEmpty || !allRecords.isEmpty || judgement?.isInQuestion ?? false)
         account.notes = records.filter { !$0.verdict.isOfRun || $0.verdict == .cancelled && $0 != records.stop }.map {
             words($0).clause
         }
@@ -129,6 +132,7 @@ private struct Teller {
         } else {
             judge(&account, judgement, at: event)
         }
+        account.notes += replays(all, allRecords, name)
         return account
     }
 
@@ -186,6 +190,17 @@ private struct Teller {
             )
         }
         account.notes += judgement.leftOut
+    }
+
+    /// What became of each replay that left a trace, as clauses.
+    private func replays(_ deliveries: [ExplainedDelivery], _ records: [DecisionRecord], _ rule: String) -> [String] {
+        let runs = Dictionary(grouping: deliveries) { $0.occasion.replayed ?? .distantPast }
+        let stops = Dictionary(grouping: records) { $0.occasion.replayed ?? .distantPast }
+        return Set(runs.keys).union(stops.keys).sorted().filter { $0 > .distantPast }.compactMap { at in
+            let said = "replayed at \(time(at, rule)): "
+            if runs[at] != nil { return said + "it ran" }
+            return stops[at]?.stop.map { said + clause($0) }
+        }
     }
 
     /// What the deliveries' states say about the run.
@@ -256,9 +271,19 @@ extension Occasion.ID {
     func isFor(_ event: StoredEvent) -> Bool { self.event == event.event.id || begun == event.sequence }
 
     /// The place of the event that began the timer, if it is of one.
-    public var begun: Int64? {
+    public var begun: Int64? { begin.first.flatMap { Int64($0) } }
+
+    /// When the run's event was routed again, if it is of that replay, or of a timer or an escalation that the replay began.
+    public var replayed: BellhopCore.Timestamp? {
+        let run = run
+        let at = run.isReplay ? run.text.split(separator: "/").last : run.begin.dropFirst().first
+        return at.flatMap { Int64($0) }.map { Timestamp(microseconds: $0) }
+    }
+
+    /// What began the timer, if it is of one: the place of the event, and the time of its replay.
+    private var begin: [Substring] {
         let parts = run.text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
-        guard parts.count == 5, parts[0] == "timer", let dash = parts[3].lastIndex(of: "-") else { return nil }
-        return Int64(parts[3][parts[3].index(after: dash)...])
+        guard parts.count == 5, parts[0] == "timer", let dash = parts[3].lastIndex(of: "-") else { return [] }
+        return parts[3][parts[3].index(after: dash)...].split(separator: "r")
     }
 }

@@ -106,8 +106,8 @@ extension BatchDecider {
         let gathered = memory.gathered(rule.stateKey(.gathered, key)).values.sorted(by: Gathered.isBefore)
         guard let latest = gathered.last else { return }
         var occasion = occasion
-        if case .timer(let id, let due, _) = occasion, id.kind == .group {
-            occasion = .timer(id, due: due, begun: gathered.first?.event)
+        if case .timer(let id, let due, _, _) = occasion, id.kind == .group {
+            occasion = .timer(id, due: due, begun: gathered.first?.event, replayed: gathered.first?.replayed)
         }
         var candidate = Candidate(
             rule: number, occasion: occasion, time: time, source: latest.source, subject: latest.subject, gathered: gathered)

@@ -296,8 +296,8 @@ extension BatchDecider {
         else { return }
         let (events, own) = events(of: wait, key, rule)
         var candidate = Candidate(
-            rule: number, occasion: .timer(timer.id, due: due, begun: wait.began.event), time: due, source: wait.began.source,
-            subject: wait.began.subject, gathered: events, own: own)
+            rule: number, occasion: .timer(timer.id, due: due, begun: wait.began.event, replayed: wait.began.replayed),
+            time: due, source: wait.began.source, subject: wait.began.subject, gathered: events, own: own)
         candidate.gathered[own].name = candidate.occasion.id.text
         candidate.key = Self.key(of: timer.id.key)
         candidate.since = wait.began.at

@@ -49,12 +49,15 @@ struct Gathered: Sendable, Hashable {
     var joined: Timestamp?
     /// The place in `on` of the entry that it fits.
     var entry: Int?
+    /// When its event was routed again, if it is of that replay.
+    var replayed: Timestamp?
     /// The name of what it is a part of: the sequence's first event, or the run that several events led to.
     var part: String?
 
     init(_ run: Candidate, event: Int64?, task: TaskKey?, element: Snapshot? = nil) {
         name = run.occasion.id.text
         (at, source, subject) = (run.time, run.source, run.subject)
+        if case .replay(_, let at) = run.occasion { replayed = at }
         (self.event, self.task, self.element) = (event, task, element)
     }
 
@@ -69,6 +72,7 @@ struct Gathered: Sendable, Hashable {
         if let joined { members["joined"] = .int(joined.microseconds) }
         if let entry { members["entry"] = .int(Int64(entry)) }
         if let part { members["part"] = .string(part) }
+        if let replayed { members["replayed"] = .int(replayed.microseconds) }
         return .object(members)
     }
 
@@ -87,6 +91,7 @@ struct Gathered: Sendable, Hashable {
         joined = json["joined"]?.asInt.map { Timestamp(microseconds: $0) }
         entry = json["entry"]?.asInt.map { Int($0) }
         part = json["part"]?.asString
+        replayed = json["replayed"]?.asInt.map { Timestamp(microseconds: $0) }
     }
 
     /// By time, then by the place on the bus.

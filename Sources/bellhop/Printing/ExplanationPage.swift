@@ -73,7 +73,7 @@ struct ExplanationPage {
         let next = delivery.next.map { ", due \(zone.dateAndClock($0))" } ?? ""
         let silence = delivery.silence.map { " by silence \($0.visible)" } ?? ""
         let answer = delivery.attempts.isEmpty ? delivery.answer.map { ": \($0.singleLine.visible)" } ?? "" : ""
-        let replay = delivery.occasion.isReplay ? "replayed: " : ""
+        let replay = delivery.occasion.replayed != nil ? "replayed: " : ""
         let head =
             "      \(replay)\(rule.map { "\($0.visible): " } ?? "")\(delivery.action.visible) to \(delivery.receiver.visible)\(content)"
         return ["\(head): \(delivery.state.rawValue)\(silence)\(next)\(answer) \(Paint.dim("(\(delivery.id.prefix(12)))"))"]

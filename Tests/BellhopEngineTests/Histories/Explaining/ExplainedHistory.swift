@@ -13,7 +13,10 @@ struct ExplainedHistory<Model: ExplanationModel> {
     private var model = Model()
     private var present: [String: [String: Happening.Fields]] = [:]
     private var gone: [String: Set<String>] = [:]
-    private var (count, minute, version) = (0, 0, 0)
+    private var (minute, version) = (0, 0)
+    private var happenings: [Happening] = []
+    /// The changes that were replayed, with the minute.
+    private var replays: Set<[Int]> = []
 
     private static var ids: [String] { ["a", "b", "c"] }
     private static var calls: [FaultyStore.Call] { [.commit, .route, .unrouted, .state, .dueTimers, .register] }
@@ -40,8 +43,11 @@ struct ExplainedHistory<Model: ExplanationModel> {
         minute += pause
         if pause > 0 { await office.bench.clock.advance(by: .seconds(60 * pause)) }
         if random.oneIn(8) { version += 1 }
+        // A replay that waits when the agent looks comes before what is due.
+        let isReplay = Model.hasReplays && !happenings.isEmpty && random.oneIn(3)
+        if isReplay { try await replay() }
         model.arrive(at: minute)
-        change(number)
+        if !isReplay { change(number) }
         model.leave(at: minute)
         // Each look is a new run of the agent; some end in the middle.
         if random.oneIn(4) {
@@ -59,7 +65,8 @@ struct ExplainedHistory<Model: ExplanationModel> {
         let id = Self.ids[Int.random(in: 0..<Self.ids.count, using: &random)]
         let before = present[source.name, default: [:]][id]
         var happening = Happening(
-            number: count, kind: .removed, source: source.name, id: id, fields: fields(), before: before, minute: minute)
+            number: happenings.count, kind: .removed, source: source.name, id: id, fields: fields(), before: before,
+            minute: minute)
         if let before, random.oneIn(5) {
             source.remove(TaskKey(id))
             (happening.fields, happening.before) = (before, nil)
@@ -74,8 +81,19 @@ struct ExplainedHistory<Model: ExplanationModel> {
         } else {
             return
         }
-        count += 1
+        happenings.append(happening)
         model.happen(happening)
+    }
+
+    private mutating func replay() async throws {
+        let happening = happenings[Int.random(in: 0..<happenings.count, using: &random)]
+        // Two replays of one event have different times. The model knows only tasks that are there.
+        guard present[happening.source]?[happening.id] != nil, replays.insert([happening.number, minute]).inserted else { return }
+        let store = office.bench.store
+        let events = try await store.events(EventQuery(limit: 100_000)).filter(\.isOfSource)
+        let isForced = random.oneIn(3)
+        try await store.replay([events[happening.number]], rule: nil, isForced: isForced, at: office.bench.now)
+        model.replay(happening, isForced: isForced, at: minute)
     }
 
     private mutating func fields() -> Happening.Fields {
@@ -89,7 +107,7 @@ struct ExplainedHistory<Model: ExplanationModel> {
         let surroundings = try RuleSurroundings.test(sources: office.sources)
         let book = try RuleBook.loadToExplain([.test(Model.rules(version))], surroundings: surroundings)
         let explanation = Explanation(ExplanationFacts(history), by: book)
-        let accounts = explanation.events.filter(\.isOfSource)
+        let accounts = explanation.events.filter(\.event.isOfSource)
         #expect(accounts.count == model.told.count)
         for (number, (account, expected)) in zip(accounts, model.told).enumerated() {
             #expect(Set(account.rules.map(\.rule)) == Set(expected.keys))
@@ -137,7 +155,7 @@ struct ExplainedHistory<Model: ExplanationModel> {
                 for limit in [1, 3, 1000] {
                     let own = try await office.bench.store.history(HistoryQuery(task: subject, limit: limit))
                     let story = Explanation(ExplanationFacts(own), by: book).events
-                        .filter(\.isOfSource)
+                        .filter(\.event.isOfSource)
                     // Deaths of deliveries are events about the task, too.
                     let expected = part.suffix(story.count).map { $0.rules.map { "\($0.rule) \($0.verdict) \($0.reason)" } }
                     #expect(
@@ -149,10 +167,10 @@ struct ExplainedHistory<Model: ExplanationModel> {
     }
 }
 
-extension Explanation.EventAccount {
+extension StoredEvent {
     /// Whether a source told of it.
     fileprivate var isOfSource: Bool {
-        [.taskCreated, .taskChanged, .taskRemoved, .taskReturned].contains(event.event.type)
+        [.taskCreated, .taskChanged, .taskRemoved, .taskReturned].contains(event.type)
     }
 }
 

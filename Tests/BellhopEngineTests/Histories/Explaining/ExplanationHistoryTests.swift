@@ -20,4 +20,10 @@ import Testing
         var history = try await ExplainedHistory<PatternExplanationModel>(seed: seed)
         try await history.run(steps: 40)
     }
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `explain agrees with a model about events that people had routed again`(_ seed: UInt64) async throws {
+        var history = try await ExplainedHistory<ReplayExplanationModel>(seed: seed)
+        try await history.run(steps: 40)
+    }
 }

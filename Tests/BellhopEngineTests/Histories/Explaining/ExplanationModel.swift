@@ -10,18 +10,25 @@ protocol ExplanationModel {
 
     init()
 
+    /// Whether people have events routed again, with the rules' `once` and `throttle` or without.
+    static var hasReplays: Bool { get }
+
     /// What each rule did for each change of a task, by its number.
     var told: [[String: Told]] { get }
 
     /// Before the changes of a minute come.
     mutating func arrive(at minute: Int)
     mutating func happen(_ happening: Happening)
+    /// The event of a change is routed again.
+    mutating func replay(_ happening: Happening, isForced: Bool, at minute: Int)
     /// After the changes of a minute.
     mutating func leave(at minute: Int)
 }
 
 extension ExplanationModel {
     static func silences(from start: Timestamp) -> [Silence] { [] }
+    static var hasReplays: Bool { false }
+    mutating func replay(_ happening: Happening, isForced: Bool, at minute: Int) {}
     mutating func arrive(at minute: Int) {}
     mutating func leave(at minute: Int) {}
 }

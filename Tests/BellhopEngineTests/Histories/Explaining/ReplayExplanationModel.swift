@@ -1,0 +1,113 @@
+import BellhopRules
+
+/// Rules whose events people have routed again: a replay is told by itself, and what it began to wait for is its own.
+struct ReplayExplanationModel: ExplanationModel {
+    static func rules(_ version: Int) -> String {
+        """
+        rule: plain
+        on: [task_created, task_changed]
+        when: task.priority == 1
+        do: [{log: "plain\(version)"}]
+        ---
+        rule: once
+        on: [task_created, task_changed]
+        once: task.id
+        do: [{log: "once\(version)"}]
+        ---
+        rule: throttled
+        on: [task_created, task_changed]
+        throttle: {every: 4m}
+        do: [{log: "throttled\(version)"}]
+        ---
+        rule: held
+        on: [task_created, task_changed]
+        when: task.priority == 1
+        for: 3m
+        do: [{log: "held\(version)"}]
+        """
+    }
+
+    static let hasReplays = true
+
+    private struct Wait {
+        var due: Int
+        var event: Int
+        var replay: Int?
+        var hasRun = false
+    }
+
+    private(set) var told: [[String: Told]] = []
+    private var tasks: [String: Int] = [:]
+    private var ran: Set<String> = []
+    private var last: Int?
+    private var holds: [String: Wait] = [:]
+
+    mutating func arrive(at now: Int) { end { $0 == now } }
+
+    mutating func leave(at now: Int) { end { $0 <= now } }
+
+    /// The condition is judged for the task as it is when the time is over: only a replay waits for one that is another now.
+    private mutating func end(_ isDue: (Int) -> Bool) {
+        for (id, wait) in holds where !wait.hasRun && isDue(wait.due) {
+            let holds = tasks[id] == 1
+            self.holds[id]?.hasRun = true
+            if !holds { self.holds[id] = nil }
+            if let replay = wait.replay {
+                note(wait.event, "held", replay, holds ? "it ran" : "`when` did not hold", deliveries: holds ? 1 : 0)
+            } else {
+                told[wait.event]["held"]?.verdict = .ran
+                told[wait.event]["held"]?.deliveries += 1
+                told[wait.event]["held"]?.reason = ""
+            }
+        }
+    }
+
+    mutating func happen(_ event: Happening) {
+        tasks[event.id] = event.kind == .removed ? nil : event.fields.priority
+        var told = ["plain": Told(.type), "once": Told(.type), "throttled": Told(.type), "held": Told(.type)]
+        let isHeld = holds[event.id].map { !$0.hasRun } ?? false
+        if event.isCreatedOrChanged {
+            told["plain"] = Told(event.fields.priority == 1 ? .ran : .conditionFalse)
+            told["once"] = Told(ran.insert(event.id).inserted ? .ran : .once)
+            let isThrottled = last.map { event.minute < $0 + 4 } ?? false
+            if !isThrottled { last = event.minute }
+            told["throttled"] = Told(isThrottled ? .throttled : .ran)
+        }
+        if event.kind == .removed || event.fields.priority != 1 {
+            if event.isCreatedOrChanged { told["held"] = Told(.conditionFalse) }
+            if isHeld { told["held"] = Told(.cancelled) }
+            holds[event.id] = nil
+        } else if event.isCreatedOrChanged {
+            told["held"] = Told(.waiting, holds[event.id] == nil ? "waits until" : "began with an earlier event")
+            if holds[event.id] == nil { holds[event.id] = Wait(due: event.minute + 3, event: event.number) }
+        }
+        self.told.append(told)
+    }
+
+    /// It is asked like an event of now, and ends no wait.
+    mutating func replay(_ event: Happening, isForced: Bool, at now: Int) {
+        guard event.isCreatedOrChanged else { return }
+        if event.fields.priority == 1 { note(event.number, "plain", now, "it ran", deliveries: 1) }
+        let isFirst = ran.insert(event.id).inserted
+        note(event.number, "once", now, isFirst || isForced ? "it ran" : "`once` stopped it", isFirst || isForced)
+        let isThrottled = last.map { now < $0 + 4 } ?? false
+        if !isThrottled { last = now }
+        note(
+            event.number, "throttled", now, isThrottled && !isForced ? "`throttle` stopped it" : "it ran",
+            !isThrottled || isForced)
+        if event.fields.priority == 1, holds[event.id] == nil {
+            holds[event.id] = Wait(due: now + 3, event: event.number, replay: now)
+            note(event.number, "held", now, "`for` waits until")
+        }
+    }
+
+    private mutating func note(_ event: Int, _ rule: String, _ at: Int, _ text: String, _ ran: Bool) {
+        note(event, rule, at, text, deliveries: ran ? 1 : 0)
+    }
+
+    private mutating func note(_ event: Int, _ rule: String, _ at: Int, _ text: String, deliveries: Int = 0) {
+        let time = "2026-01-05T\(at < 60 ? "09" : at < 120 ? "10" : "11"):\(at % 60 < 10 ? "0" : "")\(at % 60)"
+        told[event][rule]?.note = "replayed at \(time):00Z: \(text)"
+        told[event][rule]?.deliveries += deliveries
+    }
+}
