@@ -70,12 +70,11 @@ public struct RuleBook: Sendable {
         self.surroundings = surroundings
         facts = RunFacts(surroundings, slots: slots, groups: cache.groups)
         compiled = rules
-        index = RuleIndex(
-            rules, readers: facts.readers,
-            // Events about deliveries say nothing about the task that they name: it stands there as it was for the message.
-            types: surroundings.events.definitions.filter { $0.origin != .delivery }.map(\.type))
+        // Events about deliveries say nothing about the task that they name: it stands there as it was for the message.
+        let types = surroundings.events.definitions.filter { $0.origin != .delivery }.map(\.type)
+        index = RuleIndex(rules, readers: facts.readers, types: types)
         hasWaits = escalating != .none || rules.contains { !$0.isOff && !$0.time.isEmpty }
-        hasSchedules = rules.contains { !$0.isOff && $0.schedule != nil }
+        timed = TimedEvents(rules + former.values.flatMap(\.values), facts, types: types)
         byName = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.name, $0) })
         byWait = Dictionary(
             uniqueKeysWithValues: rules.enumerated().filter { $1.looksAtAll }.map { ($1.stateKey(.hold, "").rule, $0) })
@@ -131,9 +130,8 @@ public struct RuleBook: Sendable {
 
     /// Whether a rule waits for timers that events may end.
     public let hasWaits: Bool
-    /// Whether a rule has timers.
-    public var hasTimers: Bool { hasWaits || hasSchedules }
-    private let hasSchedules: Bool
+    /// The events that can matter to rules with timers.
+    let timed: TimedEvents
 
     /// The scope of a source.
     public func scope(of source: String) -> Scope.ID? { facts.scope(of: source) }

@@ -71,18 +71,26 @@ public struct TimerLoop: Sendable {
     public func fireDue() async throws(StoreError) -> Int { try await fireDue(at: nil, for: .timers) }
 
     /// Fires what came due before these first events on the bus while the agent was running, and returns those that may be routed now:
-    /// before the next timer. What is due at a moment comes before the events of that moment. Nil if timers fired, which may have made
-    /// events.
+    /// before the next timer, and those that can matter to none. What is due at a moment comes before the events of that moment. Nil if
+    /// timers fired, which may have made events.
     ///
     /// - Parameter unrouted: more of the first events, if they were read already.
     func next(
         of first: [StoredEvent], in unrouted: [StoredEvent]? = nil, by book: RuleBook
     ) async throws(StoreError) -> NextEvents? {
-        guard book.hasTimers, let time = first.first?.event.time else { return NextEvents(of: first, \.time) }
-        if try await fireDue(at: time, before: unrouted ?? first, for: .router) > 0 { return nil }
+        func isConcern(_ stored: StoredEvent) -> Bool { book.concernsTimers(stored.event) }
+        guard let place = first.firstIndex(where: isConcern) else { return NextEvents(of: first) { dueTime(of: $0, by: book) } }
+        let time = first[place].event.time
         var events = first
-        if let next = try await surroundings.store.nextTimer(), next > time {
-            events = Array(first[..<(first.firstIndex { $0.event.time >= next } ?? first.endIndex)])
+        var next = try await surroundings.store.nextTimer()
+        if let due = next, due <= time {
+            // Events that can matter to no timer do not wait until all that are due have fired.
+            if place > 0 { return NextEvents(of: Array(first[..<place])) { dueTime(of: $0, by: book) } }
+            if try await fireDue(at: time, before: unrouted ?? first, for: .router) > 0 { return nil }
+            next = try await surroundings.store.nextTimer()
+        }
+        if let due = next, due > time {
+            events = Array(first[..<(first.firstIndex { $0.event.time >= due && isConcern($0) } ?? first.endIndex)])
         }
         return NextEvents(of: events) { dueTime(of: $0, by: book) }
     }

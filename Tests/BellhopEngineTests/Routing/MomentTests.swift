@@ -58,6 +58,48 @@ import Testing
         #expect(office.texts == ["schedule_due"])
     }
 
+    @Test func `an event that no waiting rule can see does not wait for all the timers that are due`() async throws {
+        let bench = try Bench()
+        let rules = """
+            rule: waits
+            on: task_created
+            for: 10m
+            do: [{log: "${{ task.id }}"}]
+            ---
+            rule: plain
+            on: ping
+            do: [{log: ping}]
+            """
+        let source = bench.source([task("old")])
+        let shelf = try await bench.shelf(rules, sources: [source])
+        let timers = TimerLoop(bench.surroundings, shelf: shelf)
+        let router = Router(bench.surroundings, shelf: shelf, timers: timers)
+        var poller = bench.poller(source)
+        _ = try await poller.pollOnce()
+        source.set([task("old")] + (0..<6000).map { task("t\($0)") })
+        // So many at once are held until the next poll confirms them.
+        for _ in 0..<2 {
+            await bench.clock.advance(by: .seconds(60))
+            _ = try await poller.pollOnce()
+        }
+        try await router.routePending()
+        await bench.clock.advance(by: .seconds(600))
+        #expect(try await bench.store.dueTimers(at: bench.now, limit: 6001).count == 6000)
+        let ping = Event(
+            id: Event.ID(type: EventType("ping"), facts: "1"), type: EventType("ping"), source: "plain", subject: "plain",
+            time: bench.now, data: [:])
+        let firing = Task { try await timers.fireDue() }
+        // After the first batch.
+        try await until { try await bench.store.dueTimers(at: bench.now, limit: 6000).count < 6000 }
+        try await bench.store.append([ping])
+        try await router.routePending()
+        #expect(try await !bench.store.dueTimers(at: bench.now, limit: 1).isEmpty)
+        #expect(try await bench.store.unrouted(limit: 1).isEmpty)
+        #expect(try await firing.value > 0)
+        #expect(try await bench.store.nextTimer() == nil)
+        #expect(try await bench.deliveries().count == 6001)
+    }
+
     /// A wait that is over at the moment at which the tasks that are known already are taken up.
     private static let ending = "\n---\nrule: other\non: task_changed\nwhen: task.title == \"x\"\nfor: 3m\ndo: [{log: over}]"
 

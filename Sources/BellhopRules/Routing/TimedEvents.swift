@@ -1,0 +1,57 @@
+public import BellhopCore
+
+/// The events that can matter to a rule with timers: they begin or end what it waits for, or change the tasks that it sees when it is due.
+/// All others may be routed while timers are due.
+struct TimedEvents: Sendable {
+    /// The sources whose tasks such rules follow; nil for all.
+    private var sources: Set<String>? = []
+    /// The scopes whose tasks they read.
+    private var scopes: Set<Scope.ID> = []
+    /// The sources of the events that they name, by type; an empty set for all.
+    private var named: [EventType: Set<String>] = [:]
+    /// The sources of which rules see all events that wait for a condition to hold; nil for all.
+    private var seen: Set<String>? = []
+    private let types: Set<EventType>
+    private let hasTasks: Set<EventType>
+
+    /// - Parameter types: the types at which a rule looks that waits for its condition to hold, also if `on` does not name them.
+    init(_ rules: [Rule], _ facts: RunFacts, types: [EventType]) {
+        self.types = Set(types)
+        hasTasks = Set(facts.events.definitions.filter(\.hasTask).map(\.type))
+        for rule in rules where !rule.isOff && rule.hasTimers {
+            scopes.formUnion(rule.scopesRead)
+            // A schedule's rule that only it starts follows no tasks: it reads them.
+            if rule.schedule != nil { name([.scheduleDue], from: [rule.name]) }
+            if rule.schedule != nil, rule.watchedTypes.allSatisfy({ $0 == .scheduleDue }) { continue }
+            let from = rule.time.pattern?.sources ?? rule.sources
+            if from.isEmpty { sources = nil } else { sources?.formUnion(from) }
+            if rule.looksAtAll { if from.isEmpty { seen = nil } else { seen?.formUnion(from) } }
+            name(rule.watchedTypes.filter { $0 != .scheduleDue }, from: Set(from))
+        }
+    }
+
+    private mutating func name(_ types: [EventType], from sources: Set<String>) {
+        for type in types {
+            let known = named[type]
+            named[type] = known?.isEmpty == true || sources.isEmpty ? [] : sources.union(known ?? [])
+        }
+    }
+
+    func contain(_ event: Event, _ facts: RunFacts) -> Bool {
+        if let sources = named[event.type], sources.isEmpty || sources.contains(event.source) { return true }
+        if seen?.contains(event.source) ?? true, types.contains(event.type), facts.isConfigured(event.source) { return true }
+        guard hasTasks.contains(event.type) else { return false }
+        if sources?.contains(event.source) ?? true { return true }
+        return !scopes.isEmpty && facts.scope(of: event.source).map(scopes.contains) == true
+    }
+}
+
+extension RuleBook {
+    /// Whether the event can matter to a rule with timers: then what is due at its moment comes before it.
+    public func concernsTimers(_ event: Event) -> Bool { timed.contain(event, facts) }
+}
+
+extension Rule {
+    /// Whether it waits for timers, of its steps too, or has a schedule.
+    fileprivate var hasTimers: Bool { !time.isEmpty || escalation != nil || schedule != nil }
+}
