@@ -1,0 +1,90 @@
+import BellhopCore
+import BellhopEngine
+import BellhopTesting
+import Testing
+
+/// Random histories of tasks, looks, pauses, failures of the source and of the store, reloads and steps of the clock: rules with
+/// schedules, and rules that remember, do what the model says, each run once.
+@Suite(.timeLimit(.minutes(10))) struct `Histories of schedules and of what rules remember` {
+    @Test(arguments: 0..<UInt64(Storm.count(200)))
+    func `each history makes the runs of the model`(_ seed: UInt64) async throws {
+        var random = SeededRandom(seed: Storm.seed(seed))
+        var rules = ScheduleRules()
+        let office = try await Office(
+            rules.yaml, [task("always", "x", ["priority": 9]), task("z", "x", ["priority": 1]), task("a", "x", ["priority": 2])])
+        var model = ScheduleModel(["always": 9, "z": 1, "a": 2])
+        var (gone, minute): (Set<String>, Int) = ([], 0)
+        var story: [String] = []
+        for number in 0..<30 {
+            let pause = random.oneIn(5) ? Int.random(in: 2...12, using: &random) : Int.random(in: 0...1, using: &random)
+            if pause > 0 {
+                minute += pause
+                await office.bench.clock.advance(by: .seconds(60 * pause))
+            } else if random.oneIn(8) {
+                let step = Int.random(in: 1...6, using: &random)
+                minute -= step
+                await office.bench.clock.jump(to: office.bench.now - .seconds(60 * step))
+                story.append("the clock is set back by \(step)")
+            }
+            if random.oneIn(6), let letter = ScheduleRules.letters.randomElement(using: &random) {
+                let change = rules.change(letter, Int.random(in: 0...2, using: &random))
+                model.load(change, at: minute)
+                story.append("\(change)")
+            }
+            if random.oneIn(10) {
+                // The source fails: what is due is judged on what is known.
+                let failure = Failure(.gateway, .retry(after: nil), "502 Bad Gateway")
+                office.source.edit { $0.lists = [.failure(failure)] }
+                model.look(at: minute, nil)
+                story.append("\(minute): the source fails")
+                try await office.look(with: rules.yaml)
+            } else {
+                let change = change(in: model, gone, &random)
+                if let change {
+                    if change.kind == .removed {
+                        office.source.remove(TaskKey(change.id))
+                        gone.insert(change.id)
+                    } else {
+                        // A title that was never there makes it a change.
+                        office.source.put(task(change.id, "title \(number)", ["priority": .int(Int64(change.priority))]))
+                    }
+                }
+                model.look(at: minute, change)
+                story.append("\(minute): \(change.map { "\($0.kind) \($0.id) \($0.priority)" } ?? "nothing")")
+                try await look(office, rules.yaml, &random)
+            }
+            let (made, expected) = (office.texts.sorted(), model.log.sorted())
+            guard made == expected else {
+                let (lost, surplus) = (expected.difference(from: made).insertions, made.difference(from: expected).insertions)
+                Issue.record("seed \(seed): lost \(lost), surplus \(surplus)\n\(story.suffix(24).joined(separator: "\n"))")
+                return
+            }
+        }
+    }
+
+    private func change(
+        in model: ScheduleModel, _ gone: Set<String>, _ random: inout SeededRandom
+    ) -> ScheduleModel.Change? {
+        guard let id = ["a", "b", "c", "z"].randomElement(using: &random), !random.oneIn(3) else { return nil }
+        let priority = Int.random(in: 1...2, using: &random)
+        guard let before = model.tasks[id] else {
+            return ScheduleModel.Change(kind: gone.contains(id) ? .returned : .created, id: id, priority: priority)
+        }
+        return random.oneIn(4)
+            ? ScheduleModel.Change(kind: .removed, id: id, priority: before)
+            : ScheduleModel.Change(kind: .changed, id: id, priority: priority)
+    }
+
+    /// One run of the agent; sometimes it ends in the middle, as if it was killed, and another one follows.
+    private func look(_ office: Office, _ rules: String, _ random: inout SeededRandom) async throws {
+        let calls: [FaultyStore.Call] = [
+            .commit, .route, .unrouted, .state, .nextTimer, .dueTimers, .register, .remembered, .tasks, .events,
+        ]
+        if random.oneIn(3), let call = calls.randomElement(using: &random) {
+            office.bench.store.failOnce(call, random.oneIn(2) ? .before : .after)
+            try? await office.look(with: rules)
+            office.bench.store.work()
+        }
+        try await office.look(with: rules)
+    }
+}
