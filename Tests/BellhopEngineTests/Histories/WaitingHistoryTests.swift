@@ -5,9 +5,9 @@ import Testing
 
 /// Random histories of tasks, looks, pauses and failures of the store: rules that wait do what the model says, each run once.
 @Suite(.timeLimit(.minutes(10))) struct `Histories of rules that wait` {
-    @Test(arguments: 0..<60)
+    @Test(arguments: 0..<UInt64(Storm.count(120)))
     func `each history makes the runs of the model`(_ seed: UInt64) async throws {
-        var random = SeededRandom(seed: seed)
+        var random = SeededRandom(seed: Storm.seed(seed))
         let office = try await Office(WaitingModel.rules, [task("always", "x", ["priority": 9])])
         var model = WaitingModel()
         var gone: Set<String> = []

@@ -308,7 +308,8 @@ struct WaitingModel {
             (chainGroup.due, chainGroup.number) = (due + 1, begun)
             begun += 1
         }
-        chainGroup.events += chainCount
+        // Waits that were over while nobody looked may join after later ones.
+        chainGroup.events = (chainGroup.events + chainCount).sorted { $0.at < $1.at }
         chainCount = []
     }
 

@@ -32,7 +32,8 @@ import Testing
         }
     }
 
-    @Test func `a schedule of another rule, a dead delivery and a failing source concern no rule that does not see them`() throws {
+    @Test func `a schedule of another rule, a dead delivery and a failing source concern no rule that does not see them`() throws
+    {
         let book = try Self.rule("on: task_created\nfrom: incidents\ngroup: {wait: 5m}")
         #expect(!book.concernsTimers(Self.event(.scheduleDue, "other")))
         #expect(!book.concernsTimers(Self.event(.deliveryDead, "incidents")))
