@@ -45,6 +45,9 @@ public struct BackTest: Sendable {
         trial.witness.zone = book.surroundings.timeZone
     }
 
+    /// How many events and tasks are kept.
+    var remembered: (events: Int, tasks: Int) { trial.remembered }
+
     /// What was seen until now.
     public var tally: BackTestTally { trial.witness }
 
@@ -113,6 +116,7 @@ public struct BackTest: Sendable {
         }
         // Messages that were joined to one are not released themselves.
         if held.count > Self.mostHeld { held.formIntersection(trial.heldMessages) }
+        trial.tidy()
         return made
     }
 }

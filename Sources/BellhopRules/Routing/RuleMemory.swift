@@ -169,15 +169,15 @@ private struct EarlierRun {
     init(at: Timestamp, occasion: Occasion.ID) { (self.at, self.occasion) = (at, occasion) }
 
     init(_ json: JSON) {
-        at = (json.asInt ?? json["at"]?.asInt).map { Timestamp(microseconds: $0) }
-        occasion = json["run"]?.asString.map { Occasion.ID($0) }
+        let parts = json.asString?.split(separator: " ", maxSplits: 1) ?? []
+        at = (json.asInt ?? parts.first.flatMap { Int64($0) }).map { Timestamp(microseconds: $0) }
+        occasion = parts.dropFirst().first.map { Occasion.ID(String($0)) }
     }
 
+    /// One text, because there may be very many.
     var json: JSON {
-        var json: JSON.Object = [:]
-        if let at { json["at"] = .int(at.microseconds) }
-        if let occasion { json["run"] = .string(occasion.text) }
-        return .object(json)
+        guard let at, let occasion else { return at.map { .int($0.microseconds) } ?? true }
+        return .string("\(at.microseconds) \(occasion.text)")
     }
 
     /// As it stands in the record of a stop.

@@ -23,8 +23,8 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     private var late: [Event] = []
     /// When pieces of state end that do so by themselves.
     private var expiries: [StateKey: Timestamp] = [:]
-    /// How many events were shown when what is not needed any more was last forgotten.
-    private var tidied = 0
+    /// After how many shown events what is not needed any more is forgotten next.
+    private var tidying = Self.fewest
     private var shown = 0
     private var holding = TrialHolding()
     private var silences: [Silence]
@@ -97,7 +97,6 @@ public struct Trial<Witness: TrialWitness>: Sendable {
             route(made: made)
         }
         shown += found.count
-        if shown - tidied >= Self.tidying { tidy() }
     }
 
     /// A task as a source shows it.
@@ -303,20 +302,43 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         }
     }
 
-    /// The most events after which what is not needed any more is forgotten.
-    private static var tidying: Int { 10_000 }
+    /// The fewest events after which what is not needed any more is forgotten.
+    private static var fewest: Int { 1000 }
 
-    /// Forgets state that has ended, and events that nothing refers to.
-    private mutating func tidy() {
-        tidied = shown
+    /// Forgets state that has ended, and the events and tasks that nothing refers to, once there may be many. The deliveries made until
+    /// then have been taken.
+    mutating func tidy() {
+        // Not more often than pays: each time looks at all of the state.
+        guard shown >= tidying else { return }
         for (key, end) in expiries where end < now {
             state[key] = Optional.none  // a bare nil would be JSON's null
             expiries[key] = nil
         }
-        var needed = Set(state.all.compactMap { $0.value["event"]?.asInt })
-        needed.formUnion(holding.messages.compactMap { $0.delivery.keptBack?.event })
-        events.forget(except: needed, state)
+        var (places, keys): (Set<Int64>, Set<TaskKey>) = ([], [])
+        let all = state.all
+        tidying = shown + max(Self.fewest, all.count / 4)
+        for (key, value) in all where !isOver(value, of: key.rule) {
+            if let place = value["event"]?.asInt { places.insert(place) }
+            if let task = value["task"]?.asString { keys.insert(TaskKey(task)) }
+        }
+        for message in holding.messages {
+            if let place = message.delivery.keptBack?.event { places.insert(place) }
+            if let task = message.delivery.task { keys.insert(task.key) }
+        }
+        events.forget(except: places, state)
+        for scope in Array(present.keys) where !listed.contains(scope) {
+            present[scope] = present[scope]?.filter { keys.contains($0.key) }
+        }
     }
+
+    /// Whether it is a wait that has run: only that it did is still asked, unless `when` sees several events.
+    private func isOver(_ value: JSON, of name: String) -> Bool {
+        let name = name.hasPrefix("shadow/") ? String(name.dropFirst("shadow/".count)) : name
+        return value["ran"] == true && book.rule(named: name)?.time.pattern == nil
+    }
+
+    /// How many events and tasks are kept.
+    var remembered: (events: Int, tasks: Int) { (events.byPlace.count, present.values.map(\.count).reduce(0, +)) }
 }
 
 extension RuleBook {

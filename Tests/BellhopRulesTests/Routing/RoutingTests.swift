@@ -102,7 +102,7 @@ import Testing
         state.apply(first.state)
         #expect(texts(book.route([Self.number(4, id: "a"), Self.number(5, id: "c")], state: state)) == ["INC5"])
         let runs = ["event/e1", "event/e3"].map { run -> JSON in
-            ["at": .int(Fixture.start.microseconds), "run": .string(run)]
+            .string("\(Fixture.start.microseconds) \(run)")
         }
         #expect(first.state.map(\.change) == runs.map { .set($0, expires: nil) })
         #expect(first.state.map(\.expected) == [.absent, .absent])

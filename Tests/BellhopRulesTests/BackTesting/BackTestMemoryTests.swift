@@ -1,0 +1,48 @@
+import BellhopCore
+import Testing
+
+@testable import BellhopRules
+
+@Suite struct BackTestMemoryTests {
+    private static let rules = """
+        rule: tell
+        on: task_created
+        do: [{log: x}]
+        ---
+        rule: held
+        on: task_created
+        when: task.priority == 1
+        for: 10m
+        do: [{log: held}]
+        ---
+        rule: once
+        on: task_created
+        once: task.id
+        do: [{log: once}]
+        """
+
+    /// One of each task, ten each minute.
+    private func event(_ number: Int) -> StoredEvent {
+        var event = Fixture.event(
+            .taskCreated, Fixture.task("t\(number)", fields: ["priority": 1, "assignment_group": .string("g\(number % 3)")]),
+            id: "e\(number)")
+        event.time = Fixture.start + .seconds(6 * number)
+        return StoredEvent(sequence: Int64(number + 1), event: event)
+    }
+
+    @Test func `a back-test keeps no more events and tasks of a long time than of a short one, and loses no run`() throws {
+        var test = BackTest(try Fixture.book(Self.rules), from: Fixture.start)
+        var most: (events: Int, tasks: Int) = (0, 0)
+        var deliveries = 0
+        for page in 0..<30 {
+            deliveries += test.feed((page * 200..<page * 200 + 200).map(event)).deliveries.count
+            most = (max(most.events, test.remembered.events), max(most.tasks, test.remembered.tasks))
+        }
+        deliveries += test.finish(at: Fixture.start + .seconds(6 * 6000 + 600)).deliveries.count
+        #expect(deliveries == 18_000)
+        #expect(test.tally.groups.values.reduce(0, +) == 18_000)
+        // A hundred wait at a time; what is over is forgotten at some thousand events.
+        #expect(most.events < 5000 && most.tasks < 5000, "\(most)")
+        #expect(test.remembered.events < 4000 && test.remembered.tasks < 4000, "\(test.remembered)")
+    }
+}
