@@ -68,13 +68,26 @@ final class SQLiteStore: Sendable {
     static func openForReading(path: String) throws(StoreError) -> SQLiteStore {
         try StoreFile.require(path)
         return try translating(path) {
-            let database = try Database(path: path, .reading)
-            guard try Migrator().state(of: Session(database), path: path) == .current else {
+            let (database, state) = try readable(path)
+            guard state == .current else {
                 throw StoreError(
                     .damaged, "The store \(path) was made by an older Bellhop: start the agent once, which brings it up to date.")
             }
             let connections = Connections(database, path: path, hasReaders: false)
             return SQLiteStore(path: path, connections: connections, lock: nil, isReadOnly: true, faults: nil)
+        }
+    }
+
+    /// Opens the file for reading, also on a disk on which nothing can be written: SQLite needs a file beside it, unless it may rely on
+    /// that nothing changes, as where no agent runs and no write-ahead log is left.
+    private static func readable(_ path: String) throws -> (database: Database, state: Migrator.State) {
+        do {
+            let database = try Database(path: path, .reading)
+            return (database, try Migrator().state(of: Session(database), path: path))
+        } catch let error as SQLiteError where error.concernsDisk && !StoreFile.canCreateBeside(path) {
+            guard !StoreFile.hasLog(path), !StoreLock.isTaken(path) else { throw error }
+            let database = try Database(path: path, .readingUnchanged)
+            return (database, try Migrator().state(of: Session(database), path: path))
         }
     }
 

@@ -100,6 +100,36 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: SmallDisk.isPossible, "this user may not mount a small disk"))
+    func `a store on a read-only or a full disk can still be read`() async throws {
+        try await Stage.set(rules: Self.rules, configuration: configuration("disk/bellhop.db")) { stage in
+            let disk = try SmallDisk(at: stage.folder.path + "/disk", size: "3m")
+            try await stage.bellhop("run", "--once")
+            stage.instance.addTask(title: "One", assignedTo: Stage.user)
+            stage.time.pass(.seconds(600))
+            #expect(try await stage.bellhop("run", "--once").code == 0)
+            let listed = try await stage.bellhop("events", "--json").output
+            let task = try #require(stage.instance.tasks.first { $0.title == "One" }?.number)
+            let story = try await stage.bellhop("explain", task).output
+            #expect(listed.contains(task) && story.contains("task_created"))
+            func read(_ state: String) async throws {
+                for (command, expected) in [(["events", "--json"], listed), (["explain", task], story)] {
+                    let ended = try await stage.start(command).end()
+                    #expect(ended.code == 0 && ended.output == expected, "\(state): \(command): \(ended.errors)")
+                }
+                for command in [["status"], ["deliveries"], ["backtest", "--since", "7d"]] {
+                    let ended = try await stage.start(command).end()
+                    #expect(ended.code < 70 && !ended.output.isEmpty, "\(state): \(command): \(ended.errors)")
+                }
+            }
+            try disk.remount(readOnly: true)
+            try await read("read-only")
+            try disk.remount(readOnly: false)
+            try disk.fill()
+            try await read("full")
+        }
+    }
+
     @Test func `a store without a folder is reported`() async throws {
         try await Stage.set(rules: Self.rules, configuration: configuration("no/such/folder/bellhop.db")) { stage in
             let ended = try await stage.bellhop("run", "--once")

@@ -35,6 +35,15 @@ enum StoreFile {
     /// that may write. Later there is a write-ahead log instead.
     static func isHalfCreated(_ path: String) -> Bool { access(path + "-journal", F_OK) == 0 }
 
+    /// Whether changes wait in a write-ahead log beside the file.
+    static func hasLog(_ path: String) -> Bool {
+        var facts = stat()
+        return stat(path + "-wal", &facts) == 0 && facts.st_size > 0
+    }
+
+    /// Whether SQLite can put the file beside the store that it needs for reading.
+    static func canCreateBeside(_ path: String) -> Bool { access(folder(of: path), W_OK) == 0 && !isOnFullDisk(path) }
+
     /// Distinguishes a file from all others.
     struct Identity: Sendable, Hashable {
         var device: UInt

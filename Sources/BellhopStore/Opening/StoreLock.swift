@@ -45,6 +45,16 @@ final class StoreLock: Sendable {
         held.withLock { $0.append(descriptor) }
     }
 
+    /// Whether an agent has the store now.
+    static func isTaken(_ path: String) -> Bool {
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return errno == EWOULDBLOCK }
+        flock(descriptor, LOCK_UN)
+        return false
+    }
+
     deinit { release() }
 
     func release() {

@@ -13,14 +13,21 @@ final class Database {
 
     enum Access {
         case reading
+        /// Reads a file that nothing changes meanwhile, without a file of its own beside it.
+        case readingUnchanged
         case writing
     }
 
     /// Opens the file at `path`; `:memory:` is a database that ends with its connection.
     init(path: String, _ access: Access) throws {
-        let flags = access == .reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        let (name, flags) =
+            switch access {
+            case .reading: (path, SQLITE_OPEN_READONLY)
+            case .readingUnchanged: (Self.unchanging(path), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI)
+            case .writing: (path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)
+            }
         var opened: OpaquePointer?
-        let code = sqlite3_open_v2(path, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
+        let code = sqlite3_open_v2(name, &opened, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nil)
         guard code == SQLITE_OK, let handle = opened else {
             // Even if opening fails there is a connection, which holds the error.
             defer { sqlite3_close(opened) }
@@ -30,6 +37,14 @@ final class Database {
         sqlite3_busy_timeout(handle, 5000)
         try defineNameKey()
         if access == .writing { try defineAuditHash() }
+    }
+
+    /// The path as an address that says that the file does not change.
+    private static func unchanging(_ path: String) -> String {
+        let escaped = path.unicodeScalars.map {
+            "%?#".unicodeScalars.contains($0) ? "%" + String($0.value, radix: 16) : String($0)
+        }
+        return "file:\(escaped.joined())?immutable=1"
     }
 
     deinit {
@@ -166,4 +181,9 @@ struct SQLiteError: Error, Sendable, Hashable {
 
     /// The primary result code, which the extended one refines.
     var primaryCode: Int32 { code & 0xff }
+
+    /// Whether a file could not be opened or written.
+    var concernsDisk: Bool {
+        [SQLITE_CANTOPEN, SQLITE_READONLY, SQLITE_IOERR, SQLITE_FULL, SQLITE_PERM].contains(primaryCode)
+    }
 }

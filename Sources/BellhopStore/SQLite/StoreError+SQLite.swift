@@ -29,6 +29,11 @@ extension StoreError {
             self.init(fullDiskWith: path)
         case SQLITE_READONLY where StoreFile.isHalfCreated(path):
             self.init(.damaged, "The store \(path) is half created: start the agent, which completes it.")
+        case SQLITE_CANTOPEN where Self.hasUnreadableLog(path), SQLITE_READONLY where Self.hasUnreadableLog(path):
+            self.init(
+                .full,
+                "The store \(path) has changes in its log `-wal`, which cannot be read where nothing can be written: copy the store with "
+                    + "its `-wal` to another folder, or make the disk writable.")
         case SQLITE_IOERR, SQLITE_READONLY, SQLITE_PERM:
             self.init(
                 .full,
@@ -54,6 +59,10 @@ extension StoreError {
         default:
             self.init(.other, "The store \(path) failed: \(said).")
         }
+    }
+
+    private static func hasUnreadableLog(_ path: String) -> Bool {
+        StoreFile.hasLog(path) && !StoreFile.canCreateBeside(path)
     }
 
     private init(fullDiskWith path: String) {
