@@ -51,6 +51,15 @@ import Testing
         #expect(shown(editor) == "task|")
     }
 
+    @Test func `Esc by itself is a key once no byte follows, and swallows none`() {
+        var keys = KeyReader()
+        #expect(keys.read(0x1B) == nil && keys.mayBeEscape)
+        #expect(keys.end() == .escape && !keys.mayBeEscape && keys.end() == nil)
+        #expect(keys.read(UInt8(ascii: "p")) == .text("p"))
+        // An arrow is no Esc.
+        #expect([0x1B, UInt8(ascii: "["), UInt8(ascii: "A")].compactMap { keys.read($0) } == [.up] && keys.end() == nil)
+    }
+
     @Test func `bytes that are not UTF-8 are ignored`() {
         var keys = KeyReader()
         let bytes: [UInt8] = [0xC3, 0x61, 0xFF, 0xE2, 0x82, 0xAC, 0x80, 0x62]

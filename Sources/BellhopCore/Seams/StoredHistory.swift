@@ -21,6 +21,9 @@ public struct HistoryQuery: Sendable, Hashable {
         self.limit = limit
     }
 
+    /// The most events that one explanation has.
+    public static let mostEvents = 10_000
+
     /// The most deliveries, and the most events that they caused.
     public static let most = 2000
 

@@ -37,7 +37,9 @@ struct Explain: AsyncParsableCommand {
     var subject: String
 
     func validate() throws {
-        if limit < 1 { throw ValidationError("--limit is at least 1.") }
+        if !(1...HistoryQuery.mostEvents).contains(limit) {
+            throw ValidationError("--limit is 1 to \(HistoryQuery.mostEvents).")
+        }
         if tree, output.json || rule != nil { throw ValidationError("--tree goes with neither --json nor --rule.") }
         if asTest, tree || output.json { throw ValidationError("--as-test goes with neither --json nor --tree.") }
         if let expect, expect != "nothing" { throw ValidationError("--expect takes only `nothing`.") }
@@ -153,9 +155,16 @@ struct Explain: AsyncParsableCommand {
         }
         throw CommandError(
             .problem,
-            "There is no event \(subject.visible), and none about a task of this name. A task that was there at the first poll of "
-                + "its source has none, and events older than the retention are deleted; `bellhop events` lists those that are kept."
-        )
+            "There is no event \(subject.visible), and none about a task of this name. \(try await kept(link)) A task that was there "
+                + "at the first poll of its source has no event; `bellhop events` lists those that are kept.")
+    }
+
+    /// Since when events are kept, as a sentence.
+    private func kept(_ link: StoreLink) async throws(CommandError) -> String {
+        let oldest = try await link.rows(.events(EventQuery(after: 0, limit: 1))).first
+        guard let time = oldest?["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) }) else { return "No event is kept." }
+        return
+            "Events are kept since \(link.zone.dateAndClock(time)): older ones are deleted when their time (`retention`) is over."
     }
 }
 

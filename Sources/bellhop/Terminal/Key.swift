@@ -2,6 +2,8 @@
 enum Key: Hashable {
     case text(String)
     case enter, tab, backspace, delete, left, right, up, down, home, end, wordLeft, wordRight
+    /// Esc by itself.
+    case escape
     case eraseToEnd, eraseToStart, eraseWord, clearScreen
     /// Ctrl-C.
     case interrupt
@@ -13,6 +15,19 @@ enum Key: Hashable {
 /// for keys. Line breaks in pasted text count as enter.
 struct KeyReader {
     private var pending: [UInt8] = []
+
+    /// How long a terminal may take between the bytes of one key.
+    static let patience = Duration.milliseconds(50)
+
+    /// Whether Esc came, which is a key by itself if no other byte follows it.
+    var mayBeEscape: Bool { pending == [0x1B] }
+
+    /// The key that came, if no byte follows.
+    mutating func end() -> Key? {
+        guard mayBeEscape else { return nil }
+        pending = []
+        return .escape
+    }
 
     /// The key that the byte completes, if any.
     mutating func read(_ byte: UInt8) -> Key? {

@@ -39,6 +39,7 @@ struct LineEditor {
         case .delete: erase(cursor..<cursor + 1)
         case .left: move(to: cursor - 1)
         case .right: move(to: cursor + 1)
+        case .escape: break
         case .home: move(to: 0)
         case .end: move(to: characters.count)
         case .wordLeft: move(to: wordStart)

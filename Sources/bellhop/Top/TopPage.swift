@@ -80,7 +80,7 @@ struct TopPage {
     private var foot: String {
         if let question = view.question { return Paint.bold(question.words) }
         if let message = view.message { return message.singleLine.cutBetweenWords(to: width) }
-        if view.details != nil { return Paint.dim("↑↓ scroll  q back") }
+        if view.details != nil { return Paint.dim("↑↓ scroll  q, Esc back") }
         let acts =
             switch view.tab {
             case .rules, .receivers: "  p pause or resume"

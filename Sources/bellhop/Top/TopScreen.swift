@@ -31,13 +31,18 @@ struct TopScreen {
         var next = ContinuousClock.now + every
         while true {
             draw()
-            switch mode.read(within: next - .now) {
+            var key: Key?
+            switch mode.read(within: keys.mayBeEscape ? KeyReader.patience : next - .now) {
             case .byte(let byte):
-                guard let key = keys.read(byte), let act = view.press(key) else { continue }
+                key = keys.read(byte)
+                if key == nil { continue }
+            case .end: return
+            case .nothing: key = keys.end()
+            }
+            if let key {
+                guard let act = view.press(key) else { continue }
                 if act == .quit { return }
                 await perform(act)
-            case .end: return
-            case .nothing: break
             }
             if ContinuousClock.now >= next {
                 await attempt { screen async throws(CommandError) in try await screen.look() }

@@ -89,7 +89,7 @@ struct TopView {
         case .text(" "): details.first += room
         case .home: details.first = 0
         case .end: details.first = last
-        case .left, .backspace, .enter: return self.details = nil
+        case .left, .backspace, .enter, .escape: return self.details = nil
         default: break
         }
         details.first = min(max(details.first, 0), last)
