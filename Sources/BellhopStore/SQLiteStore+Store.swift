@@ -107,8 +107,8 @@ extension SQLiteStore: Store {
         try await read { try $0.formerRules() }
     }
 
-    func nextTimer() async throws(StoreError) -> Timestamp? {
-        try await read(here: true) { try $0.nextTimer() }
+    func nextTimer(after time: Timestamp) async throws(StoreError) -> Timestamp? {
+        try await read(here: true) { try $0.nextTimer(after: time) }
     }
 
     func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer] {

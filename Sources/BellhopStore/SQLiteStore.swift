@@ -78,8 +78,8 @@ final class SQLiteStore: Sendable {
         }
     }
 
-    /// Opens the file for reading, also on a disk on which nothing can be written: SQLite needs a file beside it, unless it may rely on
-    /// that nothing changes, as where no agent runs and no write-ahead log is left.
+    /// Opens the file for reading, also on a disk on which nothing can be written: SQLite needs a file beside it, unless it may assume
+    /// that the file does not change: no agent runs, and there is no write-ahead log.
     private static func readable(_ path: String) throws -> (database: Database, state: Migrator.State) {
         do {
             let database = try Database(path: path, .reading)

@@ -51,7 +51,7 @@ import Testing
         #expect(shown(editor) == "task|")
     }
 
-    @Test func `Esc by itself is a key once no byte follows, and swallows none`() {
+    @Test func `Esc is a key if no byte follows in time, and the next key is read as usual`() {
         var keys = KeyReader()
         #expect(keys.read(0x1B) == nil && keys.mayBeEscape)
         #expect(keys.end() == .escape && !keys.mayBeEscape && keys.end() == nil)

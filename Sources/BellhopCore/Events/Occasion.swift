@@ -1,8 +1,8 @@
 /// What a run of a rule is for. It is part of each delivery's key, so that a run that is decided twice delivers nothing twice.
 public enum Occasion: Sendable, Hashable {
     case event(Event.ID)
-    /// A timer of a rule that came due. After the clock was set back, a rule may wait for the same time again: the place on the bus of
-    /// the event that began it distinguishes the two, and when that was replayed, if the wait is the replay's.
+    /// A timer of a rule that came due. After the clock was set back, a rule may wait for the same time again. `begun` tells the two
+    /// apart: the place on the bus of the event that began the wait. `replayed` is set if a replay of that event began it.
     case timer(RuleTimer.ID, due: Timestamp, begun: Int64? = nil, replayed: Timestamp? = nil)
     /// One element of a list that a rule runs through because of this event.
     case element(of: Event.ID, key: String)

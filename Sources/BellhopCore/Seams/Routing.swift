@@ -65,6 +65,8 @@ public struct KeyLoss: Sendable, Hashable {
 
 /// What has changed since a routing was decided.
 public enum RouteConflict: Error, Sendable, Hashable {
+    /// Some of the events were routed meanwhile.
+    case events
     case state(StateKey)
     /// The timer has moved or is gone.
     case timer(RuleTimer.ID)

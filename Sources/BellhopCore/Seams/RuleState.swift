@@ -77,6 +77,7 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
                 values[key] = newValue
             } else {
                 windows[key.at(""), default: [:]][key.element] = newValue
+                if newValue == nil, windows[key.at("")]?.isEmpty ?? false { windows[key.at("")] = nil }
             }
         }
     }

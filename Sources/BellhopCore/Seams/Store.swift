@@ -63,8 +63,8 @@ public protocol Store: Notebook {
     /// The rules of which escalations may be under way, as they were when these began: their texts, by rule and then by what
     /// the escalations know them by.
     func formerRules() async throws(StoreError) -> [String: [String: JSON]]
-    /// When the next timer is due.
-    func nextTimer() async throws(StoreError) -> Timestamp?
+    /// When the next timer is due, of those that are due after this time.
+    func nextTimer(after time: Timestamp) async throws(StoreError) -> Timestamp?
     /// The first timers that are due: by their time, then by the place of their rules, then by when they were set.
     func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer]
     /// Those of these timers that are set.
@@ -185,6 +185,9 @@ public protocol Store: Notebook {
 }
 
 extension Store {
+    /// When the first timer is due.
+    public func nextTimer() async throws(StoreError) -> Timestamp? { try await nextTimer(after: .distantPast) }
+
     public func commit(_ poll: PollCommit) async throws(StoreError) -> PollResult { try await commit(poll) {} }
 
     @discardableResult

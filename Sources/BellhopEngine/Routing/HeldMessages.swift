@@ -10,7 +10,7 @@ final class HeldMessages: Sendable {
         /// Whether ``next`` is what the store says.
         var isKnown = false
         var next: Timestamp?
-        /// Counts the additions, so that a reading that was overtaken by one is not kept.
+        /// Counts the additions and the times it was forgotten, so that a reading that was overtaken by one is not kept.
         var additions = 0
     }
 
@@ -23,7 +23,12 @@ final class HeldMessages: Sendable {
     var next: Timestamp? { state.withLock(\.next) }
 
     /// Has the store asked again, because it may hold messages that were not added here.
-    func forget() { state.withLock { $0.isKnown = false } }
+    func forget() {
+        state.withLock { state in
+            state.isKnown = false
+            state.additions += 1
+        }
+    }
 
     /// Takes note of messages that were made now.
     func add(_ deliveries: [Delivery]) {
@@ -73,11 +78,12 @@ final class HeldMessages: Sendable {
     }
 
     private func isDue(in surroundings: Surroundings) async throws(StoreError) -> Bool {
-        if !state.withLock(\.isKnown) {
+        let known = state.withLock { $0 }
+        if !known.isKnown {
             let next = try await surroundings.store.nextRelease()
             state.withLock { state in
                 state.next = [state.next, next].compactMap(\.self).min()
-                state.isKnown = true
+                state.isKnown = state.additions == known.additions
             }
         }
         return next.map { $0 <= surroundings.clock.now } ?? false

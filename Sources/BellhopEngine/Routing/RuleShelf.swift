@@ -10,30 +10,35 @@ public final class RuleShelf: Sendable {
         var book: RuleBook
         /// The place on the bus after which each rule sees events; `Int64.max` for a paused rule, which sees none.
         var since: [String: Int64]
-        /// How often the store may have paused rules of which this does not know.
-        var doubts = 0
 
         mutating func stop(_ rules: [String]) {
             for rule in rules where since[rule] != nil { since[rule] = .max }
         }
     }
 
-    private let shelved: Mutex<Shelved?>
+    private struct State {
+        var shelved: Shelved?
+        var installations = 0
+        /// How many routings failed that may have paused rules in the store, and how many of them the pauses that are known cover.
+        var (doubts, settled) = (0, 0)
+    }
 
-    public init() { shelved = Mutex(nil) }
+    private let state = Mutex(State())
+
+    public init() {}
 
     /// The rules in force, without those that the store has paused.
     func current(in surroundings: Surroundings) async throws(StoreError) -> Shelved? {
-        let current = shelved.withLock { $0 }
-        guard let doubts = current?.doubts, doubts > 0 else { return current }
+        let current = state.withLock { $0 }
+        guard current.doubts > current.settled else { return current.shelved }
         let paused = try await Self.paused(in: surroundings.store)
-        return shelved.withLock { shelved in
+        return state.withLock { state in
             // Rules that were installed meanwhile know their pauses.
-            if shelved?.book.identity == current?.book.identity {
-                shelved?.stop(paused)
-                shelved?.doubts -= doubts
+            if state.installations == current.installations {
+                state.shelved?.stop(paused)
+                state.settled = max(state.settled, current.doubts)
             }
-            return shelved
+            return state.shelved
         }
     }
 
@@ -42,21 +47,26 @@ public final class RuleShelf: Sendable {
     }
 
     /// Lets rules see no more events, because they were paused.
-    func stop(_ rules: [String]) { shelved.withLock { $0?.stop(rules) } }
+    func stop(_ rules: [String]) { state.withLock { $0.shelved?.stop(rules) } }
 
     /// Has the store asked again which rules are paused.
-    func forgetPauses() { shelved.withLock { $0?.doubts += 1 } }
+    func forgetPauses() { state.withLock { $0.doubts += 1 } }
 
     /// The book in force; nil before the first is installed.
-    public var book: RuleBook? { shelved.withLock { $0?.book } }
+    public var book: RuleBook? { state.withLock { $0.shelved?.book } }
 
     /// Installs these rules: stored first, then in force.
     public func install(_ book: RuleBook, in surroundings: Surroundings) async throws(StoreError) {
         let now = surroundings.clock.now
+        let doubts = state.withLock(\.doubts)
         let since = try await surroundings.store.register(book.registrations(at: now), at: now)
         var installed = Shelved(book: book.keeping(try await surroundings.store.formerRules()), since: since)
         installed.stop(try await Self.paused(in: surroundings.store))
-        shelved.withLock { [installed] in $0 = installed }
+        state.withLock { [installed] state in
+            state.shelved = installed
+            state.installations += 1
+            state.settled = max(state.settled, doubts)
+        }
         surroundings.bells.router.ring()
         surroundings.bells.timers.ring()
     }

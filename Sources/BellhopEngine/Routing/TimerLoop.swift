@@ -79,20 +79,22 @@ public struct TimerLoop: Sendable {
         of first: [StoredEvent], in unrouted: [StoredEvent]? = nil, by book: RuleBook
     ) async throws(StoreError) -> NextEvents? {
         func isConcern(_ stored: StoredEvent) -> Bool { book.concernsTimers(stored.event) }
-        guard let place = first.firstIndex(where: isConcern) else { return NextEvents(of: first) { dueTime(of: $0, by: book) } }
+        func events(before place: Int, due: Timestamp?) -> NextEvents {
+            NextEvents(of: Array(first[..<place]), in: unrouted ?? first, before: due) { dueTime(of: $0, by: book) }
+        }
+        guard let place = first.firstIndex(where: isConcern) else { return events(before: first.endIndex, due: nil) }
         let time = first[place].event.time
-        var events = first
-        var next = try await surroundings.store.nextTimer()
-        if let due = next, due <= time {
+        if let due = try await surroundings.store.nextTimer(), due <= time {
             // Events that can matter to no timer do not wait until all that are due have fired.
-            if place > 0 { return NextEvents(of: Array(first[..<place])) { dueTime(of: $0, by: book) } }
-            if try await fireDue(at: time, before: unrouted ?? first, for: .router) > 0 { return nil }
-            next = try await surroundings.store.nextTimer()
+            if place > 0 { return events(before: place, due: due) }
+            let known = unrouted ?? (first.count < Self.batch ? nil : first)
+            if try await fireDue(at: time, before: known, for: .router) > 0 { return nil }
         }
-        if let due = next, due > time {
-            events = Array(first[..<(first.firstIndex { $0.event.time >= due && isConcern($0) } ?? first.endIndex)])
+        // Those that are due earlier wait for a poll, and hold nothing up.
+        guard let due = try await surroundings.store.nextTimer(after: time) else {
+            return events(before: first.endIndex, due: nil)
         }
-        return NextEvents(of: events) { dueTime(of: $0, by: book) }
+        return events(before: first.firstIndex { $0.event.time >= due && isConcern($0) } ?? first.endIndex, due: due)
     }
 
     /// When a schedule came due; if the agent was not running then, or did not know the tasks that its rule reads, when it made the

@@ -82,7 +82,7 @@ private struct Teller {
     let tasks: [Scope.ID: [Snapshot]]
     private let deliveries: [Event.ID: [ExplainedDelivery]]
     private let decisions: [Event.ID: [DecisionRecord]]
-    /// When waits of `for` began, by rule and key.
+    /// When waits of `for` and `none` began, by rule and key.
     private let waits: [[String]: [BellhopCore.Timestamp]]
 
     init(_ facts: ExplanationFacts, book: RuleBook?, tasks: [Scope.ID: [Snapshot]]) {
@@ -168,7 +168,7 @@ private struct Teller {
         } else if let wait = judgement.wait, waits[[account.rule, wait]]?.contains(where: { $0 <= event.event.time }) ?? false {
             let isNone = book?.rule(named: account.rule)?.time.hold == nil
             let part = isNone ? "none" : "for"
-            (account.verdict, account.reason) = (.waiting, "`\(part)` began with an earlier event, and goes on")
+            (account.verdict, account.reason) = (.waiting, "`\(part)` began with an earlier event, and has not been ended since")
         } else if let idle = judgement.idle {
             (account.verdict, account.reason) = idle
         } else if judgement.isEmptyRun {

@@ -31,7 +31,7 @@ public struct Judgement: Sendable {
 
     /// The key under which `for`, or else `none`, waits.
     var wait: String?
-    /// What an event means that `on` names, if nothing is recorded; nil if that tells nothing.
+    /// The verdict for an event that fits `on` but left no record; nil if there is none.
     var idle: (verdict: Explanation.Verdict, reason: String)?
 
     /// Whether the event may concern the rule at all.
@@ -127,7 +127,7 @@ extension RuleBook {
 }
 
 extension Pattern {
-    /// What an event means that fits, if nothing was recorded; nil if that tells nothing.
+    /// The verdict for an event that fits but left no record; nil if there is none.
     fileprivate func idle(_ event: Event, _ activation: Activation) -> (Explanation.Verdict, String)? {
         switch kind {
         case .all: return nil
@@ -135,9 +135,9 @@ extension Pattern {
             if entries.first?.fits(event, activation) ?? true { return nil }
             return (.conditionFalse, "no `sequence` that was under way waited for it")
         case .none:
-            if beginsByItself { return (.waiting, "the time of `none` began anew with it") }
+            if beginsByItself { return (.waiting, "this event started the time of `none` again") }
             if after.contains(where: { $0.fits(event, activation) }) { return nil }
-            return (.conditionFalse, "`none` waited for nothing that it could end")
+            return (.conditionFalse, "no absence was under way that this event could end")
         }
     }
 }

@@ -101,12 +101,12 @@ struct RuleMemory {
     /// Nil if `throttle` and `once` allow the run, which both then record; otherwise the one that stops it.
     mutating func pass(_ keys: RunKeys, _ rule: Rule, _ occasion: Occasion.ID) -> Stop? {
         let throttle = keys.throttle.map { rule.stateKey(.throttle, $0, isShadow: keys.isShadow) }
-        if let throttle, let every = rule.throttle?.every, let run = value(throttle).map(EarlierRun.init), let last = run.at {
-            let since = now - last
+        if let throttle, let every = rule.throttle?.every, let run = value(throttle).flatMap(EarlierRun.init) {
+            let since = now - run.at
             // A clock that was set back must not extend the throttle.
             if since >= .zero, since < every {
                 // Stopping a run uses the key, too: of too many keys, those not used for the longest time are dropped.
-                set(throttle, to: run.json, expires: last + every)
+                set(throttle, to: run.json, expires: run.at + every)
                 return Stop(verdict: .throttled, detail: run.detail)
             }
         }
@@ -114,7 +114,7 @@ struct RuleMemory {
         if let text = keys.once {
             let key = rule.stateKey(.once, text, isShadow: keys.isShadow)
             if let earlier = value(key) {
-                var detail = EarlierRun(earlier).detail
+                var detail = EarlierRun(earlier)?.detail ?? [:]
                 detail["key"] = .string(text)
                 return Stop(verdict: .once, detail: detail)
             }
@@ -162,29 +162,20 @@ struct RuleMemory {
 
 /// The run that `once` or `throttle` remembers under a key.
 private struct EarlierRun {
-    /// Earlier versions remembered only for `throttle` when it was, and for neither what it was for.
-    var at: Timestamp?
-    var occasion: Occasion.ID?
+    var at: Timestamp
+    var occasion: Occasion.ID
 
     init(at: Timestamp, occasion: Occasion.ID) { (self.at, self.occasion) = (at, occasion) }
 
-    init(_ json: JSON) {
+    init?(_ json: JSON) {
         let parts = json.asString?.split(separator: " ", maxSplits: 1) ?? []
-        at = (json.asInt ?? parts.first.flatMap { Int64($0) }).map { Timestamp(microseconds: $0) }
-        occasion = parts.dropFirst().first.map { Occasion.ID(String($0)) }
+        guard parts.count == 2, let microseconds = Int64(parts[0]) else { return nil }
+        self.init(at: Timestamp(microseconds: microseconds), occasion: Occasion.ID(String(parts[1])))
     }
 
     /// One text, because there may be very many.
-    var json: JSON {
-        guard let at, let occasion else { return at.map { .int($0.microseconds) } ?? true }
-        return .string("\(at.microseconds) \(occasion.text)")
-    }
+    var json: JSON { .string("\(at.microseconds) \(occasion.text)") }
 
     /// As it stands in the record of a stop.
-    var detail: JSON.Object {
-        var detail: JSON.Object = [:]
-        if let at { detail["last"] = .string(at.rfc3339) }
-        if let occasion { detail["by"] = .string(occasion.text) }
-        return detail
-    }
+    var detail: JSON.Object { ["last": .string(at.rfc3339), "by": .string(occasion.text)] }
 }

@@ -23,7 +23,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     private var late: [Event] = []
     /// When pieces of state end that do so by themselves.
     private var expiries: [StateKey: Timestamp] = [:]
-    /// After how many shown events what is not needed any more is forgotten next.
+    /// The number of shown events at which `tidy` works again.
     private var tidying = Self.fewest
     private var shown = 0
     private var holding = TrialHolding()

@@ -178,7 +178,7 @@ extension SQL {
     }
 
     enum Timers {
-        static let nextDue = "SELECT due FROM timer WHERE \(isNotPaused) ORDER BY due LIMIT 1"
+        static let nextDue = "SELECT due FROM timer WHERE due > :after AND \(isNotPaused) ORDER BY due LIMIT 1"
 
         private static let isNotPaused = "timer.rule NOT IN (SELECT rule FROM pause)"
 
@@ -218,7 +218,7 @@ extension SQL {
             SELECT rule, kind, key, due, payload FROM timer WHERE \(isNamed)
             """
 
-        /// Adds a timer that was cancelled before, so that one that is set again gets a new id. A removed rule gets no timer.
+        /// Adds a timer; `cancel` runs first, so that a timer that is set again gets a new id. A removed rule gets no timer.
         static let insert = """
             INSERT INTO timer (rule, kind, key, name_key, due, payload)
             SELECT :rule, :kind, :key, name_key(:rule, :kind, :key), :due, :payload
@@ -234,7 +234,7 @@ extension SQL {
         /// Ends the waits and groups of a rule; its schedule and its escalations go on.
         static let removeWaits = "DELETE FROM timer WHERE rule = :rule AND kind NOT IN ('schedule', 'escalation')"
 
-        /// Begins waits for the tasks of a source that has made its baseline; those of an earlier one end before.
+        /// Sets the `existing` timers of a source that has made its baseline. `endExisting` runs first.
         static let beginExisting = """
             INSERT INTO timer (rule, kind, key, name_key, due, payload)
             SELECT name, 'existing', :source, name_key(name, 'existing', :source), :now, '{}'

@@ -22,7 +22,7 @@ extension SQL {
 
         static let about = "SELECT rule, kind, key, element FROM rule_state WHERE subject = :subject"
 
-        /// The rows of `once` and `throttle` with this key. Goes from rule to rule by the index of these.
+        /// The rows of `once` and `throttle` with this key. Goes from rule to rule by the index of rules.
         static let keyed = """
             WITH RECURSIVE named (rule) AS (
                 SELECT min(rule) FROM rule_state

@@ -54,6 +54,7 @@ final class Database {
     }
 
     /// Defines the SQL function `name_key`: the short key by which an index finds the rows of a rule, a kind and a key.
+    /// Stored: it never changes.
     private func defineNameKey() throws {
         let code = sqlite3_create_function_v2(
             handle, "name_key", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nil,

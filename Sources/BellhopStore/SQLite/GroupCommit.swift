@@ -31,7 +31,7 @@ final class GroupCommit: Sendable {
     private let rest: DispatchTimeInterval
     private let state = Mutex(State())
 
-    /// - Parameter rest: how long nothing is written before the page cache of a burst is given back.
+    /// - Parameter rest: how long little is written before the page cache of a burst is given back.
     init(
         _ connections: Connections, log: WriteAheadLog?, faults: StatementFaults?, rest: DispatchTimeInterval = .seconds(3)
     ) {
@@ -109,7 +109,10 @@ final class GroupCommit: Sendable {
     /// A page cache of so many bytes is kept while nothing is written.
     private static let smallCache = 4 << 20
 
-    /// Gives the page cache of a burst back, once nothing is written.
+    /// Fewer commits during the rest are no burst.
+    private static let fewCommits = 30
+
+    /// Gives the page cache of a burst back, once little is written.
     private func watchCache() {
         let commits: Int? = state.withLock { state in
             if state.isWatchingCache { return nil }
@@ -121,7 +124,7 @@ final class GroupCommit: Sendable {
             guard case .success(let database) = access else { return }
             let isIdle = state.withLock { state in
                 state.isWatchingCache = false
-                return state.commits == commits
+                return state.commits - commits < Self.fewCommits
             }
             if isIdle { database.giveBackMemory() } else { watchCache() }
         }

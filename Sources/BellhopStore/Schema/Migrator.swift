@@ -25,7 +25,7 @@ struct Migrator {
             }
             return version == newest ? .current : .older(version)
         }
-        if application == Schema.applicationBeforeRelease {
+        if Schema.applicationsBeforeRelease.contains(application) {
             throw StoreError(
                 .damaged,
                 "The store \(path) was made by a Bellhop from before its first release, which this version cannot read: "

@@ -2,11 +2,11 @@ import BellhopCore
 
 /// The database schema. Released text is never changed: a new version is a new migration.
 enum Schema {
-    /// Marks a file as a Bellhop store: the bytes of `BHOP`.
-    static let application: Int64 = 0x4248_4f50
+    /// Marks a file as a Bellhop store: the bytes of `BHP1`.
+    static let application: Int64 = 0x4248_5031
 
-    /// Marked the stores of builds before the first release: the bytes of `BELL`.
-    static let applicationBeforeRelease: Int64 = 0x4245_4c4c
+    /// Marked the stores of builds before the first release: the bytes of `BELL` and of `BHOP`.
+    static let applicationsBeforeRelease: [Int64] = [0x4245_4c4c, 0x4248_4f50]
 
     /// One step from each version to the next, the first from an empty file; `user_version` counts the steps taken.
     static let migrations = [first]
@@ -205,7 +205,7 @@ enum Schema {
             event INTEGER,                            -- the event that a wait or a window is about, which is not pruned
             subject TEXT                              -- what it is about, as in an event
         ) STRICT;
-        CREATE INDEX rule_state_name ON rule_state (name_key);
+        CREATE INDEX rule_state_name ON rule_state (name_key, element);
         CREATE INDEX rule_state_rule ON rule_state (rule, kind);
         CREATE INDEX rule_state_count ON rule_state (rule, key) WHERE kind = 'count';
         CREATE INDEX rule_state_event ON rule_state (event) WHERE event IS NOT NULL;

@@ -69,9 +69,13 @@ extension Session {
 
     private static let damagedNote = "store/damaged-events"
 
-    /// T2. Events are routed only once: if none of the marks is left, nothing is saved.
+    /// T2. Events are routed only once: if a mark is gone, nothing is saved.
     func route(_ routing: Routing) throws -> RouteResult {
-        if !routing.routed.isEmpty, try markRouted(routing.routed) == 0 { return .alreadyRouted }
+        if !routing.routed.isEmpty {
+            let count = try markRouted(routing.routed)
+            if count == 0 { return .alreadyRouted }
+            if count < Set(routing.routed).count { throw RouteConflict.events }
+        }
         if let replay = routing.replayed, try !end(replay: replay) { return .alreadyRouted }
         try end(routing.fired)
         try write(routing.state, at: routing.at)

@@ -1,8 +1,9 @@
 import BellhopCore
 
 extension Session {
-    func nextTimer() throws -> Timestamp? {
+    func nextTimer(after time: Timestamp) throws -> Timestamp? {
         var statement = try prepare(SQL.Timers.nextDue)
+        try statement.bind(":after", time)
         return try statement.next() ? statement.optionalTime(0) : nil
     }
 

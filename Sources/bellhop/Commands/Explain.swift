@@ -164,7 +164,8 @@ struct Explain: AsyncParsableCommand {
         let oldest = try await link.rows(.events(EventQuery(after: 0, limit: 1))).first
         guard let time = oldest?["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) }) else { return "No event is kept." }
         return
-            "Events are kept since \(link.zone.dateAndClock(time)): older ones are deleted when their time (`retention`) is over."
+            "The oldest stored event is of \(link.zone.dateAndClock(time)). Events are deleted after `retention`, unless a rule still waits "
+            + "with them."
     }
 }
 

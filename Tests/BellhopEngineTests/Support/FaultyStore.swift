@@ -123,8 +123,8 @@ final class FaultyStore: Store {
     func formerRules() async throws(StoreError) -> [String: [String: JSON]] {
         try await through(.formerRules) { () throws(StoreError) in try await base.formerRules() }
     }
-    func nextTimer() async throws(StoreError) -> Timestamp? {
-        try await through(.nextTimer) { () throws(StoreError) in try await base.nextTimer() }
+    func nextTimer(after time: Timestamp) async throws(StoreError) -> Timestamp? {
+        try await through(.nextTimer) { () throws(StoreError) in try await base.nextTimer(after: time) }
     }
     func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer] {
         try await through(.dueTimers) { () throws(StoreError) in try await base.dueTimers(at: now, limit: limit) }

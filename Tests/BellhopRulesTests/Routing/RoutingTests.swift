@@ -108,22 +108,6 @@ import Testing
         #expect(first.state.map(\.expected) == [.absent, .absent])
     }
 
-    @Test func `what earlier versions remembered for once and throttle still stops runs`() throws {
-        let text = "once: task.id\nthrottle: {every: 1h, by: task.id}"
-        let book = try Self.log(text)
-        let rule = try #require(book.rules.first?.name)
-        func key(_ kind: StateKey.Kind) -> StateKey { StateKey(rule: rule, kind: kind, key: "a") }
-        let last = JSON.int((Fixture.start - .seconds(60)).microseconds)
-        for (key, value) in [(key(.once), true), (key(.throttle), last)] {
-            var state: RuleState = [:]
-            state[key] = value
-            let routing = book.route([Self.number(1, id: "a"), Self.number(2, id: "b")], state: state)
-            #expect(
-                texts(routing) == ["INC2"]
-                    && routing.decisions.map(\.verdict.rawValue) == [key.kind == .once ? "once" : "throttled"])
-        }
-    }
-
     @Test func `a throttle lets the first run through, and the next after its time`() throws {
         let book = try Self.log("throttle: {every: 1h, by: task.id}")
         var state: RuleState = [:]

@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopRules
 import Testing
 
-/// Which events what is due comes before.
+/// The events that wait until the timers due at their moment have fired.
 @Suite struct `Events that concern timers` {
     private static func event(_ type: EventType, _ source: String) -> Event {
         Event(

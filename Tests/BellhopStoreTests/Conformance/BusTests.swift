@@ -15,6 +15,19 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a batch of which one event was routed meanwhile is refused whole`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        try await bench.store.append((1...3).map { Sample.event($0) })
+        let places = try await bench.store.unrouted(limit: 3).map(\.sequence)
+        #expect(try await bench.store.route(Routing(routed: [places[0]])) == .stored)
+        let late = Routing(routed: places, deliveries: [Sample.delivery(1)])
+        #expect(try await bench.store.route(late) == .conflict(.events))
+        #expect(try await bench.store.unrouted(limit: 9).map(\.sequence) == [places[1], places[2]])
+        #expect(try await bench.store.deliveries(DeliveryQuery()).isEmpty)
+        #expect(try await bench.store.route(Routing(routed: [places[0]])) == .alreadyRouted)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `unrouted events are read in the order of storing, in batches`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...5).map { Sample.event($0) })

@@ -159,9 +159,10 @@ import Testing
         }
     }
 
-    @Test func `a store from before the first release is refused and unchanged`() async throws {
+    @Test(arguments: Schema.applicationsBeforeRelease)
+    func `a store from before the first release is refused and unchanged`(_ application: Int64) async throws {
         try await make()
-        try execute("PRAGMA application_id = \(Schema.applicationBeforeRelease); PRAGMA user_version = 3")
+        try execute("PRAGMA application_id = \(application); PRAGMA user_version = 3")
         for open in Self.openings {
             let error = try #require(refusal { _ = try open(path) })
             #expect(error.kind == .damaged)

@@ -21,10 +21,14 @@ import Testing
         ("upcoming timers", SQL.Looking.upcoming, "timer_due"),
         ("a timer", SQL.Timers.find, "timer_name (name_key=?"),
         ("the end of a timer", SQL.Timers.cancel, "timer_name (name_key=?"),
-        ("state", SQL.State.read, "rule_state_name (name_key=?"), ("new state", SQL.State.insert, "rule_state_name (name_key=?"),
-        ("changed state", SQL.State.update, "rule_state_name (name_key=?"),
-        ("changed value", SQL.State.updateValue, "rule_state_name (name_key=?"),
-        ("removed state", SQL.State.delete, "rule_state_name (name_key=?"),
+        ("state", SQL.State.read, "rule_state_name (name_key=?"),
+        ("new state", SQL.State.insert, "rule_state_name (name_key=? AND element=?"),
+        ("changed state", SQL.State.update, "rule_state_name (name_key=? AND element=?"),
+        ("changed value", SQL.State.updateValue, "rule_state_name (name_key=? AND element=?"),
+        ("removed state", SQL.State.delete, "rule_state_name (name_key=? AND element=?"),
+        ("a dropped key", SQL.Rules.dropKey[0], "rule_state_name (name_key=? AND element=?"),
+        ("the rest of a key", SQL.Forgetting.remains, "rule_state_name (name_key=?"),
+        ("the subject of a wait", SQL.Looking.upcoming, "rule_state_name (name_key=? AND element=?"),
         ("counts", SQL.Looking.counts, "rule_state_count (rule=?"),
         ("what is kept about a task", SQL.Forgetting.about, "rule_state_subject"),
         ("keys of a task", SQL.Forgetting.keyed, "rule_state_name (name_key=?"),
@@ -114,6 +118,39 @@ import Testing
         }
         let (few, many) = (try await work(1000), try await work(20_000))
         #expect(many < few * 3 / 2 && few > 100, "\(few) \(many)")
+    }
+}
+
+/// The pieces of one key.
+@Suite struct `The state of a key with many pieces` {
+    /// The steps of SQLite's machine for ten new pieces beside so many.
+    private func work(_ count: Int) async throws -> Int {
+        let bench = try SQLiteUnderTest()
+        func routing(_ numbers: Range<Int>) -> Routing {
+            Routing(
+                state: numbers.map {
+                    StateWrite(
+                        StateKey(rule: "rule", kind: .hold, key: "", element: "\($0)"), .set(true, expires: nil),
+                        expecting: .absent)
+                })
+        }
+        try await bench.store.route(routing(0..<count))
+        _ = try await bench.sqlite.write { $0.takeWork() }
+        try await bench.store.route(routing(count..<count + 10))
+        return try await bench.sqlite.write { $0.takeWork() }.steps
+    }
+
+    @Test func `a new piece takes no more work beside 5,000 others`() async throws {
+        let (few, many) = (try await work(100), try await work(5000))
+        #expect(many < few * 3 / 2 && few > 100, "\(few) \(many)")
+    }
+
+    @Test func `the short key of a name is what stores already contain`() async throws {
+        let key = try await SQLiteUnderTest().sqlite.read { session in
+            var statement = try session.prepare("SELECT name_key('rule', 'hold', 'a')")
+            return try statement.next() ? statement.int(0) : 0
+        }
+        #expect(key == -4_890_550_543_480_541_005)
     }
 }
 
