@@ -29,9 +29,10 @@ extension `Escalations` {
         #expect(office.texts.dropFirst(2) == ["pager: late", "pager: kept"])
         let late = try #require(office.action.performed.first { $0.delivery.text == "pager: late" }).delivery
         try await office.comment("a")
-        #expect(office.texts.dropFirst(4) == ["pager closes t-a", "pager closes \(late.id.text)"])
+        // Lanes do not wait for each other.
+        #expect(office.texts.dropFirst(4).sorted() == ["pager closes t-a", "pager closes \(late.id.text)"].sorted())
         let ends = office.action.performed.suffix(2).map(\.delivery)
-        #expect(ends.map(\.lane) == ["conversation/pager/t-a", late.lane])
+        #expect(Set(ends.map(\.lane)) == ["conversation/pager/t-a", late.lane])
         try await office.comment("a", "again")
         #expect(office.texts.count == 6)
     }

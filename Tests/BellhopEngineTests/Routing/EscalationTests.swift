@@ -329,7 +329,9 @@ import Testing
         try await office.wait(5)
         try await office.comment("a")
         try await office.wait(10)
-        #expect(office.texts == ["new a", "new b", "step b schedule_due"])
+        // Lanes do not wait for each other.
+        #expect(office.texts.prefix(2).sorted() == ["new a", "new b"])
+        #expect(office.texts.dropFirst(2) == ["step b schedule_due"])
     }
 
     @Test func `a group escalates for its latest task, with all its events`() async throws {

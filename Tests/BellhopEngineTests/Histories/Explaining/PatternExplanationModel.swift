@@ -87,7 +87,7 @@ struct PatternExplanationModel: ExplanationModel {
         told.append([:])
         told[event.number] = [
             "all": all(event), "held": held(event), "sequence": sequence(event), "none": none(event),
-            "silence": event.isCreatedOrChanged ? Told(.waiting, "began anew") : Told(.type), "escalated": escalated(event),
+            "silence": event.isCreatedOrChanged ? Told(.waiting, "started the time") : Told(.type), "escalated": escalated(event),
         ]
     }
 
