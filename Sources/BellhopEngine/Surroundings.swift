@@ -11,6 +11,8 @@ public struct Surroundings: Sendable {
     public var signals: Signals
     /// Keeps spans of traces; nil if nothing is traced.
     public var tracer: Tracer?
+    /// The most timers that are decided in one transaction.
+    public var timersAtOnce = 1000
     /// A number in 0..<1, from outside so that tests can set it.
     public var random: @Sendable () -> Double
     /// Called at each checkpoint; does nothing except in tests that stop the process there.
@@ -18,6 +20,7 @@ public struct Surroundings: Sendable {
     let unstored = UnstoredEvents()
     /// Passed by one routing at a time.
     let routing = FIFOGate()
+    let readAhead = ReadAhead()
     /// The sources' current activity.
     let underway = Underway()
     /// The silences in force.

@@ -10,6 +10,8 @@ struct EarlierTasks: Sendable {
 
     static let none = EarlierTasks()
 
+    var isEmpty: Bool { tasks.isEmpty }
+
     private init() {}
 
     init(before events: some BidirectionalCollection<StoredEvent>, by book: RuleBook) {

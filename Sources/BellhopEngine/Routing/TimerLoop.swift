@@ -63,8 +63,8 @@ public struct TimerLoop: Sendable {
         } while result != .stored
     }
 
-    /// The most timers in one transaction.
-    static let batch = 1000
+    /// The most events on the bus that are looked at for those that come before the timers.
+    private static let mostEvents = 1000
 
     /// Decides everything that is due; returns the number of timers.
     @discardableResult
@@ -87,7 +87,7 @@ public struct TimerLoop: Sendable {
         if let due = try await surroundings.store.nextTimer(), due <= time {
             // Events that can matter to no timer do not wait until all that are due have fired.
             if place > 0 { return events(before: place, due: due) }
-            let known = unrouted ?? (first.count < Self.batch ? nil : first)
+            let known = unrouted ?? (first.count < Self.mostEvents ? nil : first)
             if try await fireDue(at: time, before: known, for: .router) > 0 { return nil }
         }
         // Those that are due earlier wait for a poll, and hold nothing up.
@@ -120,7 +120,9 @@ public struct TimerLoop: Sendable {
         at limit: Timestamp?, before known: [StoredEvent]? = nil, for loop: LoopTurns.Loop
     ) async throws(StoreError) -> Int {
         var fired = 0
-        var count = Self.batch
+        // Those of the next batch too, so that what they need is read while the first is stored.
+        var count = 2 * surroundings.timersAtOnce
+        defer { surroundings.readAhead.keep(nil) }
         // The ends of silences and of quiet times come before the timers of the same moment.
         if let book = shelf.book {
             try await surroundings.silences.turn(for: book, in: surroundings)
@@ -145,12 +147,14 @@ public struct TimerLoop: Sendable {
             }
             var unrouted: [StoredEvent] = []
             if ready.contains(where: \.id.kind.looksAtTasks) {
-                unrouted = if let known { known } else { try await surroundings.store.unrouted(limit: Self.batch) }
+                unrouted = if let known { known } else { try await surroundings.store.unrouted(limit: Self.mostEvents) }
             }
             if limit == nil, try await route(unrouted, before: ready) { continue }
             let (batch, later) = firstBatch(of: ready, before: unrouted, by: shelved)
+            let next = firstBatch(of: Array(ready.dropFirst(batch.count)), before: [], by: shelved).timers
             let (routing, isStored) = try await surroundings.route(
-                book.match(batch), by: book, on: shelf, earlier: EarlierTasks(before: later, by: book))
+                book.match(batch), by: book, on: shelf, earlier: EarlierTasks(before: later, by: book),
+                next: next.isEmpty ? nil : book.match(next))
             guard isStored else { continue }
             for event in routing.events where event.type == .scheduleDue { surroundings.report(event) }
             if !routing.timers.isEmpty { surroundings.bells.timers.ring() }
@@ -184,11 +188,11 @@ public struct TimerLoop: Sendable {
             if timer.id.kind == .existing { return shelved.since[timer.id.rule] ?? .max }
             return isTimely(timer, by: shelved.book) ? .min : .max
         }
-        guard let first = timers.first, !unrouted.isEmpty else { return (Array(timers.prefix(Self.batch)), []) }
+        guard let first = timers.first, !unrouted.isEmpty else { return (Array(timers.prefix(surroundings.timersAtOnce)), []) }
         let firstPlace = place(of: first)
         let later = unrouted.filter { $0.sequence > firstPlace }
         let end = later.first?.event.time ?? .distantFuture
-        let batch = timers.prefix(Self.batch).prefix {
+        let batch = timers.prefix(surroundings.timersAtOnce).prefix {
             $0.due <= max(end, first.due) && place(of: $0) == firstPlace && $0.id.kind.isJudged == first.id.kind.isJudged
         }
         return (Array(batch), later)

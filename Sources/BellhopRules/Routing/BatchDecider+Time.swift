@@ -373,7 +373,8 @@ struct Wait {
     var json: JSON {
         guard case .object(var members) = began.json else { return began.json }
         members["due"] = .int(due.microseconds)
-        if hasRun { members["ran"] = true }
+        // Also while it is false, so that the store's row grows no longer when the rule runs.
+        members["ran"] = .bool(hasRun)
         return .object(members)
     }
 }

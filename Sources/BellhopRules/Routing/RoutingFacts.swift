@@ -59,6 +59,9 @@ public struct RoutingFacts: Sendable {
         known?.formUnion(needs)
     }
 
+    /// Whether the value of one of these keys was read.
+    public func knowsAny(of keys: [StateKey]) -> Bool { keys.contains(where: isKnown) }
+
     func isKnown(_ key: StateKey) -> Bool { known?.state.contains(key.at("")) ?? true || state[key] != nil }
     func isKnown(_ scope: Scope.ID) -> Bool { known?.scopes.contains(scope) ?? true }
 

@@ -9,7 +9,8 @@ struct TimedEvents: Sendable {
     private var scopes: Set<Scope.ID> = []
     /// The sources of the events that they name, by type; an empty set for all.
     private var named: [EventType: Set<String>] = [:]
-    /// The sources of which rules see all events that wait for a condition to hold; nil for all.
+    /// The sources of which rules see all events that wait for a condition to hold, under a key that also an event without a task can
+    /// have; nil for all.
     private var seen: Set<String>? = []
     private let types: Set<EventType>
     private let hasTasks: Set<EventType>
@@ -25,7 +26,7 @@ struct TimedEvents: Sendable {
             if rule.schedule != nil, rule.watchedTypes.allSatisfy({ $0 == .scheduleDue }) { continue }
             let from = rule.time.pattern?.sources ?? rule.sources
             if from.isEmpty { sources = nil } else { sources?.formUnion(from) }
-            if rule.looksAtAll { if from.isEmpty { seen = nil } else { seen?.formUnion(from) } }
+            if rule.looksAtAll, rule.time.hold?.by != nil { if from.isEmpty { seen = nil } else { seen?.formUnion(from) } }
             name(rule.watchedTypes.filter { $0 != .scheduleDue }, from: Set(from))
         }
     }

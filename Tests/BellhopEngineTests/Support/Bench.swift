@@ -17,11 +17,16 @@ struct Bench: Sendable {
     /// - Parameters:
     ///   - wall: the engine's clock; the bench's own by default.
     ///   - random: the value of every random draw.
-    init(clock: TestClock = TestClock(), wall: (any AgentClock)? = nil, random: Double = 0.5) throws {
+    ///   - timersAtOnce: the most timers that are decided in one transaction.
+    init(
+        clock: TestClock = TestClock(), wall: (any AgentClock)? = nil, random: Double = 0.5, timersAtOnce: Int = 1000
+    ) throws {
         faults = StatementFaults()
         store = FaultyStore(try Stores.inMemory(faults: faults))
         self.clock = clock
-        surroundings = Surroundings(store: store, clock: wall ?? clock, signals: recorder.signals, random: { random })
+        var surroundings = Surroundings(store: store, clock: wall ?? clock, signals: recorder.signals, random: { random })
+        surroundings.timersAtOnce = timersAtOnce
+        self.surroundings = surroundings
     }
 
     var now: Timestamp { clock.now }

@@ -11,9 +11,13 @@ struct Office {
     let action = ScriptedAction()
     private let rules: String
 
-    /// - Parameter others: the names of further sources, which begin with the same tasks.
-    init(_ rules: String, _ tasks: [Snapshot] = [], others: [String] = []) async throws {
-        let bench = try Bench()
+    /// - Parameters:
+    ///   - others: the names of further sources, which begin with the same tasks.
+    ///   - timersAtOnce: the most timers that are decided in one transaction.
+    init(
+        _ rules: String, _ tasks: [Snapshot] = [], others: [String] = [], timersAtOnce: Int = 1000
+    ) async throws {
+        let bench = try Bench(timersAtOnce: timersAtOnce)
         self.bench = bench
         source = bench.source(tasks)
         sources = [source] + others.map { ScriptedSource($0, instance: "https://\($0).example", clock: bench.clock) }

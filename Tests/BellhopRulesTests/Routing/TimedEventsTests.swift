@@ -32,12 +32,19 @@ import Testing
         }
     }
 
-    @Test func `a schedule of another rule, a dead delivery and a failing source concern no rule that does not see them`() throws
+    @Test func `a schedule of another rule, a dead delivery, a failing source and a session concern no rule that does not see them`() throws
     {
         let book = try Self.rule("on: task_created\nfrom: incidents\ngroup: {wait: 5m}")
         #expect(!book.concernsTimers(Self.event(.scheduleDue, "other")))
         #expect(!book.concernsTimers(Self.event(.deliveryDead, "incidents")))
         #expect(!book.concernsTimers(Self.event(.sourceFailing, "incidents")))
+        #expect(try !Self.rule("on: task_created\nfor: 5m").concernsTimers(Self.event(.sessionExpired, "incidents")))
         #expect(try Self.rule("on: source_failing\ngroup: {wait: 5m}").concernsTimers(Self.event(.sourceFailing, "incidents")))
+    }
+
+    @Test func `an event without a task concerns a rule that waits under a key of its own`() throws {
+        let book = try Self.rule("on: task_created\nfrom: incidents\nfor: {time: 5m, by: source}")
+        #expect(book.concernsTimers(Self.event(.sessionExpired, "incidents")))
+        #expect(!book.concernsTimers(Self.event(.sessionExpired, "my-work")))
     }
 }

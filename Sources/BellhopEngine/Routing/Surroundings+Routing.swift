@@ -1,0 +1,220 @@
+public import BellhopCore
+public import BellhopRules
+import Synchronization
+
+/// What the next batch of timers needs from the store, read while the batch before it was stored.
+///
+/// A class over a mutex, because whatever is routed in between and can matter to timers takes it away.
+final class ReadAhead: Sendable {
+    private let facts = Mutex<RoutingFacts?>(nil)
+
+    func keep(_ new: RoutingFacts?) { facts.withLock { $0 = new } }
+
+    /// - Parameter isMeant: whether what is routed can matter to timers; others leave it.
+    func take(if isMeant: () -> Bool) -> RoutingFacts? {
+        facts.withLock { facts in
+            guard facts != nil, isMeant() else { return nil }
+            defer { facts = nil }
+            return facts
+        }
+    }
+}
+
+extension Surroundings {
+    /// The most times that one batch is decided if the state of its rules keeps changing meanwhile.
+    private static let mostDecisions = 5
+    /// The most times that more is read for one decision: state, gathered events, their tasks, and the state of the next part.
+    private static let mostReads = 20
+
+    /// Loads what a batch needs, decides it, and stores the result (T2); decides it again if the state of its rules has changed
+    /// meanwhile. Not stored is what was routed already, or refused because a timer has moved.
+    ///
+    /// One batch at a time, of events or of timers: each sees the windows that the one before left.
+    /// - Parameters:
+    ///   - earlier: tasks that are to be seen as they were earlier.
+    ///   - next: the batch of timers that probably follows: what it needs is read while this one is stored.
+    func route(
+        _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: EarlierTasks = .none, next: Matches? = nil
+    ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
+        await routing.enterUncancelled()
+        defer { routing.leave() }
+        let ahead = readAhead.take {
+            matches.replay != nil || !matches.timers.isEmpty || matches.events.contains { book.concernsTimers($0.event) }
+        }
+        do throws(StoreError) {
+            let isUsable = !matches.timers.isEmpty && earlier.isEmpty
+            return try await decideAndStore(
+                matches, by: book, on: shelf, earlier: earlier, known: isUsable ? ahead : nil, next: next)
+        } catch {
+            // It may have been stored all the same.
+            held.forget()
+            silences.forget()
+            shelf.forgetPauses()
+            throw error
+        }
+    }
+
+    private func decideAndStore(
+        _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: EarlierTasks, known: RoutingFacts?, next: Matches?
+    ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
+        var known = known
+        for _ in 1...Self.mostDecisions {
+            let routing = try await decide(matches, by: book, earlier: earlier, known)
+            known = nil
+            checkpoint(.beforeRoute)
+            let (result, ahead) = try await keep(routing, readingFor: next, by: book)
+            checkpoint(.afterRoute)
+            switch result {
+            case .conflict(.state): continue
+            case .conflict(.silence):
+                silences.forget()
+                continue
+            case .conflict(.timer), .conflict(.events), .alreadyRouted: break
+            case .stored, .storedLosing:
+                held.add(routing.deliveries)
+                if !routing.events.isEmpty { bells.router.ring() }
+                signal(routing)
+                if case .storedLosing(let losses) = result {
+                    for loss in losses { signals.emit(.keysLost(loss)) }
+                    shelf.stop(losses.filter(\.isStopped).map(\.rule))
+                }
+                if let ahead, result == .stored, !ahead.knowsAny(of: routing.state.map(\.key)) { readAhead.keep(ahead) }
+                return (routing, true)
+            }
+            return (routing, false)
+        }
+        throw StoreError(
+            .other,
+            "Each of the \(Self.mostDecisions) times a batch of events was decided, the state of its rules had changed meanwhile."
+        )
+    }
+
+    /// Stores a batch, and reads meanwhile what the next one needs.
+    private func keep(
+        _ routing: Routing, readingFor next: Matches?, by book: RuleBook
+    ) async throws(StoreError) -> (RouteResult, RoutingFacts?) {
+        guard let next else { return (try await keep(routing), nil) }
+        async let ahead = read(for: next, by: book)
+        return (try await keep(routing), await ahead)
+    }
+
+    private func keep(_ routing: Routing) async throws(StoreError) -> RouteResult {
+        try await store.route(routing) { [bell = bells.dispatcher] in
+            if !routing.deliveries.isEmpty { bell.ring() }
+        }
+    }
+
+    /// Nil if it cannot be read now, or needs what is too much to be read in vain.
+    private func read(for matches: Matches, by book: RuleBook) async -> RoutingFacts? {
+        var facts = RoutingFacts()
+        do {
+            try await read(matches.needs, book.waits(endedBy: matches), earlier: .none, into: &facts)
+            guard case .needs(let more) = book.decide(matches, facts, silences: .empty, at: clock.now) else {
+                return facts
+            }
+            guard more.scopes.isEmpty, more.digests.isEmpty else { return nil }
+            try await read(more, [], earlier: .none, into: &facts)
+            return facts
+        } catch {
+            // The batch itself reads it again, and reports the failure.
+            return nil
+        }
+    }
+
+    /// Decides a batch, and reads what turns out to be needed meanwhile.
+    private func decide(
+        _ matches: Matches, by book: RuleBook, earlier: EarlierTasks, _ known: RoutingFacts?
+    ) async throws(StoreError) -> Routing {
+        let silenced: SilenceBook = matches.isEmpty ? .empty : try await silences.turn(for: book, in: self)
+        if !matches.isEmpty { try await held.release(by: book, in: self) }
+        return try await decide(matches, by: book, silenced, earlier: earlier, known)
+    }
+
+    /// What a replay would cause now; nothing is stored.
+    public func preview(_ replay: Replay, by book: RuleBook) async throws(StoreError) -> Routing {
+        let paused = try await store.pauses().compactMap { if case .rule(let name) = $0.subject { name } else { nil } }
+        let silenced = book.silences(try await store.silences().filter { $0.ended == nil }.map(\.silence))
+        return try await decide(book.match(replay, paused: Set(paused)), by: book, silenced, earlier: .none)
+    }
+
+    private func decide(
+        _ matches: Matches, by book: RuleBook, _ silenced: SilenceBook, earlier: EarlierTasks, _ known: RoutingFacts? = nil
+    ) async throws(StoreError) -> Routing {
+        var facts = known ?? RoutingFacts()
+        if known == nil { try await read(matches.needs, book.waits(endedBy: matches), earlier: earlier, into: &facts) }
+        for _ in 1...Self.mostReads {
+            switch book.decide(matches, facts, silences: silenced, at: clock.now) {
+            case .routing(let routing): return routing
+            case .needs(let more): try await read(more, [], earlier: earlier, into: &facts)
+            }
+        }
+        throw StoreError(.other, "A batch of events needed more than \(Self.mostReads) reads of the store to be decided.")
+    }
+
+    private func read(
+        _ needs: RoutingNeeds, _ waits: [StateKey], earlier: EarlierTasks, into facts: inout RoutingFacts
+    ) async throws(StoreError) {
+        let keys = waits + needs.state
+        if keys.isEmpty, needs.isEmpty { return }
+        let state = keys.isEmpty ? [:] : try await store.state(for: keys)
+        var tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
+        for (scope, present) in tasks { tasks[scope] = earlier.list(present, of: scope) }
+        let (events, remembered) = try await read(needs.events, needs.tasks)
+        var (present, departed): ([Scope.ID: [TaskKey: Snapshot]], [Scope.ID: [TaskKey: Snapshot]]) = ([:], [:])
+        for (scope, found) in remembered {
+            let tasks = earlier.some(found, of: scope)
+            departed[scope] = tasks.filter { $0.value.removed != nil }.mapValues(\.snapshot)
+            present[scope] = tasks.filter { $0.value.removed == nil }.mapValues(\.snapshot)
+        }
+        var digests: [DigestQuery: Digest] = [:]
+        for query in needs.digests { digests[query] = try await store.digest(query) }
+        facts.add(
+            needs, state: state, tasks: tasks, events: events, present: present, departed: departed, digests: digests)
+    }
+
+    private typealias Remembered = [Scope.ID: [TaskKey: RememberedTask]]
+
+    /// Reads events and tasks, beside each other if it needs both.
+    private func read(
+        _ places: Set<Int64>, _ tasks: [Scope.ID: Set<TaskKey>]
+    ) async throws(StoreError) -> ([StoredEvent], Remembered) {
+        if tasks.isEmpty || places.isEmpty { return (try await events(at: places), try await remembered(tasks)) }
+        async let events = result(of: places)
+        let remembered = try await remembered(tasks)
+        return (try await events.get(), remembered)
+    }
+
+    /// A result, because a concurrent `let` forgets which errors are thrown.
+    private func result(of places: Set<Int64>) async -> Result<[StoredEvent], StoreError> {
+        do { return .success(try await events(at: places)) } catch { return .failure(error) }
+    }
+
+    private func events(at places: Set<Int64>) async throws(StoreError) -> [StoredEvent] {
+        places.isEmpty ? [] : try await store.events(at: places.sorted())
+    }
+
+    private func remembered(_ tasks: [Scope.ID: Set<TaskKey>]) async throws(StoreError) -> Remembered {
+        var remembered: Remembered = [:]
+        for (scope, keys) in tasks { remembered[scope] = try await store.remembered(Array(keys), in: scope) }
+        return remembered
+    }
+
+    private func signal(_ routing: Routing) {
+        for tally in routing.tallies where tally.errors > 0 {
+            signals.emit(.ruleFailed(rule: tally.rule, error: tally.lastError ?? "", times: tally.errors))
+        }
+        for delivery in routing.deliveries {
+            switch delivery.initial {
+            case .available: break
+            case .shadow: signals.emit(.shadowed(delivery))
+            case .done(let receipt): signals.emit(.delivered(delivery, receipt, attempt: 0, took: .zero))
+            case .silenced(let silence): signals.emit(.silenced(delivery, silence: silence))
+            case .quiet:
+                signals.emit(.quiet(delivery, until: delivery.runAt))
+                bells.timers.ring()
+            case .dropped(let failure): signals.emit(.dropped(delivery, failure))
+            case .dead(let failure): signals.emit(.dead(delivery, failure))
+            }
+        }
+    }
+}
