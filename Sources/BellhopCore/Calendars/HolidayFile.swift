@@ -1,4 +1,5 @@
-/// Reads the holidays of an iCalendar file (RFC 5545): entries of whole days are holidays, entries with times close for that time.
+/// Reads the holidays of an iCalendar file (RFC 5545): an entry of whole days is a holiday, an entry with times closes the calendar
+/// for that time.
 ///
 /// Entries that are cancelled, or transparent (`TRANSP:TRANSPARENT`: they take no time), close nothing. Repeated entries are followed
 /// until a given day.

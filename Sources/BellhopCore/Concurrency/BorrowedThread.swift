@@ -1,5 +1,5 @@
-/// Runs tasks on a thread that is there for something else, between its other work: so that what they wait for there, and what waits
-/// for them, changes no threads. For work that neither blocks nor takes long.
+/// Runs tasks on a thread that exists for other work, in the pauses of that work. Tasks that wait for that work, or for which it
+/// waits, then need no change of threads. Only for tasks that neither block nor take long.
 public final class BorrowedThread: TaskExecutor {
     private let run: @Sendable (@escaping @Sendable () -> Void) -> Void
 

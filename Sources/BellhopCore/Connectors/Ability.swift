@@ -2,23 +2,23 @@
 public enum Ability: Sendable, Hashable {
     case yes
     case no
-    /// Only if a setting has one of these values, or any value (nil); `line` is what asks for it in bellhop.yaml.
+    /// Only if a setting has one of these values, or any value (nil). `line` is the line of bellhop.yaml that sets it.
     case setting(String, values: Set<String>?, line: String)
 
-    /// The same with these settings: `yes` if they ask for it.
+    /// The ability with these settings: `yes` if they turn it on.
     public func with(_ settings: Settings) -> Ability {
         guard case .setting(let name, let values, _) = self else { return self }
         guard let values else { return settings.values[name] == nil ? self : .yes }
         return values.isDisjoint(with: settings.texts(name)) ? self : .yes
     }
 
-    /// The line that would ask for it in bellhop.yaml; nil if no setting can.
+    /// The line of bellhop.yaml that would turn the ability on; nil if no setting can.
     public var missingLine: String? {
         if case .setting(_, _, let line) = self { line } else { nil }
     }
 }
 
-/// What a kind of receiver does with messages.
+/// The features of messages that a kind of receiver supports.
 public struct MessageAbilities: Sendable, Hashable {
     /// Whether it shows messages of one `thread` together.
     public var threads: Ability
@@ -36,7 +36,7 @@ public struct MessageAbilities: Sendable, Hashable {
         self.mentions = mentions
     }
 
-    /// The line in bellhop.yaml that would ask for what this key of a message needs; nil if no setting can.
+    /// The line of bellhop.yaml that would turn on the ability that this key of a message needs; nil if no setting can.
     public func line(for key: String) -> String? {
         switch key {
         case "thread": threads.missingLine ?? updates.missingLine
@@ -46,7 +46,7 @@ public struct MessageAbilities: Sendable, Hashable {
         }
     }
 
-    /// The same with these settings.
+    /// The abilities with these settings.
     public func with(_ settings: Settings) -> MessageAbilities {
         MessageAbilities(
             threads: threads.with(settings), updates: updates.with(settings), resolves: resolves.with(settings),
@@ -54,15 +54,15 @@ public struct MessageAbilities: Sendable, Hashable {
     }
 }
 
-/// How much a kind of connection takes at once, unless its settings say less.
+/// The limits of a kind of connection, unless its settings are stricter.
 public struct DeliveryLimits: Sendable, Hashable {
     /// Concurrent attempts; nil for the dispatcher's limit.
     public var concurrency: Int?
     /// The largest number of requests per time that the service accepts; nil if it names none.
     public var rate: Rate?
-    /// The most requests of an attempt, all of which the connection's rate must have room for.
+    /// The most requests that one attempt makes. The connection's rate must allow all of them.
     public var requests: Int
-    /// For how many of the next deliveries an attempt wants to know the tasks.
+    /// The number of next deliveries whose tasks are passed to an attempt (``Attempt/upcoming``).
     public var upcoming: Int
 
     public init(concurrency: Int? = nil, rate: Rate? = nil, requests: Int = 1, upcoming: Int = 0) {

@@ -8,7 +8,7 @@ public struct Rate: Sendable, Hashable {
         self.period = period
     }
 
-    /// The longest that this many requests wait in all, if as many others and a login of two requests go first; at most a day.
+    /// The longest total wait of this many requests, if as many other requests and a login of two requests go first; at most a day.
     public func wait(for requests: Int) -> Duration {
         let periods = (2 * (requests + 2) + count - 1) / count
         return min(period * periods, .days(1))

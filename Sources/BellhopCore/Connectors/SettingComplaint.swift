@@ -1,4 +1,4 @@
-/// An error in a setting that its type cannot express, with its place.
+/// An error in a setting that a check of its type cannot find, with its place.
 public struct SettingComplaint: Error, Sendable, Hashable {
     public enum Step: Sendable, Hashable {
         case key(String)

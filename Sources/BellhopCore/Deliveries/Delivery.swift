@@ -42,7 +42,7 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     public var hop: Int
     /// Deliveries of earlier steps of the same run that must be done first. If one of them is given up, so is this one.
     public var after: [ID]
-    /// The deliveries that it closes, if it is made for that.
+    /// The earlier messages that this message closes at its receiver; nil if it closes none.
     public var closes: Closing?
     /// Its initial state.
     public var initial: InitialState
@@ -60,9 +60,9 @@ public struct Delivery: Sendable, Hashable, Identifiable {
     /// The earlier messages that a message closes at its receiver. Those that a quiet time still holds are dropped instead of being
     /// sent; if no other was sent, the closing message is not made. The store decides this, together with the rest of the run.
     public struct Closing: Sendable, Hashable {
-        /// The names of the deliveries that were held when they were made.
+        /// The names of those messages' deliveries that a quiet time held when they were made.
         public var held: [String]
-        /// Whether another one was made that was not held.
+        /// Whether at least one of the messages was not held when it was made.
         public var isOpen: Bool
 
         public init(held: [String], isOpen: Bool) {
@@ -87,7 +87,7 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         case available
         /// Recorded and never performed: the rule is in shadow mode.
         case shadow
-        /// Done when its run was decided: an emitted event that is stored with it, or a message that would say nothing.
+        /// Done as soon as its run was decided: an emitted event, which is stored together with the run, or an empty message.
         case done(Receipt)
         /// Recorded and never performed: this silence keeps it back.
         case silenced(by: String)
@@ -99,7 +99,7 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         case dead(Failure)
     }
 
-    /// The facts behind a message that a quiet time holds, to judge it again, and to show the state of its task.
+    /// The facts about a message that a quiet time holds. They are used to decide about it again and to show its task's state.
     public struct KeptBack: Sendable, Hashable {
         /// Its task when the message was made.
         public var task: Snapshot?

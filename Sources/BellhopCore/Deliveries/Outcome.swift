@@ -2,7 +2,7 @@
 public enum Outcome: Sendable, Hashable {
     case delivered(Receipt)
     case failed(Failure)
-    /// The process ended, or lost its lease, during the attempt: the delivery may have been done.
+    /// The process ended or lost its lease during the attempt, so the delivery may have been done.
     case interrupted
 }
 
@@ -10,9 +10,9 @@ public enum Outcome: Sendable, Hashable {
 public struct Receipt: Sendable, Hashable {
     /// One line for people, without secrets: `201, work note 7f3a…`.
     public var summary: String
-    /// The id of what was created, such as a comment, so that no other delivery takes it for its own.
+    /// The id of the created object, such as a comment, so that no other delivery mistakes it for its own.
     public var reference: String?
-    /// What happened to the conversation of a message; nil if nothing did.
+    /// How the conversation of a message changed; nil if it did not.
     public var conversation: ConversationChange?
 
     public init(_ summary: String, reference: String? = nil, conversation: ConversationChange? = nil) {
@@ -22,7 +22,7 @@ public struct Receipt: Sendable, Hashable {
     }
 }
 
-/// The begin or the end of a conversation at a receiver.
+/// The beginning or the end of a conversation at a receiver.
 public struct ConversationChange: Sendable, Hashable {
     /// The key of the conversation (``Message/conversation``).
     public var conversation: String
@@ -35,7 +35,7 @@ public struct ConversationChange: Sendable, Hashable {
     }
 }
 
-/// What an attempt needs to know of earlier ones.
+/// The facts about earlier attempts that an attempt needs.
 public struct Attempt: Sendable, Hashable {
     /// Counted from 1.
     public var number: Int
@@ -48,7 +48,7 @@ public struct Attempt: Sendable, Hashable {
     public var claimed: Set<String>
     /// A period of which the store has no record, because it was restored from a copy: the delivery may have been done then.
     public var mayRepeat: Range<Timestamp>?
-    /// When the event happened of which this is a replay: what was written since then with the same content is not written again.
+    /// When the replayed event happened, if this is a replay: content that was written since then is not written again.
     public var replayOf: Timestamp?
     /// The subjects of the tasks that the receiver's next deliveries write to, so that one request can check them all.
     public var upcoming: [String]

@@ -1,8 +1,8 @@
 /// Whether a receiver can be called now, and how much: its stops (a rest, an open circuit breaker, a pause), and otherwise its pace.
-/// Decides only.
+/// It only decides; the caller acts.
 ///
-/// The circuit breaker opens after several failures in a row that are the receiver's own trouble, and stays open for a growing time.
-/// Then one delivery is tried: any answer closes it, another such failure opens it for longer.
+/// The circuit breaker opens after several failures in a row for which the receiver is at fault, and stays open longer each time.
+/// Then one delivery is tried: any answer closes the breaker, another such failure opens it for longer.
 public struct ReceiverGate: Sendable, Hashable {
     /// What an attempt's end changed.
     public struct Change: Sendable, Hashable {
@@ -10,7 +10,7 @@ public struct ReceiverGate: Sendable, Hashable {
         public var stops: [ReceiverStop] = []
         /// The refusal that pauses the receiver.
         public var pause: ReceiverStop?
-        /// True for a rest or pause that began with this attempt, false for one that another attempt of the same burst met before.
+        /// True if the rest or pause began with this attempt; false if an earlier attempt of the same burst began it.
         public var isNew = false
         /// The circuit breaker that opened, or stays open for longer.
         public var opened: ReceiverStop?
@@ -23,9 +23,9 @@ public struct ReceiverGate: Sendable, Hashable {
     public let receiver: String
     private var pace: ReceiverPace
     private var stops: [ReceiverStop.Cause: ReceiverStop] = [:]
-    /// How many failures in a row were the receiver's own trouble.
+    /// The number of failures in a row for which the receiver is at fault.
     private var failures = 0
-    /// When a person resumed it last. What attempts meet that began earlier does not pause it again.
+    /// When a person last resumed the receiver. Attempts that began before this moment do not pause it again.
     private var resumed = Timestamp.distantPast
 
     /// The circuit breaker opens after this many failures in a row.
@@ -50,7 +50,7 @@ public struct ReceiverGate: Sendable, Hashable {
             }.map { Self.limited($0, at: now) }
     }
 
-    /// The rest that it asked for, which polls of its connection obey too; nil if it does not rest.
+    /// The rest that the receiver asked for, which polls of its connection obey too; nil if there is none.
     public func rest(at now: Timestamp) -> ReceiverStop? {
         stops[.rest].flatMap { $0.lasts(at: now) ? Self.limited($0, at: now) : nil }
     }
@@ -58,7 +58,7 @@ public struct ReceiverGate: Sendable, Hashable {
     /// Whether the next attempt is the trial after which an open circuit breaker closes.
     public func isOnTrial(at now: Timestamp) -> Bool { stops[.failures].map { !$0.lasts(at: now) } ?? false }
 
-    /// Whether it remembers nothing that matters.
+    /// Whether the gate has no state that could still affect an attempt.
     public func isFresh(at now: Timestamp) -> Bool {
         pace.isFresh && stops.values.allSatisfy { !$0.lasts(at: now) && $0.since + ReceiverPace.memory < now }
     }
@@ -133,7 +133,7 @@ public struct ReceiverGate: Sendable, Hashable {
 
     // MARK: Stops
 
-    /// Records the rest that a poll met. The pace of deliveries afterwards is not decided here.
+    /// Records the rest that the service asked for during a poll. It does not change the pace of the deliveries after the rest.
     public mutating func restedByPoll(_ wait: Duration, why: String, at now: Timestamp) -> ReceiverStop {
         rested(until: now + max(wait, .zero), interval: stops[.rest]?.interval ?? .zero, why: why, at: now)
     }
@@ -150,7 +150,8 @@ public struct ReceiverGate: Sendable, Hashable {
     /// Records a pause.
     public mutating func pause(_ stop: ReceiverStop) { stops[stop.cause] = stop }
 
-    /// Records that a person resumes the receiver at this time. The pauses last until ``resume()``: in between, the store learns of it.
+    /// Records that a person resumes the receiver at this time. The pauses last until ``resume()``, which the caller calls once the
+    /// store has recorded it.
     public mutating func willResume(at now: Timestamp) { resumed = now }
 
     /// Ends the pauses that began before the receiver was resumed; false if there was none.

@@ -2,7 +2,7 @@
 public struct RetryPolicy: Sendable, Hashable {
     /// All attempts, including the first.
     public var attempts: Int
-    /// The longest wait before the second attempt, doubled for each further one. At least half of it is waited.
+    /// The longest wait before the second attempt, doubled for each further one. Each wait lasts at least half of its maximum.
     public var base: Duration
     /// The longest wait, unless the other side requests more.
     public var cap: Duration
@@ -23,13 +23,13 @@ public struct RetryPolicy: Sendable, Hashable {
         /// Its receiver rests or is paused: it keeps its place and its attempts.
         case postponed(Failure)
         case dead(Failure)
-        /// Nothing can be proved: it waits for a person.
+        /// It may or may not have been done, and this cannot be proved: it waits for a person.
         case held(Failure)
         /// It waits until the connection works again, without using up attempts.
         case paused(Failure, until: Timestamp)
     }
 
-    /// Decides. `attempt` counts from 1; `jitter` is in 0..<1, supplied by the caller.
+    /// Decides what happens after an attempt. `attempt` counts from 1; `jitter` is in 0..<1, supplied by the caller.
     public func next(after outcome: Outcome, attempt: Int, now: Timestamp, jitter: Double) -> Next {
         switch outcome {
         case .delivered(let receipt):

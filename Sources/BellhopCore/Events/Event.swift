@@ -14,7 +14,7 @@ public struct Event: Sendable, Hashable, Identifiable {
     public var type: EventType
     /// The source in bellhop.yaml that saw it; for a login the connection, for a schedule or an emitted event the rule.
     public var source: String
-    /// What it is about: `INSTANCE/KEY` for a task, the same in every source that shows the task.
+    /// The subject of the event: `INSTANCE/KEY` for a task, the same in every source that shows the task.
     public var subject: String
     /// When it was observed.
     public var time: Timestamp
@@ -36,7 +36,7 @@ public struct Event: Sendable, Hashable, Identifiable {
         self.hop = hop
     }
 
-    /// - Parameter facts: what distinguishes it from all other events of its type, and is the same whenever the same fact is seen again.
+    /// - Parameter facts: distinguish it from all other events of its type, and are equal whenever the same fact is seen again.
     public init(
         _ content: EventContent, facts: String..., source: String, subject: String, at time: Timestamp, hop: Int = 0
     ) {

@@ -1,14 +1,14 @@
-/// The names of the members of events' data.
+/// The member names in the data of events.
 public enum EventKey: String, Sendable {
-    // Of an event's data.
+    // Members of the data itself.
     case task, before, after, changes, comment, removed, page, diff, due, missed
     case connection, user, ok, reason, code
     case source, error, since, counts, fields, delivery
-    // Of a change and a comment.
+    // Members of a change or a comment.
     case from, to, text, author, kind, time, own, proved
-    // Of a page, a result and a delivery.
+    // Members of a page, a result or a delivery.
     case url, title, known, new, gone, changed, id, rule, action, receiver, occasion, message, by
-    // Of a silence.
+    // Members of a silence.
     case silence, when, rules, receivers, starts, ends, writes, kept
 }
 

@@ -1,9 +1,9 @@
 extension Message {
-    /// How much of the messages that it takes the place of a message names.
+    /// How many of the replaced messages a coalesced message lists.
     public enum Extent: Sendable, Hashable {
-        /// What every receiver shows whole.
+        /// Few enough that every receiver shows the message in full.
         case short
-        /// All of them: what is more than a receiver takes is left out by its renderer, which counts it.
+        /// All of them. If a receiver accepts fewer, its renderer leaves out the rest and says how many.
         case whole
 
         /// The most lines, and the most characters of all lines.
@@ -11,14 +11,15 @@ extension Message {
         fileprivate var characters: Int { self == .short ? 2000 : 50_000 }
     }
 
-    /// One message in the place of several: a line each, with its title and link. As many as fit, the rest counted. It mentions the
-    /// people that they mention, up to a number that leaves room for the lines, and has the highest of their severities.
+    /// One message that replaces several. It has one line per message, with that message's title and link; messages that do not fit
+    /// are counted. It has the highest severity of the messages and mentions the people that they mention, up to a limit that leaves
+    /// room for the lines.
     ///
     /// - Parameters:
     ///   - messages: the first ones.
-    ///   - count: how many there are in all.
-    ///   - title: what follows the count in the title.
-    ///   - notes: what stands at the end of each line.
+    ///   - count: how many messages there are in all.
+    ///   - title: the words after the count in the title.
+    ///   - notes: the text to add at the end of each line.
     public static func coalesced(
         _ messages: [Message], of count: Int, title: String = "messages", extent: Extent = .short, notes: [[Inline]] = []
     ) -> Message {
@@ -57,7 +58,7 @@ extension Message {
 }
 
 extension Delivery {
-    /// The name of the delivery that takes the place of this one and others.
+    /// The name of the delivery that replaces this one and others.
     public static func coalescing(_ first: Delivery) -> ID {
         var id = first.id
         id.step = StepPath("\(id.step.text).\(coalesced)")
@@ -67,12 +68,12 @@ extension Delivery {
     /// The receipt of a delivery whose message is a line of this one.
     public static func receipt(joinedIn delivery: ID) -> Receipt { Receipt("sent with others in delivery \(delivery.text)") }
 
-    /// The delivery of one message in the place of several.
+    /// The delivery of one message that replaces several.
     ///
     /// - Parameters:
-    ///   - first: the first of these deliveries, whose facts it is made of.
-    ///   - expires: when the last of these expires; nil if one never does.
-    ///   - name: the name of its step.
+    ///   - first: the first of the replaced deliveries. The new one has the same rule revision, action and retry policy.
+    ///   - expires: when the last of the replaced deliveries expires; nil if one of them never does.
+    ///   - name: the step name of the new delivery.
     public static func coalescing(
         _ message: Message, insteadOf first: Delivery, expires: Timestamp?, hop: Int, at now: Timestamp,
         name: String = "coalesced messages"
@@ -83,8 +84,8 @@ extension Delivery {
             task: nil, lane: "coalesced/\(id.text)", createdAt: now, expires: expires, retry: first.retry, hop: hop)
     }
 
-    /// Whether this is a message that belongs to itself alone, so that it may become one with others: it has no `thread`, mentions no
-    /// one, and is not itself made of several.
+    /// Whether this delivery is a message that may be coalesced with others: it has no `thread`, mentions no person or group, and is
+    /// not already coalesced.
     public var coalesces: Bool { Self.coalesces(arguments, action: action, step: id.step) }
 
     public static func coalesces(_ arguments: Arguments, action: String, step: StepPath) -> Bool {
@@ -92,6 +93,6 @@ extension Delivery {
         return message.thread == nil && message.mentions.isEmpty && !step.text.hasSuffix(".\(coalesced)")
     }
 
-    /// How the step of a delivery of coalesced messages ends.
+    /// The last part of the step path of a delivery of coalesced messages.
     public static let coalesced = "coalesced"
 }

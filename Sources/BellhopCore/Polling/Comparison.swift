@@ -1,4 +1,4 @@
-/// How a listing differs from the known tasks: what must be read, and what has left.
+/// How a listing differs from the known tasks: which records must be read, and which tasks have left.
 ///
 /// A record with different bytes counts as changed even if only their order differs; its details decide.
 public struct Comparison: Sendable, Hashable {
@@ -13,7 +13,7 @@ public struct Comparison: Sendable, Hashable {
 
     public init() {}
 
-    /// Whether nothing is new, changed or gone.
+    /// Whether all tasks are unchanged.
     public var isEmpty: Bool { new.isEmpty && changed.isEmpty && gone.isEmpty }
 }
 
@@ -36,19 +36,20 @@ extension KnownTasks {
         var isMet = [UInt64](repeating: 0, count: isWhole ? (count + 63) / 64 : 0)
         var met = 0
         var expected = 0  // the next known task in the answer's order
-        var aside = count  // the next one after a task out of order
+        var displaced = count  // the next known task after one found out of order
         for place in listing.entries.indices {
             let found: Int?
             if expected < count, self[expected].key == listing.entries[place].key {
                 found = expected
                 expected += 1
-            } else if aside < count, self[aside].key == listing.entries[place].key {
-                found = aside
-                aside += 1
+            } else if displaced < count, self[displaced].key == listing.entries[place].key {
+                found = displaced
+                displaced += 1
             } else {
                 found = self.place(of: listing.entries[place].key)
                 if let found {
-                    (expected, aside) = found > expected && found - expected < 64 ? (found + 1, aside) : (expected, found + 1)
+                    // A short jump forward skips tasks that have left; any other jump is a task out of order.
+                    if found > expected, found - expected < 64 { expected = found + 1 } else { displaced = found + 1 }
                 }
             }
             guard let found else {

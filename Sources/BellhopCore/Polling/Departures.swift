@@ -1,10 +1,10 @@
 /// Which unlisted tasks have left and which still exist, according to their own records.
 public struct Departures: Sendable, Hashable {
-    /// Those that have left, as far as is known.
+    /// The tasks that have left, as far as is known.
     public private(set) var gone: [TaskKey] = []
-    /// Those that stay known: they exist, their state is unknown, or a later poll looks them up.
+    /// The tasks that stay known, because they exist, their state is unknown, or a later poll looks them up.
     public private(set) var kept: [TaskKey]
-    /// How many exist according to their records.
+    /// How many of the unlisted tasks still exist according to their records.
     public private(set) var remaining = 0
     /// True if no record confirms a list that is empty or may be cut off: the account may have lost its rights, or the server its
     /// rows.
@@ -13,26 +13,26 @@ public struct Departures: Sendable, Hashable {
     /// - Parameters:
     ///   - asked: the tasks whose records this poll requested.
     ///   - waiting: the tasks that a later poll looks up.
-    ///   - isListEmpty: whether the list had no task at all. If one of its tasks still exists, the list is false, and only
+    ///   - isListEmpty: whether the list had no task at all. If a task still exists, the empty list is wrong, and only the
     ///     records count.
     ///   - mayBeCut: whether the list may lack its end.
     public init(
         asked: [TaskKey], waiting: [TaskKey] = [], details: Details, isListEmpty: Bool, mayBeCut: Bool = false
     ) {
         kept = waiting
-        var isAnswered = false
+        var isExplained = false
         for key in asked where details.remaining.contains(key) { remaining += 1 }
-        let isFalse = isListEmpty && remaining > 0
+        let isListWrong = isListEmpty && remaining > 0
         for key in asked {
             let reason = details.departures[key] ?? .unknown
-            if details.remaining.contains(key) || isFalse && reason == .unknown {
+            if details.remaining.contains(key) || isListWrong && reason == .unknown {
                 kept.append(key)
             } else {
                 gone.append(key)
             }
-            if reason == .closed || reason == .leftQuery { isAnswered = true }
+            if reason == .closed || reason == .leftQuery { isExplained = true }
         }
-        isUnproved = (isListEmpty || mayBeCut) && remaining == 0 && !isAnswered && !gone.isEmpty
+        isUnproved = (isListEmpty || mayBeCut) && remaining == 0 && !isExplained && !gone.isEmpty
     }
 
     /// A notice about a list that lacks existing tasks; nil if it lacks none.
@@ -44,7 +44,7 @@ public struct Departures: Sendable, Hashable {
         let tasks =
             remaining == 1 ? "the record of 1 task says that it is" : "the records of \(remaining) tasks say that they are"
         return isListEmpty
-            ? "The list of source \(source) is empty, but \(tasks) still there, so the list is not believed."
+            ? "The list of source \(source) is empty, but \(tasks) still there, so this list is ignored."
             : "The list of source \(source) is not complete: \(tasks) still there. The next poll reads the whole list again."
     }
 }

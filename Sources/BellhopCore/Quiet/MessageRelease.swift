@@ -20,12 +20,12 @@ public struct HeldMessage: Sendable, Hashable {
     public static let most = 1000
 }
 
-/// What happens to the messages that were held for one receiver until one moment: stored in one transaction.
+/// The fates of the messages that were held for one receiver until the same moment, stored in one transaction.
 public struct MessageRelease: Sendable, Hashable {
     public enum Fate: Sendable, Hashable {
         /// It is sent as it is.
         case sent
-        /// It is a line of the one message that stands for several.
+        /// It is one line of a coalesced message.
         case joined
         case silenced(by: String)
         case dropped(Failure)
@@ -35,7 +35,7 @@ public struct MessageRelease: Sendable, Hashable {
 
     /// The messages, in the order in which they were made, and what happens to each.
     public var fates: [(message: HeldMessage, fate: Fate)]
-    /// The one message in the place of those that are joined; nil if there are none.
+    /// The coalesced message that replaces the joined ones; nil if none are joined.
     public var joined: Delivery?
     public var at: Timestamp
 

@@ -54,9 +54,9 @@ public struct ClaimRequest: Sendable, Hashable {
 /// What was claimed, and which receivers have more due.
 public struct Claimed: Sendable, Hashable {
     public var claims: [Claim]
-    /// The receivers that had less room than due deliveries.
+    /// The receivers with more due deliveries than could be claimed.
     public var waiting: Set<String>
-    /// Of each receiver that got some, the rule whose turn was last.
+    /// The rule whose delivery was claimed last, for each receiver with claims.
     public var lastRules: [String: String]
     /// Whether another claim at once may find more although receivers had room: the limit was reached, or a delivery ended
     /// because it cannot be read.

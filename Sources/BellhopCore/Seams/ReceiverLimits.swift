@@ -2,15 +2,15 @@
 public struct ReceiverLimits: Sendable {
     /// Concurrent attempts; nil for the dispatcher's limit.
     public var concurrency: Int?
-    /// For how many of the next deliveries an attempt wants to know the tasks.
+    /// The number of next deliveries whose tasks are passed to an attempt (``Attempt/upcoming``).
     public var upcoming: Int
     /// Nil for no limit.
     public var rate: (any AttemptRate)?
-    /// How long the requests of an attempt may wait for the rate, beyond the time that an attempt has.
+    /// How long the requests of an attempt may wait for the rate limit, in addition to the usual time of an attempt.
     public var patience: Duration
     /// The receiver of a message if this one is paused by its own answer.
     public var onPaused: String?
-    /// If more messages than this wait, they become one; nil for never.
+    /// If more messages than this wait, they are coalesced into one; nil for never.
     public var coalescesAbove: Int?
 
     public init(

@@ -39,13 +39,13 @@ public enum RouteResult: Sendable, Hashable {
     case stored
     /// Stored, and rules had more keys than they may remember.
     case storedLosing([KeyLoss])
-    /// Its events were routed before; nothing was stored.
+    /// Its events were already routed; this routing was not stored.
     case alreadyRouted
-    /// Something has changed since it was read; nothing was stored, and the batch must be decided again.
+    /// The stored state has changed since it was read. The routing was not stored, and the batch must be decided again.
     case conflict(RouteConflict)
 }
 
-/// What a rule lost because it had more keys than it may remember.
+/// The keys that a rule lost because it had more than the store keeps for one rule.
 public struct KeyLoss: Sendable, Hashable {
     public var rule: String
     /// The keys that were dropped, those that were not used for the longest time.
@@ -104,7 +104,7 @@ public struct RuleRegistration: Sendable, Hashable {
     public var calendars: String?
     /// The most keys that it may remember.
     public var mostKeys: Int
-    /// Whether waits of it begin when it is first loaded, and when a source makes its baseline: `existing`, and `none` without `after`.
+    /// Whether some of its waits begin when it is first loaded or a source makes its baseline: `existing`, or `none` without `after`.
     public var beginsByItself: Bool
     /// Whether its runs are given the events since the run before, from now on if it is new or did not read them until now.
     public var readsEvents: Bool

@@ -26,15 +26,15 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         case escalation
         /// The end of an absence that `none` waits for. The payload names the source that it is about.
         case absence
-        /// What begins with the rule begins: waits of `for` for the tasks that are known, absences without `after`. Those of the source
-        /// that is the key, or of all.
+        /// The beginning of the waits that a new rule begins at once: waits of `for` for known tasks, and absences without `after`. The
+        /// key is the source whose tasks are meant; an empty key means all sources.
         case existing
 
-        /// Whether it only makes an event, for which its rule is asked afterwards.
+        /// Whether the timer only makes an event, by which its rule is judged afterwards.
         public var isOfSchedule: Bool { self == .schedule }
-        /// Whether it matters which tasks there are at the moment when it is due.
+        /// Whether the result depends on the tasks that exist when the timer is due.
         public var looksAtTasks: Bool { isJudged || self == .group || self == .existing }
-        /// Whether the rule is judged once more when it is due, so that it matters what the sources show then.
+        /// Whether the rule is judged again when the timer is due, so that the result depends on the sources at that time.
         public var isJudged: Bool { self == .hold || self == .absence || self == .escalation }
     }
 

@@ -15,8 +15,8 @@ public protocol Store: Notebook {
     /// All present tasks, per scope in the order of the listing that showed them first; omits scopes without a baseline, whose
     /// tasks are unknown.
     func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]]
-    /// For each of these event subjects that our rules wrote to since that moment (a `comment`, an `update`; done, or perhaps
-    /// done), and for each that a rule created: those writes. What the next poll shows of the task may be their effect.
+    /// The writes of our rules to these event subjects since that moment (a `comment`, an `update`, a created task), including writes
+    /// that are only perhaps done. A change that the next poll finds may be the effect of such a write.
     func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [OwnWrite]]
     /// For each of these event subjects, the comments that our deliveries wrote, or may have written, since that moment.
     func comments(on subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [WrittenComment]]
@@ -42,14 +42,16 @@ public protocol Store: Notebook {
     func replay(_ events: [StoredEvent], rule: String?, isForced: Bool, at now: Timestamp) async throws(StoreError) -> Int
     /// The first replays that are not routed yet (``Routing/replayed``).
     func replays(limit: Int) async throws(StoreError) -> [Replay]
-    /// The events at these places on the bus, those that still exist.
+    /// The events at these places on the bus, without those that no longer exist.
     func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent]
     /// The newest of the selected events, as many as fit.
     func digest(_ query: DigestQuery) async throws(StoreError) -> Digest
     /// The values of these keys, with all elements of each.
     func state(for keys: [StateKey]) async throws(StoreError) -> RuleState
-    /// T2. Skips deliveries that exist. Those that a silence keeps back are counted; nothing is stored if it has ended. One that is `after` others that are not yet done waits for them. Stores nothing if a
-    /// piece of state is not what the routing expects, or a timer has moved. Sets no timer of a rule that is not registered.
+    /// T2. Skips deliveries that exist, and counts those that a silence keeps back. A delivery that is `after` others waits until they
+    /// are done. Sets no timer of a rule that is not registered.
+    ///
+    /// Stores nothing if such a silence has ended, a piece of state is not what the routing expects, or a timer has moved.
     ///
     /// - Parameter stored: called as soon as it is on disk, as for a poll.
     @discardableResult
@@ -57,17 +59,17 @@ public protocol Store: Notebook {
 
     // Rules.
 
-    /// Replaces the set of rules, in their order: timers of others end. The rules are the store's, so only the node that routes calls
-    /// this. Returns for each the place on the bus after which it sees events.
+    /// Replaces the set of rules, in their order; timers of other rules end. All nodes share these rules, so only the node that routes
+    /// calls this. Returns for each rule the place on the bus after which it sees events.
     func register(_ rules: [RuleRegistration], at now: Timestamp) async throws(StoreError) -> [String: Int64]
-    /// The rules of which escalations may be under way, as they were when these began: their texts, by rule and then by what
-    /// the escalations know them by.
+    /// The texts of rules whose escalations may be under way, as they were when the escalations began: by rule, and then by the key
+    /// that the escalations store.
     func formerRules() async throws(StoreError) -> [String: [String: JSON]]
     /// When the next timer is due, of those that are due after this time.
     func nextTimer(after time: Timestamp) async throws(StoreError) -> Timestamp?
     /// The first timers that are due: by their time, then by the place of their rules, then by when they were set.
     func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer]
-    /// Those of these timers that are set.
+    /// The timers with these ids that are set.
     func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer]
 
     /// The tasks with this id, number, address or subject: at most two, as one is meant.

@@ -159,10 +159,11 @@ public struct StoreStatus: Sendable, Hashable {
     public var pauses: [Pause] = []
     /// What rules wait for, by rule.
     public var waits: [WaitStatus] = []
-    /// What comes due next of it, and how much more there is, counted up to ``WaitStatus/most``.
+    /// The waits that come due next.
     public var upcoming: [UpcomingStatus] = []
+    /// The number of waits after ``upcoming``, counted up to ``WaitStatus/most``.
     public var laterWaits = 0
-    /// A few of the counts on the way, of each rule.
+    /// A few of the unfinished counts of each rule.
     public var counts: [CountStatus] = []
     /// The silences that have not ended.
     public var silences: [SilenceRecord] = []

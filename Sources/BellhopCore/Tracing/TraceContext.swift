@@ -20,11 +20,11 @@ public struct TraceContext: Sendable, Hashable {
     /// The value of the header field `traceparent`.
     public var traceparent: String { "00-\(trace.text)-\(span.text)-\(isSampled ? "01" : "00")" }
 
-    /// That of the work in progress; nil if nothing is traced.
+    /// The context of the work in progress; nil if the work is not traced.
     @TaskLocal public static var current: TraceContext?
 }
 
-/// The identity of a span: 64 bits, derived from facts, so that nothing has to be stored.
+/// The identity of a span: 64 bits, derived from facts, so that it need not be stored.
 public struct SpanID: Sendable, Hashable {
     public var word: UInt64
 

@@ -1,5 +1,5 @@
-/// The identity of a trace (W3C Trace Context): 128 bits, derived from what began it. So nothing has to be stored: a delivery that is
-/// made after a restart belongs to the trace of its event.
+/// The identity of a trace (W3C Trace Context): 128 bits, derived from the fact that began it. It need not be stored: a delivery
+/// that is made after a restart belongs to the trace of its event.
 public struct TraceID: Sendable, Hashable {
     public var high: UInt64
     public var low: UInt64

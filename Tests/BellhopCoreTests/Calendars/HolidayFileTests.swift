@@ -1,7 +1,7 @@
 import BellhopCore
 import Testing
 
-@Suite struct `Files of holidays` {
+@Suite struct `Holiday files` {
     private func holidays(_ entries: String..., until year: Int = 2030) throws -> Holidays {
         let text =
             "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n"
@@ -24,7 +24,7 @@ import Testing
         #expect(try days(holidays("DTSTART;VALUE=DATE:20261224\nDURATION:P2D")) == ["2026-12-24", "2026-12-25"])
     }
 
-    @Test func `times close for that time, in the zone that they name`() throws {
+    @Test func `an entry with times closes the calendar for that time, in the zone that it names`() throws {
         let found = try holidays(
             "DTSTART;TZID=America/New_York:20260703T120000\nDTEND;TZID=America/New_York:20260703T170000",
             "DTSTART:20260105T090000\nDURATION:PT1H30M", "DTSTART:20260106T090000Z\nDTEND:20260106T100000Z")

@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopTesting
 import Testing
 
-@Suite struct `Calendars of work` {
+@Suite struct `Work calendars` {
     /// Mondays to Fridays from 8 to 12 and from 13 to 17:30 in Berlin.
     private func office(_ holidays: Holidays = Holidays()) throws -> WorkCalendar {
         let days = try HoursWindow.days("MON-FRI")

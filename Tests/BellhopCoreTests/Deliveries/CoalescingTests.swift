@@ -1,12 +1,12 @@
 import BellhopCore
 import Testing
 
-@Suite struct `One message in the place of several` {
+@Suite struct `Coalesced messages` {
     private func message(_ number: Int) -> Message {
         Message(title: [.value("m\(number)")], mentions: [.user("u\(number)"), .group("team")])
     }
 
-    @Test func `it mentions each person once`() {
+    @Test func `a coalesced message mentions each person once`() {
         let one = Message.coalesced((1...19).map(message), of: 19)
         #expect(one.mentions.count == 20 && Set(one.mentions).count == 20)
         #expect(one.text == [])

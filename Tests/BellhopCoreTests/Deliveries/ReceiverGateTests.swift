@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopTesting
 import Testing
 
-@Suite struct `Whether a receiver can be called` {
+@Suite struct `Receiver gate` {
     private let start = Timestamp(seconds: 1_767_603_600)
 
     private static let trouble = Outcome.failed(Failure(.timeout, .retry(after: nil), "Silence."))
@@ -125,7 +125,7 @@ import Testing
         #expect(next.isNew && next.pause?.since == start + .seconds(12))
     }
 
-    @Test(arguments: 0..<200) func `it keeps its contract in every history`(_ seed: UInt64) {
+    @Test(arguments: 0..<200) func `the gate keeps its contract in every history`(_ seed: UInt64) {
         var history = GateHistory(seed: seed, at: start)
         for _ in 0..<300 { history.step() }
         #expect(history.complaints.isEmpty, "\(history.complaints)")

@@ -77,7 +77,7 @@ struct ReceiverPaceTests {
         #expect(again > .seconds(30) && again < .seconds(31))
     }
 
-    @Test func `messages before a burst count as well if they came faster than it allows to say`() {
+    @Test func `a refusal of a burst also counts the messages before the burst if they came too fast`() {
         // 30 a minute are allowed: 20 come slowly, 10 at once.
         var pace = ReceiverPace(most: 4)
         for count in 0..<20 {

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `types of others join the catalogue`() {
+    @Test func `event types from outside can be added to the catalogue`() {
         let deployed = EventDefinition(
             EventType("deployed"), "a version went live", from: .outside, [Setting("version", .text, required: true, "")])
         let catalogue = EventCatalogue(EventCatalogue.builtIn.definitions + [deployed])

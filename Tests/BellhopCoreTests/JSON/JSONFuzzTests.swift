@@ -3,7 +3,7 @@ import BellhopTesting
 import Foundation
 import Testing
 
-/// Random texts from a fixed seed, compared with Foundation's reading of them.
+/// Parses random texts from a fixed seed, and compares the results with those of Foundation.
 struct JSONFuzzTests {
     @Test func `random values are equal after writing and reading`() throws {
         var random = SeededRandom(seed: 1)

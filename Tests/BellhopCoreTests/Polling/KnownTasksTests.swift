@@ -23,7 +23,7 @@ struct KnownTasksTests {
         #expect(KnownTasks().compare(with: try Self.listing([("a", 1)])).new == [0])
     }
 
-    @Test func `a comparison agrees with one by dictionaries for random lists`() throws {
+    @Test func `for random lists, a comparison finds the same differences as dictionaries`() throws {
         var random = SeededRandom(seed: 6)
         for _ in 0..<300 {
             let before = Self.records(&random)

@@ -155,7 +155,7 @@ struct StormGuardTests {
         #expect(!full.isUnproved && !empty.isUnproved)
         #expect(
             empty.notice(of: "work", isListEmpty: true)
-                == "The list of source work is empty, but the record of 1 task says that it is still there, so the list is not believed."
+                == "The list of source work is empty, but the record of 1 task says that it is still there, so this list is ignored."
         )
         #expect(
             full.notice(of: "work", isListEmpty: false)

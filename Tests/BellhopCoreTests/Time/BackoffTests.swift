@@ -1,7 +1,7 @@
 import BellhopCore
 import Testing
 
-struct `Backing off` {
+struct `Backoff delays` {
     let backoff = Backoff(base: .seconds(5), factor: 2, cap: .seconds(60))
 
     @Test func `the ceiling of the wait doubles up to the cap`() {

@@ -1,7 +1,7 @@
 import BellhopCore
 import Testing
 
-struct `Cron schedules that are wrong` {
+struct `Invalid cron schedules` {
     @Test(arguments: [
         ("", "a schedule is missing: five fields: minute hour day month weekday", 0, 0),
         ("0 30 8 * * MON", "six fields: five fields: minute hour day month weekday", 11, 3),

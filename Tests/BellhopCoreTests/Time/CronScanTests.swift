@@ -51,7 +51,7 @@ private struct SlowCron {
     }
 }
 
-struct `Cron against a scan` {
+struct `Cron schedules compared with a scan of all times` {
     @Test(
         arguments: [
             ("Europe/Berlin", "2026-03-26T00:00Z"), ("Europe/Berlin", "2026-10-22T00:00Z"),

@@ -7,11 +7,11 @@ import Testing
 private final class Marks: Sendable {
     private let marks = Mutex<[String]>([])
     var all: [String] { marks.withLock { $0 } }
-    func leave(_ mark: String) { marks.withLock { $0.append(mark) } }
+    func add(_ mark: String) { marks.withLock { $0.append(mark) } }
 }
 
 @Suite(.timeLimit(.minutes(5)))
-struct `The clock of the tests` {
+struct `Test clock` {
     let clock = TestClock(at: .epoch)
     private let marks = Marks()
 
@@ -21,7 +21,7 @@ struct `The clock of the tests` {
                 let before = clock.sleeperCount
                 group.addTask {
                     try await clock.sleep(until: Timestamp(seconds: Int64(seconds)))
-                    marks.leave("\(seconds) at \(clock.now.seconds)")
+                    marks.add("\(seconds) at \(clock.now.seconds)")
                 }
                 try await clock.waitForSleepers(before + 1)
             }
@@ -40,7 +40,7 @@ struct `The clock of the tests` {
                 group.addTask {
                     while true {
                         try await clock.sleep(for: .seconds(period))
-                        marks.leave("\(name)\(clock.now.seconds)")
+                        marks.add("\(name)\(clock.now.seconds)")
                     }
                 }
             }
@@ -79,7 +79,7 @@ struct `The clock of the tests` {
             for seconds in [10, 20] {
                 group.addTask {
                     try await clock.sleep(until: Timestamp(seconds: Int64(seconds)))
-                    marks.leave("at \(clock.now.seconds)")
+                    marks.add("at \(clock.now.seconds)")
                 }
             }
             try await clock.waitForSleepers(2)
