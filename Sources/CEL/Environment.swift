@@ -56,10 +56,10 @@ public struct Environment: Sendable {
         }
     }
 
-    /// A function of one literal text that stands for a variable, so that each text has a type of its own: `snapshot("changes")`.
+    /// A function that takes one literal text and selects a variable by it, so that each text has its own type: `snapshot("changes")`.
     public struct VariableSelector: Sendable {
         public let name: String
-        /// The variable of a text; nil for an argument that is not a literal text.
+        /// Selects the variable. Its parameter is the literal text, or nil if the argument is not a literal text.
         let variable: @Sendable (String?) -> Result<Variable, Overload.ArgumentProblem>
 
         public init(

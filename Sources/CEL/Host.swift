@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What the language asks of the program that hosts it.
+/// The services that the language needs from its host program.
 public struct Host: Sendable {
     let zones: TimeZones
     /// The name that was probably meant; nil if none is close.

@@ -4,9 +4,9 @@ public struct Limits: Sendable, Hashable {
     public var expressionBytes = 100_000
     /// The deepest nesting of an expression.
     public var depth = 250
-    /// The work of one evaluation: about one for each element that a macro visits, three for each function call in it and one for each
-    /// 16 bytes of text that is searched or made. One takes about 50 nanoseconds: most evaluations end within a second, the worst
-    /// within a few.
+    /// The work of one evaluation: about one unit for each element that a macro visits, three for each function call in it, and one for
+    /// each 16 bytes of text that is searched or made. A unit takes about 50 nanoseconds, so most evaluations end within a second, and
+    /// the worst within a few seconds.
     public var cost: Int64 = 20_000_000
     /// The total memory that one evaluation may request, in bytes.
     public var memory: Int64 = 256 << 20

@@ -176,12 +176,12 @@ extension Issue {
 
     static func notAVariable(macro: String, at range: Range<Int>) -> Issue {
         Issue(
-            code: "not-a-variable", message: "\(macro)() begins with the name of its variable", range: range,
+            code: "not-a-variable", message: "\(macro)() needs the name of a variable here", range: range,
             help: "such as \(macro)(t, …)")
     }
 
     static func sameVariableTwice(_ name: String, at range: Range<Int>) -> Issue {
-        Issue(code: "same-variable-twice", message: "`\(name)` names both variables", range: range)
+        Issue(code: "same-variable-twice", message: "`\(name)` is the name of both variables", range: range)
     }
 
     static func optionalSyntax(at range: Range<Int>) -> Issue {
@@ -189,7 +189,7 @@ extension Issue {
     }
 
     static func blockNeedsList(at range: Range<Int>) -> Issue {
-        Issue(code: "block-needs-list", message: "cel.block() begins with a list of values", range: range)
+        Issue(code: "block-needs-list", message: "cel.block() needs a list of values as its first argument", range: range)
     }
 
     static func blockNeedsNumber(at range: Range<Int>) -> Issue {

@@ -1,4 +1,4 @@
-/// A range of text read as people do, not as YAML does: brackets, quotes and `${{ }}` hold together.
+/// A range of text, read as a person reads it and not as YAML does: a bracketed or quoted text or a `${{ }}` is one unit.
 struct Excerpt {
     let source: SourceText
     let end: Int
@@ -45,8 +45,8 @@ struct Excerpt {
             case ASCII.closeBrace, ASCII.closeBracket, ASCII.closeParenthesis: depth -= 1
             case ASCII.quote, ASCII.doubleQuote:
                 guard !hasOpenQuote, opensQuote(index) else { break }
-                if let behind = skipQuoted(index) {
-                    index = behind
+                if let after = skipQuoted(index) {
+                    index = after
                     continue
                 }
                 hasOpenQuote = true
@@ -67,23 +67,23 @@ struct Excerpt {
     /// Where ` #` begins a comment after a value: outside brackets and quotes.
     func commentStart(_ start: Int) -> Int? {
         var index = start
-        // After an unclosed bracket or quote, no more are searched for, so that each line is scanned once.
+        // After an unclosed bracket or quote, later ones are not examined, so that each line is scanned only once.
         var isOpen = false
         while let byte = self[index] {
-            var behind: Int?
+            var after: Int?
             switch byte {
             case ASCII.openBrace, ASCII.openBracket, ASCII.openParenthesis:
-                if !isOpen { behind = skipBrackets(index) }
-                isOpen = behind == nil
+                if !isOpen { after = skipBrackets(index) }
+                isOpen = after == nil
             case ASCII.quote, ASCII.doubleQuote:
                 if !isOpen, opensQuote(index) {
-                    behind = skipQuoted(index)
-                    isOpen = behind == nil
+                    after = skipQuoted(index)
+                    isOpen = after == nil
                 }
             case ASCII.hash where index > 0 && ASCII.isBlank(source.bytes[index - 1]): return index
             default: break
             }
-            index = behind ?? index + 1
+            index = after ?? index + 1
         }
         return nil
     }

@@ -45,10 +45,10 @@ struct FlowLine {
             case ASCII.closeBrace, ASCII.closeBracket: return index + 1
             case ASCII.comma: index += 1
             default:
-                if isMapping, let behind = entry(index, &last) {
-                    index = behind
-                } else if !isMapping, let behind = value(valueOfPair(index) ?? index)?.behind {
-                    index = behind
+                if isMapping, let after = entry(index, &last) {
+                    index = after
+                } else if !isMapping, let after = value(valueOfPair(index) ?? index)?.after {
+                    index = after
                 } else {
                     return nil
                 }
@@ -70,14 +70,14 @@ struct FlowLine {
         var colon = start
         if excerpt.opensQuote(start) { colon = excerpt.skipQuoted(start).map(excerpt.skipBlanks) ?? start }
         while let byte = excerpt[colon], !isColon(colon), byte != ASCII.comma, byte != ASCII.closeBrace {
-            colon = behindUnit(colon)
+            colon = offsetAfterUnit(colon)
         }
         if isColon(colon) {
             let begin = excerpt.skipBlanks(colon + 1)
             guard let byte = excerpt[begin], byte != ASCII.comma, byte != ASCII.closeBrace else { return begin }
             guard let found = value(begin) else { return nil }
             last = found.range
-            return found.behind
+            return found.after
         }
         let text = excerpt.trimmed(start..<colon)
         if let before = last {
@@ -92,27 +92,27 @@ struct FlowLine {
     }
 
     /// Reads one value; returns its own range and the offset after it.
-    private mutating func value(_ start: Int) -> (range: Range<Int>, behind: Int)? {
+    private mutating func value(_ start: Int) -> (range: Range<Int>, after: Int)? {
         var index = start
         var code: YAMLError.Code?
         switch excerpt[start] {
         case ASCII.openBrace, ASCII.openBracket:
             let before = edits.count
-            guard let behind = collection(start + 1, isMapping: excerpt[start] == ASCII.openBrace) else { return nil }
-            index = excerpt.skipBlanks(behind)
-            if isEnd(index) { return (start..<behind, index) }
+            guard let after = collection(start + 1, isMapping: excerpt[start] == ASCII.openBrace) else { return nil }
+            index = excerpt.skipBlanks(after)
+            if isEnd(index) { return (start..<after, index) }
             edits.removeSubrange(before...)
             code = .textAfterBracket
         case ASCII.quote, ASCII.doubleQuote:
-            guard let behind = excerpt.skipQuoted(start) else { return nil }
-            index = excerpt.skipBlanks(behind)
-            if isEnd(index) { return (start..<behind, index) }
+            guard let after = excerpt.skipQuoted(start) else { return nil }
+            index = excerpt.skipBlanks(after)
+            if isEnd(index) { return (start..<after, index) }
             // `["a": 1]` and `{? "a": 1}` are pairs.
             if excerpt[index] == ASCII.colon { return (start..<index, index + 1) }
             code = .textAfterQuote
         default: break
         }
-        while !isEnd(index) { index = behindUnit(index) }
+        while !isEnd(index) { index = offsetAfterUnit(index) }
         let range = excerpt.trimmed(start..<index)
         if let code = code ?? codeOfPlain(range) { add(range, code) }
         return (range, index)
@@ -126,7 +126,7 @@ struct FlowLine {
     }
 
     /// The offset after a character, or after a whole bracket or quoted text.
-    private func behindUnit(_ index: Int) -> Int {
+    private func offsetAfterUnit(_ index: Int) -> Int {
         switch excerpt[index] {
         case ASCII.openBrace, ASCII.openBracket, ASCII.openParenthesis: excerpt.skipBrackets(index) ?? excerpt.end
         case ASCII.quote, ASCII.doubleQuote: excerpt.opensQuote(index) ? excerpt.skipQuoted(index) ?? index + 1 : index + 1

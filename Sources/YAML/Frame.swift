@@ -100,10 +100,10 @@ struct Frame {
         index[name] = pairs.count
     }
 
-    /// A flow mapping's `{to: ops, text: Hello, world}`: a key without a colon, which YAML takes as a key with no value.
+    /// The error for a key without a colon, which YAML reads as a key without a value: `world` in `{to: ops, text: Hello, world}`.
     private func missingColon(_ key: Node, _ value: Node, _ name: String) -> YAMLError? {
         guard isFlow, value.range.start == value.range.end, key.alias == nil, value.scalarText == "" else { return nil }
-        guard value.source.byteBehindSpace(key.range.end.offset) != ASCII.colon else { return nil }
+        guard value.source.byteAfterSpace(key.range.end.offset) != ASCII.colon else { return nil }
         let message = "`\(name)` has no colon after it, so it is a key without a value"
         let help = "a text with a comma needs quotes between `{` and `}`"
         return YAMLError(.commaInFlow, message, at: key.range, help: help)

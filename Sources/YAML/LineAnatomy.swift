@@ -1,4 +1,4 @@
-/// A line as its author meant it: indentation, dashes, a key, a value, a comment.
+/// The parts of a line as its author meant them: indentation, dashes, a key, a value, a comment.
 struct LineAnatomy {
     let number: Int
 
@@ -39,10 +39,10 @@ struct LineAnatomy {
         value = excerpt.trimmed(start..<max(start, comment ?? line.upperBound))
     }
 
-    /// Columns of blanks before the first character.
+    /// The number of blanks before the first character that is not a blank.
     var indent: Int { indentEnd - line.lowerBound }
 
-    /// Columns before the key, or before the value if there is no key: dashes count as indentation.
+    /// The number of characters before the key, or before the value if there is no key. Dashes count as indentation.
     var contentColumn: Int { (key ?? value).lowerBound - line.lowerBound }
 
     var isBlank: Bool { indentEnd == line.upperBound }

@@ -1,12 +1,12 @@
 /// Finds the common mistake behind an error and the corrected line.
 ///
-/// A corrected line is used only if the text with it has been read again without an error there.
+/// A corrected line is used only if reading the corrected text again finds no error in that line.
 struct MistakeFinder {
     private let source: SourceText
     private let limits: Limits
     private let keys: KnownKeys
 
-    /// How often the text may still be read again; less often for large texts.
+    /// How often the text may still be read again. Large texts are read less often.
     private var attempts: Int
 
     init(_ source: SourceText, _ limits: Limits, _ keys: KnownKeys = KnownKeys()) {
@@ -33,7 +33,7 @@ struct MistakeFinder {
         let patched = SourceText(source.bytes[..<start] + Array(mistake.corrected.utf8) + source.bytes[end...])
         let last = mistake.lines.lowerBound + mistake.corrected.utf8.count { $0 == ASCII.newline }
         let errors = compose(patched, limits: limits).errors
-        // An unclosed bracket is noticed further down, but the context of the error shows where it began.
+        // The error for an unclosed bracket is further down, but its context is the line where the bracket opens.
         return errors.allSatisfy { error in
             error.range.start.line > last && error.context.map { $0.line > last || $0.line < mistake.lines.lowerBound } ?? true
                 || error.range.start.line < mistake.lines.lowerBound && !error.isFatal

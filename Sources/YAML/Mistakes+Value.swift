@@ -60,8 +60,8 @@ extension Mistakes {
         let flow = FlowLine(line.excerpt, from: start, errorOffset: error.range.start.offset)
         var mistakes = corrected(line, by: flow)
         if let end = flow.end ?? line.excerpt.skipBrackets(start), end < line.value.upperBound {
-            let behind = line.excerpt.skipBlanks(end)
-            let rest = behind..<max(behind, line.value.upperBound)
+            let after = line.excerpt.skipBlanks(end)
+            let rest = after..<max(after, line.value.upperBound)
             if source.bytes[rest].allSatisfy({ $0 == ASCII.closeBrace || $0 == ASCII.closeBracket }) {
                 let value = line.excerpt.text(start..<end)
                 mistakes.append(
@@ -110,8 +110,8 @@ extension Mistakes {
             guard error.code == .badEscape, let help = error.help else { return [] }
             return [mistake(line, .badEscape, error.message, help, at: nil, "\"" + Quoting.doublingBackslashes(inner) + "\"")]
         }
-        let behind = line.excerpt.skipBlanks(end)
-        let place = behind..<line.value.upperBound
+        let after = line.excerpt.skipBlanks(end)
+        let place = after..<line.value.upperBound
         let mark = excerptCharacter(line, line.value.lowerBound)
         let message = "YAML takes a value that begins with `\(mark)` for a quoted text, and more follows the closing quote"
         // In 'It's broken' and "say "hi" now" the outer quotes are meant for YAML; in "a" == b they are not.

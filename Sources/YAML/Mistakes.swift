@@ -32,7 +32,7 @@ struct Mistakes {
 
     var all: [Mistake] {
         let line = LineAnatomy(source, error.range.start.line)
-        var mistakes = tabs(line) + comment(line) + version(line) + ownerless(line) + missingColon(line) + value(of: line)
+        var mistakes = tabs(line) + comment(line) + version(line) + listWithoutKey(line) + missingColon(line) + value(of: line)
         // An error noticed on one line may have begun on another.
         if let context = error.context, context.line != line.number {
             mistakes += value(of: LineAnatomy(source, context.line))
@@ -40,8 +40,8 @@ struct Mistakes {
         return mistakes + continuation(line)
     }
 
-    /// A list under a key that already has a value: the key of the list is missing.
-    private func ownerless(_ line: LineAnatomy) -> [Mistake] {
+    /// A list below a key that already has a value: the list's own key is missing.
+    private func listWithoutKey(_ line: LineAnatomy) -> [Mistake] {
         guard let list = keys.lists.first, line.excerpt[line.indentEnd] == ASCII.dash,
             line.excerpt[line.indentEnd + 1].isBlankOrEnd, let head = lineWithText(above: line.number),
             head.indent <= line.indent, let key = head.key,

@@ -48,7 +48,7 @@ struct BlockHeader {
             index += length
         }
         guard let digit else { return [widest] }
-        // One column more than the widest line stands for a block without text.
+        // The last candidate, one column more than the widest line, is for a block without text.
         return Array(digit...max(digit, widest) + 1)
     }
 }

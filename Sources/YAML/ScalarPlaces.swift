@@ -89,7 +89,7 @@ extension Node {
         guard let scalar else { return range }
         let places = ScalarPlaces(scalar, range, in: source)
         let start = places.offset(of: offsets.lowerBound)
-        // Up to the end of the last character, which excludes what follows it in a fold or a block's indentation.
+        // The range ends after its last character. This excludes a line fold or a block's indentation after that character.
         let end = offsets.isEmpty ? start : places.end(of: offsets.upperBound - 1, in: source)
         return source.range(start..<max(start, end))
     }

@@ -21,7 +21,7 @@ extension SourceText {
     }
 
     /// The first byte after blanks, line breaks and comments.
-    func byteBehindSpace(_ start: Int) -> UInt8? { byte(skipSpace(start)) }
+    func byteAfterSpace(_ start: Int) -> UInt8? { byte(skipSpace(start)) }
 
     /// The offset after blanks, line breaks and comments.
     func skipSpace(_ start: Int) -> Int {

@@ -80,11 +80,11 @@ struct TextCheck {
     }
 
     private func control(_ scalar: UInt32, at index: Int, length: Int) -> YAMLError {
-        let what = scalar == 0xFEFF ? "a byte order mark in the middle of the text" : "the control character \(Self.name(scalar))"
+        let name = scalar == 0xFEFF ? "a byte order mark in the middle of the text" : "the control character \(Self.name(scalar))"
         let help =
             scalar == 0xFEFF || scalar > 0xFF
             ? "delete it" : "delete it, or write `\\x\(Self.hex(scalar, digits: 2))` between double quotes"
-        return YAMLError(.controlCharacter, "\(what) is not allowed", at: source.range(index..<index + length), help: help)
+        return YAMLError(.controlCharacter, "\(name) is not allowed", at: source.range(index..<index + length), help: help)
     }
 
     private func notUTF8(at index: Int) -> YAMLError {

@@ -1,6 +1,6 @@
 /// A comment after a plain scalar, on its last line.
 ///
-/// Most are meant as comments. In an expression or a template, ` #` may have been meant as text, which YAML cut off.
+/// Most authors intend a comment. In an expression or a template, the author may have intended ` #` as text, which YAML cuts off.
 public struct TrailingComment: Sendable, Hashable {
     /// From `#` to the end of the line.
     public let range: SourceRange

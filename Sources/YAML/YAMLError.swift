@@ -17,7 +17,7 @@ public struct YAMLError: Error, Sendable, Hashable {
 
     public var note: Note?
 
-    /// The start of what libyaml could not finish; nil for all other errors.
+    /// The start of the construct that libyaml could not finish reading; nil for all other errors.
     var context: Position?
 
     /// Whether reading stopped at this error.

@@ -99,7 +99,7 @@ struct BoundsTests {
         #expect(nested[0].hashValue == nested[1].hashValue)
     }
 
-    @Test func `NaNs are distinct, and in no set`() throws {
+    @Test func `each NaN is distinct, and no set contains a NaN`() throws {
         #expect(try evaluated("lists.range(3000).map(i, 0.0 / 0.0).distinct().size()") == 3000)
         let sets = "cel.bind(l, lists.range(3000).map(i, 0.0 / 0.0), sets.contains(l, l) || sets.intersects(l, l))"
         #expect(try evaluated(sets) == false)

@@ -34,11 +34,11 @@ struct CheckerTests {
         Line("while", "reserved-name: `while` is a reserved word of the language at while"),
         Line("!-1", "syntax: `!` and `-` cannot follow each other at - (put the inner part in parentheses)"),
         Line("has(task)", "has-needs-field: has() needs a field at task (write it as has(task.title))"),
-        Line("tasks.map(1, 2)", "not-a-variable: map() begins with the name of its variable at 1 (such as map(t, …))"),
-        Line("tasks.all(a, a, true)", "same-variable-twice: `a` names both variables at a"),
+        Line("tasks.map(1, 2)", "not-a-variable: map() needs the name of a variable here at 1 (such as map(t, …))"),
+        Line("tasks.all(a, a, true)", "same-variable-twice: `a` is the name of both variables at a"),
         Line(
-            "cel.bind(1, 2, 3)", "not-a-variable: cel.bind() begins with the name of its variable at 1 (such as cel.bind(t, …))"),
-        Line("cel.block(1, 2)", "block-needs-list: cel.block() begins with a list of values at 1"),
+            "cel.bind(1, 2, 3)", "not-a-variable: cel.bind() needs the name of a variable here at 1 (such as cel.bind(t, …))"),
+        Line("cel.block(1, 2)", "block-needs-list: cel.block() needs a list of values as its first argument at 1"),
         Line("cel.index('a')", "block-needs-number: a number such as 0 belongs here at 'a'"),
     ])
     func `a syntax error is reported with its place and a hint`(_ line: Line) {

@@ -42,7 +42,7 @@ public indirect enum CELType: Sendable, Hashable {
 }
 
 extension CELType: CustomStringConvertible {
-    /// The type in words a user meets in messages: `list(int)`, `timestamp`.
+    /// The type as messages show it: `list(int)`, `timestamp`.
     public var description: String {
         switch self {
         case .null: "null"

@@ -36,7 +36,7 @@ extension Checker {
         return environment.candidates(for: "\(qualified).\(name)").first { environment.functions[$0] != nil }
     }
 
-    /// Finds the overloads that the arguments fit and gives their common result.
+    /// Finds the overloads that accept the arguments, and returns their common result type.
     mutating func overload(
         _ name: String, _ node: Node, isMember: Bool, nodes: [Node], types: [CELType], isNamespaced: Bool = false
     ) -> CELType {
@@ -66,7 +66,7 @@ extension Checker {
             } else {
                 result = type
             }
-            // Known types leave one choice; otherwise the others are kept for the values met at run time.
+            // If all types are known, the first fitting overload is the only one. Otherwise the values choose one at run time.
             if !types.contains(where: \.isOpen) { break }
         }
         guard let result else {

@@ -112,8 +112,8 @@ enum RegexFunctions {
 
     /// The non-overlapping matches of a pattern, from the left; after an empty match the search continues one code point further.
     ///
-    /// The time of one search is linear in the text, that of all together perhaps not: each search for `a+b|a` reads to the end.
-    /// RE2 does not report how far it reads, so the time of searches is counted as work.
+    /// One search takes time linear in the text. All searches together may take longer: each search for `a+b|a` reads to the end of
+    /// the text. RE2 does not report how far it reads, so the time of searches is counted as work.
     private struct Matches {
         let pattern: Pattern
         let text: String
@@ -127,13 +127,13 @@ enum RegexFunctions {
 
         mutating func next(_ activation: Activation) throws(EvaluationError) -> [Range<Int>?]? {
             guard let start = at else { return nil }
-            // Reading the clock costs more than a short search, so only every sixteenth is measured; next to a long one the cost
-            // is negligible.
+            // Reading the clock takes longer than a short search. So every long search is measured, but only every sixteenth short
+            // one, whose time counts sixteen times.
             searches += 1
-            let stands = text.utf8.count - start > Self.long ? 1 : searches % 16 == 0 ? 16 : 0
-            let meter = stands > 0 ? WorkMeter() : nil
+            let weight = text.utf8.count - start > Self.long ? 1 : searches % 16 == 0 ? 16 : 0
+            let meter = weight > 0 ? WorkMeter() : nil
             guard let match = pattern.match(in: text, from: start), let whole = match[0] else { return nil }
-            if let meter { try activation.spend(meter.work * stands) }
+            if let meter { try activation.spend(meter.work * weight) }
             if whole.isEmpty {
                 at = whole.upperBound < text.utf8.count ? text.nextCodePoint(after: whole.upperBound) : nil
             } else {

@@ -70,7 +70,7 @@ extension Planner {
         return plan
     }
 
-    /// A block's values have places of their own, each marked as not computed until its first use.
+    /// Each value of a block has its own place, which is marked as not computed until its first use.
     mutating func block(_ node: Node, _ values: [Node], _ body: Node) -> Plan {
         guard case .local(let first)? = checked.references[node.id] else { return plan(body) }
         for (index, value) in values.enumerated() { blockPlans[first + index] = plan(value) }
@@ -88,8 +88,8 @@ extension Planner {
             return Plan(failure: EvaluationError.unknownName("cel.index").at(node.range))
         }
         return Plan { activation throws(EvaluationError) in
-            let there = activation[local: place]
-            guard case .object(let object) = there, object === NotComputed.mark else { return there }
+            let stored = activation[local: place]
+            guard case .object(let object) = stored, object === NotComputed.mark else { return stored }
             let value = try evaluate(activation)
             activation[local: place] = value
             return value

@@ -4,7 +4,7 @@ struct Planner {
     let environment: Environment
     /// Whether each part reports its value when evaluated; then nothing is fused or computed in advance.
     let isObserving: Bool
-    /// Counts what parts are evaluated to, if they are observed for that; otherwise they tell the activation's recorder.
+    /// Counts the results of observed parts; if nil, the activation's recorder gets them.
     let tally: Tally?
     /// Whether a path of fields is one part, the slot.
     let readsPaths: Bool

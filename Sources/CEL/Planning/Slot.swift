@@ -62,7 +62,7 @@ public final class SlotTable: Sendable {
         state.withLock { state in
             func add(_ path: [String], root: Int?) -> Int {
                 let key = Key(scope: variable.scope, variable: variable.name, path: path)
-                if let there = state.numbers[key] { return there }
+                if let existing = state.numbers[key] { return existing }
                 let id = state.slots.count
                 state.slots.append(
                     Slot(

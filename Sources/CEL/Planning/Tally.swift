@@ -1,10 +1,10 @@
 import Synchronization
 
-/// Counts what the parts of an expression were evaluated to, over many evaluations.
+/// Counts the results of each part of an expression over many evaluations.
 ///
 /// A class with a mutex, because programs share it and may run on several threads.
 public final class Tally: Sendable {
-    /// How often a part was true, false, and evaluated at all.
+    /// How often a part was true, how often it was false, and how often it was evaluated.
     public struct Count: Sendable, Hashable {
         public internal(set) var yes = 0
         public internal(set) var no = 0
@@ -27,8 +27,8 @@ public final class Tally: Sendable {
 }
 
 extension Expression {
-    /// The same expression, but each of its parts counts what it is evaluated to, and no index may answer in its place. Slower: for the
-    /// coverage of tests, not for routing.
+    /// A copy of the expression that counts the results of its parts and is always evaluated, never replaced by an index. It is slower:
+    /// use it for the coverage of tests, not for routing.
     public func counted(by tally: Tally) -> Expression {
         var planner = Planner(checked, in: environment, isObserving: true, tally: tally)
         var expression = self
@@ -37,8 +37,8 @@ extension Expression {
         return expression
     }
 
-    /// The conditions that decide what the expression yields: the operands of `&&`, `||` and `!`, and what stands before `?`, down to
-    /// parts that contain no such operator. Macros such as `exists` are one part, and literals decide nothing.
+    /// The conditions that decide the result of the expression: the operands of `&&`, `||` and `!`, and the condition before `?`, down
+    /// to parts that contain no such operator. Macros such as `exists` are one part, and literals decide nothing.
     public var decisions: [Node] {
         var found: [Node] = []
         func visit(_ node: Node, decides: Bool) {

@@ -1,6 +1,6 @@
 /// A part of a parsed expression, with its place in the text.
 ///
-/// A class so that a tree of them is shared, not copied; immutable. Macros are nodes of their own kind.
+/// A class, though immutable, so that a tree of nodes is shared and not copied. Macros have their own kinds of nodes.
 public final class Node: Sendable {
     /// Numbers the nodes of one expression from 0.
     public let id: Int

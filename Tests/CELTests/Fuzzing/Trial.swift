@@ -2,8 +2,8 @@
     import CEL
 #endif
 
-/// Promises for any text given to the language: for the seeds of Tests/Fuzz in the tests, and for libFuzzer's inputs in the
-/// harness, which is compiled as one module with the language.
+/// Properties that hold for any text given to the language. The tests check them for the seeds of Tests/Fuzz, and the fuzzing
+/// harness for libFuzzer's inputs; the harness is compiled as one module with the language.
 enum Trial {
     private static let task = ObjectType(
         "task",
@@ -34,7 +34,7 @@ enum Trial {
         "task": one, "tasks": .list([one, one]), "x": .list([1, "two", .double(3), .null]), "s": "a text with ünïcödé", "n": 42,
     ])
 
-    /// The promise broken for these bytes; nil if all hold. Traps and endless work show by themselves.
+    /// The property that these bytes violate; nil if all hold. A trap or endless work ends the run without a report.
     static func problem(of bytes: [UInt8]) -> String? {
         if let end = ExpressionScanner.end(of: bytes, from: 0), end + 2 > bytes.count { return "the end lies outside the text" }
         let text = String(decoding: bytes, as: UTF8.self)

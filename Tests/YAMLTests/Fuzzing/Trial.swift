@@ -2,10 +2,10 @@
     @testable import YAML
 #endif
 
-/// Promises for any text read as YAML: for the seeds of Tests/Fuzz in the tests, and for libFuzzer's inputs in the harness, which
-/// is compiled as one module with the reader.
+/// Properties that hold for any text read as YAML. The tests check them for the seeds of Tests/Fuzz, and the fuzzing harness for
+/// libFuzzer's inputs; the harness is compiled as one module with the reader.
 enum Trial {
-    /// The promise broken for these bytes; nil if all hold. Traps and endless work show by themselves.
+    /// The property that these bytes violate; nil if all hold. A trap or endless work ends the run without a report.
     static func problem(of bytes: [UInt8]) -> String? {
         let source = SourceText(bytes)
         do throws(YAMLErrors) {
