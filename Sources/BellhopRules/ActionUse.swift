@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// What a step of a rule needs of the connections it goes to, as far as its text shows; for checks in advance.
+/// The abilities that a step of a rule needs of its connections, as far as its text shows them; for checks in advance.
 public struct ActionUse: Sendable, Hashable {
     public var action: String
     public var connections: [String]

@@ -15,7 +15,7 @@ public struct RuleSummary: Sendable, Hashable {
     public var description: String?
     /// The types of events it is for.
     public var types: [EventType]
-    /// What `from` names; empty for all.
+    /// The sources that `from` names; empty for all.
     public var sources: [String]
     /// Changes with the rule's own text.
     public var revision: String
@@ -24,7 +24,7 @@ public struct RuleSummary: Sendable, Hashable {
     public var schedule: String?
     /// The kinds of its actions, in order.
     public var actions: [String]
-    /// What its actions need of connections, in order.
+    /// The abilities that its actions need of connections, in the order of the actions.
     public var uses: [ActionUse]
 
     public init(

@@ -59,7 +59,7 @@ struct SilenceReading {
         for key in others {
             guard let pair = node.mapping?[key] else { continue }
             reader.report(
-                code: "bad-combination", "`\(key)` does not go with `\(pairs[0].0)`", at: pair.key,
+                code: "bad-combination", "`\(key)` cannot be combined with `\(pairs[0].0)`", at: pair.key,
                 help: "a silence has either `schedule` and `for`, or `starts` and `ends`")
             return nil
         }

@@ -22,9 +22,9 @@ public struct BackTest: Sendable {
     private static let placesApart: Int64 = 1 << 20
 
     /// - Parameters:
-    ///   - rules: those that are counted; nil for all.
-    ///   - start: the begin of the time that is looked at. What happened before is not known.
-    ///   - silences: those of that time.
+    ///   - rules: the rules whose runs are counted; nil for all.
+    ///   - start: the beginning of the period. Earlier events are not known.
+    ///   - silences: the silences of the period.
     ///   - coverage: the record that the rules were loaded with, to see which parts of them run.
     ///   - mostFirings: the most timers that come due.
     public init(
@@ -48,10 +48,10 @@ public struct BackTest: Sendable {
     /// How many events and tasks are kept.
     var remembered: (events: Int, tasks: Int) { trial.remembered }
 
-    /// What was seen until now.
+    /// The observations so far.
     public var tally: BackTestTally { trial.witness }
 
-    /// What the rules did.
+    /// The effects of the rules.
     public struct Made: Sendable {
         public var deliveries: [Delivery] = []
         /// The messages among these and earlier ones that a quiet time held, with what became of them at its end.

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// What the rules of a back-test did, counted.
+/// The counted effects of the rules of a back-test.
 public struct BackTestTally: TrialWitness {
     /// The counts of one rule.
     public struct OfRule: Sendable, Hashable {

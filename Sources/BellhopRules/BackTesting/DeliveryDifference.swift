@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// The deliveries that only one of two back-tests makes, found while both run: what both make alike is forgotten at once.
+/// The deliveries that only one of two back-tests makes, found while both run. Deliveries that both make are only counted.
 public struct DeliveryDifference: Sendable {
     private struct Key: Hashable {
         var occasion: String
@@ -23,16 +23,16 @@ public struct DeliveryDifference: Sendable {
     private typealias Singles = [Key: Single]
 
     private var (before, after): (Singles, Singles) = ([:], [:])
-    /// The deliveries for which the other back-test's was not waited any longer.
+    /// The deliveries that are no longer compared, because the other back-test has not made them for too long.
     private var (gone, come): (DeliveryOutlines, DeliveryOutlines)
-    /// Those that both make, with other contents: as they become.
+    /// The deliveries that both make, but with different contents: those of the second back-test.
     public private(set) var changed: DeliveryOutlines
-    /// How many both make alike.
+    /// The number of equal deliveries of both.
     public private(set) var same = 0
-    /// The most deliveries that wait for the other back-test's.
+    /// The most deliveries that are kept until the other back-test makes them.
     private let mostSingles: Int
 
-    /// - Parameter most: how many deliveries of a kind are kept.
+    /// - Parameter most: the most deliveries of each kind that are kept.
     public init(most: Int = 100_000, mostSingles: Int = 100_000) {
         (gone, come, changed) = (DeliveryOutlines(most: most), DeliveryOutlines(most: most), DeliveryOutlines(most: most))
         self.mostSingles = mostSingles
@@ -40,8 +40,9 @@ public struct DeliveryDifference: Sendable {
 
     public var isEmpty: Bool { before.isEmpty && after.isEmpty && come.count + gone.count + changed.count == 0 }
 
-    /// Those that come, and those that go, in the order of their time.
+    /// The deliveries that only the second back-test makes, in the order of their times.
     public var coming: DeliveryOutlines { Self.settled(come, after) }
+    /// The deliveries that only the first back-test makes, in the order of their times.
     public var going: DeliveryOutlines { Self.settled(gone, before) }
 
     private static func settled(_ outlines: DeliveryOutlines, _ singles: Singles) -> DeliveryOutlines {
@@ -70,7 +71,7 @@ public struct DeliveryDifference: Sendable {
         if after.count > mostSingles { Self.settle(&after, into: &come) }
     }
 
-    /// Gives up the older half, for which the other back-test's are hardly still to come.
+    /// Stops comparing the older half, which the other back-test is unlikely to make any more.
     private static func settle(_ singles: inout Singles, into outlines: inout DeliveryOutlines) {
         for (key, single) in sorted(singles).prefix(singles.count / 2 + 1) {
             outlines.add(single.outline)

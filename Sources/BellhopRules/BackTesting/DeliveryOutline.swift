@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// What a delivery is for and how it begins.
+/// The purpose of a delivery and its initial state.
 public struct DeliveryOutline: Sendable, Hashable {
     public var rule: String
     /// The occasion without places on the bus, in which two back-tests may differ.
@@ -37,7 +37,7 @@ public struct DeliveryOutlines: Sendable, Hashable {
 
     public init(most: Int = 100_000) { self.most = most }
 
-    /// Returns where it stands, or nil if it is not kept.
+    /// Returns the index of the outline, or nil if it is not kept.
     @discardableResult
     public mutating func add(_ outline: DeliveryOutline) -> Int? {
         count += 1

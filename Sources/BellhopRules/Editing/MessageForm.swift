@@ -2,8 +2,8 @@ import BellhopCore
 
 /// A message as the arguments that a person edits: texts in Markdown, lists with their lines as they are.
 ///
-/// A part that the person leaves alone stays what it was. What the person changes is read as Markdown whose words are values,
-/// so that no receiver takes a word that came from a ticket for markup of its own.
+/// Parts that the person does not change stay as they were. Changed parts are read as Markdown whose words are values, so that no
+/// receiver mistakes a word from a ticket for its own markup.
 struct MessageForm {
     let message: Message
 

@@ -1,13 +1,13 @@
 import BellhopCore
 
-/// Writes values as YAML that people edit: block style, with texts as plain as they can be and be read back unchanged.
+/// Writes values as YAML that people edit: in block style, with quotes only where a text would otherwise be read back differently.
 enum YAMLWriter {
     /// The lines of a mapping.
     static func text(_ object: JSON.Object) -> String {
         object.isEmpty ? "{}\n" : lines(.object(object)).joined(separator: "\n") + "\n"
     }
 
-    /// A list or mapping in lines; anything else in the lines that follow its key or dash.
+    /// The lines of a list or a mapping; for any other value, the text after its key or dash.
     private static func lines(_ value: JSON) -> [String] {
         switch value {
         case .object(let members) where !members.isEmpty:
@@ -42,7 +42,7 @@ enum YAMLWriter {
 
     private static func key(_ name: String) -> String { isPlain(name) ? name : quoted(name) }
 
-    /// Whether the text needs no quotes anywhere: it begins with a letter and has no character with a meaning.
+    /// Whether the text never needs quotes: it begins with a letter and has no character with a meaning in YAML.
     private static func isPlain(_ text: String) -> Bool {
         guard let first = text.utf8.first, (first | 0x20) &- UInt8(ascii: "a") < 26, text.utf8.last != UInt8(ascii: " ") else {
             return false

@@ -31,7 +31,7 @@ public struct Evaluation: Sendable {
             }
         }
 
-        /// The same, shortened to one line; a long list is shown by its length.
+        /// The text on one line, cut if it is long. A long list is shown as its number of elements.
         public var brief: String {
             let limit = 100
             if case .list(let list) = value, list.count > 8 { return "[…] (\(list.count) elements)" }
@@ -45,7 +45,7 @@ public struct Evaluation: Sendable {
         public enum Outcome: Sendable {
             case value(Result)
             case failure(code: String, message: String)
-            /// Never reached, as the right side of a decided `&&`.
+            /// Not evaluated, such as the right side of `&&` after a false left side.
             case notEvaluated
         }
 

@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension DecisionRecord {
-    /// What stopped the rule: the part of the rule, and a clause that explains it.
+    /// The part of the rule that stopped it, and a clause that explains why.
     /// - Parameter namesEvents: whether to name an earlier event by its id, by which it can be explained itself.
     func words(of rule: Rule, namesEvents: Bool) -> (part: String, clause: String) {
         func moment(_ name: String) -> String {

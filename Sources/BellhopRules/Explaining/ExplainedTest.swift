@@ -252,7 +252,7 @@ private struct CaseDraft {
         (surroundings.sources.first { $0.name == source } ?? surroundings.assumedSource(source)).schema
     }
 
-    /// What was done: the deliveries of one step are one action.
+    /// The actions that were done. The deliveries of one step are one action.
     private var expectations: [JSON] {
         var groups: [[ExplainedDelivery]] = []
         for delivery in deliveries {

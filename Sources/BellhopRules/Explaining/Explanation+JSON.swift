@@ -3,7 +3,7 @@ public import BellhopCore
 extension Explanation {
     /// The explanation for programs: `events`, each with its `rules`, and each of these with its `deliveries`.
     ///
-    /// - Parameter isWhole: with the rules for which the event does not come into question.
+    /// - Parameter isWhole: whether to include the rules that are not for such events.
     public func json(isWhole: Bool) -> JSON {
         [
             "cut": .bool(isCut),

@@ -1,10 +1,10 @@
 public import BellhopCore
 
-/// What rules did for some events, and why: from the store's records and the rules' text. Pure.
+/// The effects of rules for some events, and the reasons, found in the store's records and the rules' text. Pure.
 public struct Explanation: Sendable {
     public enum Verdict: String, Sendable, CaseIterable {
         case ran
-        // The rule's text is against the event.
+        // The rule's text rules the event out.
         case off, type, source, field
         case conditionFalse = "condition_false"
         case conditionUnknown = "condition_unknown"
@@ -22,22 +22,22 @@ public struct Explanation: Sendable {
         case unrouted
         /// The rule did not see the event: it was paused, or came later.
         case unseen
-        /// What happened is no longer recorded.
+        /// The records of that time have been deleted.
         case unknown
     }
 
-    /// What one rule did for one event.
+    /// The effect of one rule for one event, and the reason.
     public struct Account: Sendable {
         public var rule: String
         public var verdict: Verdict
         /// A clause; empty if the rule ran.
         public var reason: String
-        /// What else is to be known, as sentences without a full stop.
+        /// Further facts, as sentences without a full stop.
         public var notes: [String]
-        /// The value of each part of the condition, if that decided.
+        /// The value of each part of the condition, if the condition decided.
         public var parts: [Evaluation.Part]
         public var deliveries: [ExplainedDelivery]
-        /// Whether the event came into question for the rule, or did anything with it.
+        /// Whether the rule is for events like this one, or the event had any effect on it.
         public var isInQuestion: Bool
     }
 
@@ -50,33 +50,33 @@ public struct Explanation: Sendable {
 
     /// The oldest first.
     public var events: [EventAccount]
-    /// What timers made for the task, of waits that none of the events began.
+    /// The deliveries that timers made for the task, if none of the events began their waits.
     public var others: [ExplainedDelivery]
     /// Whether there are older events of the task.
     public var isCut: Bool
 
     /// - Parameters:
-    ///   - book: loaded to explain; nil if the rules do not load. Then only what was done is known.
-    ///   - rule: the only rule that is asked for.
+    ///   - book: loaded to explain; nil if the rules do not load. Then only recorded facts are known.
+    ///   - rule: the only rule to explain; nil for all.
     public init(
         _ facts: ExplanationFacts, by book: RuleBook?, rule: String? = nil, tasks: [Scope.ID: [Snapshot]] = [:]
     ) {
         isCut = facts.isCut || facts.lackDeliveries
-        let teller = Teller(facts, book: book, tasks: tasks)
+        let explainer = Explainer(facts, book: book, tasks: tasks)
         let caused = Dictionary(grouping: facts.caused, by: \.event.cause)
         events = facts.events.map { event in
-            let names = rule.map { [$0] } ?? teller.rules(at: event)
+            let names = rule.map { [$0] } ?? explainer.rules(at: event)
             return EventAccount(
-                event: event, rules: names.map { teller.account(of: $0, at: event) },
+                event: event, rules: names.map { explainer.account(of: $0, at: event) },
                 caused: caused[event.event.id] ?? [])
         }
-        let told = Set(events.flatMap(\.rules).flatMap(\.deliveries).map(\.id))
-        others = facts.deliveries.filter { !told.contains($0.id) && (rule == nil || $0.rule == rule) }
+        let explained = Set(events.flatMap(\.rules).flatMap(\.deliveries).map(\.id))
+        others = facts.deliveries.filter { !explained.contains($0.id) && (rule == nil || $0.rule == rule) }
     }
 }
 
 /// Tells what became of each event at each rule.
-private struct Teller {
+private struct Explainer {
     let facts: ExplanationFacts
     let book: RuleBook?
     let tasks: [Scope.ID: [Snapshot]]
@@ -105,7 +105,7 @@ private struct Teller {
     func account(of name: String, at event: StoredEvent) -> Explanation.Account {
         let all = (deliveries[event.event.id] ?? []).filter { $0.rule == name }
         let allRecords = (decisions[event.event.id] ?? []).filter { $0.rule == name }
-        // Its replays are told by themselves.
+        // Replays of the event are explained separately.
         let deliveries = all.filter { $0.occasion.replayed == nil }
         let records = allRecords.filter { $0.occasion.replayed == nil }
         let judgement = book?.judge(event, by: name, tasks: tasks, at: event.event.time)
@@ -168,7 +168,7 @@ private struct Teller {
         } else if let wait = judgement.wait, waits[[account.rule, wait]]?.contains(where: { $0 <= event.event.time }) ?? false {
             let isNone = book?.rule(named: account.rule)?.time.hold == nil
             let part = isNone ? "none" : "for"
-            (account.verdict, account.reason) = (.waiting, "`\(part)` began with an earlier event, and has not been ended since")
+            (account.verdict, account.reason) = (.waiting, "`\(part)` began with an earlier event and has not ended since")
         } else if let idle = judgement.idle {
             (account.verdict, account.reason) = idle
         } else if judgement.isEmptyRun {
@@ -192,7 +192,7 @@ private struct Teller {
         account.notes += judgement.leftOut
     }
 
-    /// What became of each replay that left a trace, as clauses.
+    /// The result of each replay that left a record, as clauses.
     private func replays(_ deliveries: [ExplainedDelivery], _ records: [DecisionRecord], _ rule: String) -> [String] {
         let runs = Dictionary(grouping: deliveries) { $0.occasion.replayed ?? .distantPast }
         let stops = Dictionary(grouping: records) { $0.occasion.replayed ?? .distantPast }
@@ -203,7 +203,7 @@ private struct Teller {
         }
     }
 
-    /// What the deliveries' states say about the run.
+    /// The verdict that follows from the states of the run's deliveries.
     private func outcome(
         of deliveries: [ExplainedDelivery], _ records: [DecisionRecord], _ rule: String
     ) -> (Explanation.Verdict, String) {
@@ -252,7 +252,7 @@ private struct Teller {
 }
 
 extension [DecisionRecord] {
-    /// The one that tells best what became of a run: an event may end a wait and then begin another, or not.
+    /// The record that best explains the result of a run: an event may end a wait and then begin another.
     fileprivate var stop: DecisionRecord? {
         let ofRun = filter(\.verdict.isOfRun)
         return ofRun.last { ![.cancelled, .conditionFalse].contains($0.verdict) } ?? ofRun.last { $0.verdict == .cancelled }
@@ -280,7 +280,7 @@ extension Occasion.ID {
         return at.flatMap { Int64($0) }.map { Timestamp(microseconds: $0) }
     }
 
-    /// What began the timer, if it is of one: the place of the event, and the time of its replay.
+    /// The event that began the timer, if the occasion is a timer: the event's place, and the time of its replay.
     private var begin: [Substring] {
         let parts = run.text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
         guard parts.count == 5, parts[0] == "timer", let dash = parts[3].lastIndex(of: "-") else { return [] }

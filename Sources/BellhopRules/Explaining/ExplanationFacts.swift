@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// What the store has kept about the events to explain.
+/// The facts that the store has kept about the events to explain.
 public struct ExplanationFacts: Sendable {
     /// The oldest first.
     public var events: [StoredEvent]
@@ -107,7 +107,7 @@ public struct ExplainedDelivery: Sendable, Hashable {
     public var created: BellhopCore.Timestamp
     /// When it is tried next, if it is not over.
     public var next: BellhopCore.Timestamp?
-    /// What the receiver answered, or why it failed.
+    /// The receiver's answer, or the reason of the failure.
     public var answer: String?
     /// The silence that kept it back.
     public var silence: String?

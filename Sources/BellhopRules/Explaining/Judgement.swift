@@ -2,16 +2,17 @@ public import BellhopCore
 import CEL
 import YAML
 
-/// What the text of a rule says about an event: whether it comes into question, and what its `when` says, with the value of each part.
+/// The verdict on an event that follows from the text of a rule: whether the rule is for such events, and the result of its `when`
+/// with the value of each part.
 public struct Judgement: Sendable {
     public enum Verdict: String, Sendable, CaseIterable {
         /// The rule is turned off; `on` does not name the type; `from` does not name the source; other fields changed.
         case off, type, source, field
         case conditionFalse = "condition_false"
-        /// Something that `when` reads is null.
+        /// `when` is unknown, because a value that it reads is null.
         case conditionUnknown = "condition_unknown"
         case conditionFailed = "condition_failed"
-        /// Nothing in the rule's text is against it.
+        /// The rule's text allows the event.
         case holds
     }
 
@@ -22,19 +23,19 @@ public struct Judgement: Sendable {
     /// The text of `when`, if the verdict depends on it.
     public var condition: String?
     public var parts: [Evaluation.Part]
-    /// Whether `when` reads the tasks of sources, which are those of now.
+    /// Whether `when` reads the tasks of sources. The judgement uses the present tasks, not those at the event's time.
     public var readsTasks: Bool
     /// The steps whose `if` does not hold, and why; only of a rule without parts that wait.
     public var leftOut: [String]
-    /// Whether these are all steps.
+    /// Whether all steps are left out.
     var isEmptyRun = false
 
     /// The key under which `for`, or else `none`, waits.
     var wait: String?
-    /// The verdict for an event that fits `on` but left no record; nil if there is none.
+    /// The verdict for an event that fits `on`, if no record explains it; otherwise nil.
     var idle: (verdict: Explanation.Verdict, reason: String)?
 
-    /// Whether the event may concern the rule at all.
+    /// Whether the rule is for events like this one.
     public var isInQuestion: Bool { ![.off, .type, .source].contains(verdict) }
 
     fileprivate mutating func leaveOut(_ steps: [String], of rule: Rule) {
@@ -47,7 +48,7 @@ extension RuleBook {
     /// explain. Pure.
     ///
     /// - Parameters:
-    ///   - tasks: those of all sources, by scope.
+    ///   - tasks: the tasks of all sources, by scope.
     ///   - now: the time that `now` has in the condition: when the event was routed.
     public func judge(
         _ event: StoredEvent, by name: String, tasks: [Scope.ID: [Snapshot]], at now: BellhopCore.Timestamp
@@ -102,7 +103,7 @@ extension RuleBook {
             judgement.idle = pattern.idle(event, activation)
             return
         }
-        (judgement.verdict, judgement.reason) = (.conditionFalse, "no event of `on` that has this type has a `when` that holds")
+        (judgement.verdict, judgement.reason) = (.conditionFalse, "no entry of `on` for this type has a `when` that is true")
         let zone = rule(named: judgement.rule)?.zone ?? surroundings.timeZone
         judgement.parts = entries.compactMap(\.condition).flatMap { $0.explained(frame, slots, zone: zone)?.parts ?? [] }
     }
@@ -127,30 +128,30 @@ extension RuleBook {
 }
 
 extension Pattern {
-    /// The verdict for an event that fits but left no record; nil if there is none.
+    /// The verdict for an event that fits, if no record explains it; otherwise nil.
     fileprivate func idle(_ event: Event, _ activation: Activation) -> (Explanation.Verdict, String)? {
         switch kind {
         case .all: return nil
         case .sequence:
             if entries.first?.fits(event, activation) ?? true { return nil }
-            return (.conditionFalse, "no `sequence` that was under way waited for it")
+            return (.conditionFalse, "no `sequence` under way was waiting for this event")
         case .none:
             if beginsByItself { return (.waiting, "this event started the time of `none` again") }
             if after.contains(where: { $0.fits(event, activation) }) { return nil }
-            return (.conditionFalse, "no absence was under way that this event could end")
+            return (.conditionFalse, "there was no absence under way for this event to end")
         }
     }
 }
 
 extension Rule {
-    /// Why the event does not come into question, judged by `on` and `from` alone: a verdict and a clause.
+    /// Why the rule is not for this event, judged only by `on` and `from`: a verdict and a clause.
     func objection(to event: Event) -> (Judgement.Verdict, String)? {
         if isOff { return (.off, "it is off (`enabled: false`)") }
         let isOfList = time.each != nil && event.type != .scheduleDue
         if isOfList || isFor(event) { return nil }
         let sources = time.pattern?.sources ?? sources
         if !summary.types.contains(event.type) { return (.type, "`on` does not name `\(event.type.name)`") }
-        if event.type == .scheduleDue { return (.source, "the event is of the schedule of another rule") }
+        if event.type == .scheduleDue { return (.source, "the event belongs to the schedule of another rule") }
         if !sources.isEmpty, !sources.contains(event.source) {
             return (.source, "`from` does not name the source `\(event.source)`")
         }
@@ -159,7 +160,7 @@ extension Rule {
 }
 
 extension RuleExpression {
-    /// Its result at a frame, and the value of each of its parts; nil unless it keeps its source.
+    /// The result of the expression at a frame, and the value of each part; nil if the expression does not keep its source.
     func explained(
         _ frame: RunFrame, _ slots: SlotTable, zone: TimeZoneTable
     ) -> (result: Observation.Outcome, parts: [Evaluation.Part])? {

@@ -3,7 +3,7 @@ import CEL
 
 /// The functions of the calendars that bellhop.yaml declares.
 enum CalendarFunctions {
-    /// The work of a day that is looked at.
+    /// The work of examining one day.
     private static let workOfDay = 8
 
     /// `is_open(calendar, time)`, `working_time(calendar, from, to)` and `add_working_time(calendar, time, duration)`.
@@ -68,7 +68,7 @@ enum CalendarFunctions {
         ]
     }
 
-    /// What to write in place of the name of an unknown calendar.
+    /// A suggestion for an unknown calendar name.
     static func help(for name: String, among calendars: [String: WorkCalendar]) -> String {
         let names = calendars.keys.sorted()
         return Suggestion.didYouMean(name, among: names)

@@ -34,14 +34,14 @@ final class EventObject: HostObject {
     func hash(into hasher: inout Hasher) { hasher.combine(event.id) }
 }
 
-/// One of `events`: all that `event` has, with its task, its changes and its comment.
+/// One of `events`: it has the members of `event`, and also its task, its changes and its comment.
 final class GatheredEvent: HostObject {
     private let event: Event
     private let element: (source: String, task: Snapshot)?
     private let facts: RunFacts
     private let attributes: EventObject
 
-    /// - Parameter element: the element of a list that the run was for.
+    /// - Parameter element: the list element for which the gathered run was made; nil for other runs.
     init(_ event: Event, _ element: (source: String, task: Snapshot)?, _ facts: RunFacts) {
         (self.event, self.element, self.facts) = (event, element, facts)
         attributes = EventObject(event)

@@ -2,17 +2,17 @@ import CEL
 
 /// An expression of a rule, ready to run.
 ///
-/// A class, though immutable, so that an event that many rules judge copies none of their programs.
+/// A class, though immutable, so that programs are not copied when many rules judge one event.
 final class RuleExpression: Sendable {
     let program: Program
     let type: CELType
     /// Paths that must have one of a few values for it to be true.
     let equalities: [Expression.Equality]
-    /// What it reads that is known only at routing.
+    /// The facts that it reads and that are known only at routing.
     let needs: Needs
     /// The names and functions that it uses.
     let (variables, functions): ([String], [String])
-    /// Explains its value; nil outside of tests.
+    /// The expression that explains its value; nil unless the rules were loaded for tests or to explain.
     let source: Expression?
 
     init(_ expression: Expression, needs: Needs, keepsSource: Bool) {
@@ -32,9 +32,9 @@ final class RuleExpression: Sendable {
         static let snapshots = Needs(rawValue: 4)
         /// The time of routing.
         static let now = Needs(rawValue: 2)
-        /// What the rule waited for, counted or gathered.
+        /// The events that the rule waited for, counted or gathered.
         static let gathered = Needs(rawValue: 8)
-        /// The events since the rule's run before.
+        /// The events since the previous run of the rule.
         static let digest = Needs(rawValue: 16)
     }
 }

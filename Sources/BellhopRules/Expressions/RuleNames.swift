@@ -15,7 +15,7 @@ struct RuleNames {
     private(set) var hasNoEvent = false
     /// The name of the rule's time zone: `zone` in expressions.
     let zone: String
-    /// What the rule's own values need.
+    /// The facts that the rule's own values need.
     /// The names that the values of `let` use.
     private(set) var variables: [String: [String]] = [:]
     private(set) var needs: [String: RuleExpression.Needs] = ["tasks": .tasks, "now": .now]

@@ -51,7 +51,7 @@ final class RunFrame: Resolver {
     var occasion: Occasion { context?.occasion ?? replay ?? .event(events[place].event.id) }
     /// The source of the run's event or task.
     var source: String { context?.source ?? events[place].event.source }
-    /// What the run is about.
+    /// The subject of the run.
     var subject: String { context?.subject ?? events[place].event.subject }
     /// How many of our own writes led to the run.
     var hop: Int { context?.hop ?? events[place].event.hop }
@@ -237,7 +237,7 @@ final class RunFrame: Resolver {
     }
 }
 
-/// What a frame needs besides the run, the same for all runs of a rule book.
+/// The facts that a frame needs besides the run. They are the same for all runs of a rule book.
 struct RunFacts: Sendable {
     var readers: [SlotReader]
     var types: FieldTypes
@@ -300,7 +300,7 @@ struct RunFacts: Sendable {
         }
     }
 
-    /// What an event about a task has as its subject.
+    /// The subject of events about a task.
     func subject(of key: TaskKey, in source: String) -> String { "\(instances[source] ?? "test")/\(key.text)" }
 
     /// Whether bellhop.yaml has the source; without a configuration, any source may be.

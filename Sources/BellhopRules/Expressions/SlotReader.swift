@@ -16,7 +16,7 @@ indirect enum SlotReader: Sendable {
     /// `changes.state.to`
     case changeEnd(String, String)
     case task, before, changes, comment, event, source, now
-    /// What a rule waited for, counted or gathered.
+    /// The events that a rule waited for, counted or gathered.
     case events, key, since
     /// Whether the task of an escalation was answered.
     case answered

@@ -43,8 +43,8 @@ final class SnapshotFunction: Sendable {
 
     private func unknown(_ name: String) -> Overload.ArgumentProblem {
         if let page = surroundings.sources.first(where: { $0.name == name }) {
-            let what = page.shows == .page ? "watches a page" : "shows no tasks"
-            return Overload.ArgumentProblem("source `\(name)` \(what): it has no tasks")
+            let reason = page.shows == .page ? "watches a page" : "shows no tasks"
+            return Overload.ArgumentProblem("source `\(name)` \(reason): it has no tasks")
         }
         let names = sources
         let listing = names.isEmpty ? "bellhop.yaml has none" : "there is " + names.map { "`\($0)`" }.joined(separator: ", ")

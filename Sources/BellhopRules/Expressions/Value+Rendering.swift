@@ -2,7 +2,7 @@ import BellhopCore
 import CEL
 
 extension Value {
-    /// The text that a template inserts: null is nothing, a time is RFC 3339 in a zone, a list or a map is JSON.
+    /// The text that a template inserts: an empty text for null, RFC 3339 in a zone for a time, JSON for a list or a map.
     ///
     /// - Parameter room: the bytes left for the whole rendering; once they are used up, the result is incomplete.
     func rendered(in zone: TimeZoneTable, _ room: RenderRoom = .unlimited) -> String {

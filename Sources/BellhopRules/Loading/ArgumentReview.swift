@@ -1,7 +1,7 @@
 import BellhopCore
 import YAML
 
-/// What is wrong with the arguments of an action, whatever their types: for rules and for deliveries that a person edits.
+/// Finds mistakes in the arguments of an action that their types do not exclude, in rules and in deliveries that a person edits.
 struct ArgumentReview {
     let action: ActionManifest
     let file: String
@@ -17,7 +17,7 @@ struct ArgumentReview {
             guard given.count > 1 else { continue }
             problems.report(
                 problem(
-                    "two-values", "`\(given[0].name)` and `\(given[1].name)` exclude each other", at: given[1].key,
+                    "two-values", "`\(given[0].name)` and `\(given[1].name)` cannot be combined", at: given[1].key,
                     help: "give one of " + names.map { "`\($0)`" }.joined(separator: ", ")))
         }
         if case .namedOrAddress = action.receiver, node["to"] == nil, let place = node["url"],
@@ -27,7 +27,7 @@ struct ArgumentReview {
             problems.report(
                 problem(
                     "plain-http", "plain http:// to another machine can be read on the way", at: place,
-                    help: "write `https://`, or name in `to` a connection of kind `\(action.kind)` that says `plain_http: true`"))
+                    help: "write `https://`, or name in `to` a connection of kind `\(action.kind)` that has `plain_http: true`"))
         }
         problems.report(fieldProblems(at: node))
         return problems

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What a rule does after its run as long as nothing ends it: `escalate` and `until`.
+/// The steps that follow a run of a rule until something ends the escalation: `escalate` and `until`.
 struct Escalation: Sendable {
     /// In the order of the list.
     var steps: [Step]
@@ -9,7 +9,7 @@ struct Escalation: Sendable {
     var version: String
     /// The rule without what its escalation does not need, from which it can be read again.
     var text: String
-    /// What the steps and `until` read that is known only at routing.
+    /// The facts that the steps and `until` read and that are known only at routing.
     var needs: RuleExpression.Needs
 
     /// An element of the list.
@@ -26,7 +26,7 @@ struct Escalation: Sendable {
         var times: Int
     }
 
-    /// What ends it besides the task's departure.
+    /// How it ends, apart from the task's departure.
     enum Until: Sendable {
         /// An answer, or a condition of the rule that no longer holds.
         case standard

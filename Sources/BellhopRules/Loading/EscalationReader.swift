@@ -98,7 +98,7 @@ extension RuleReader {
 
     // MARK: The text
 
-    /// What the escalation's steps and its end depend on, in YAML on one line.
+    /// The YAML on which the escalation's steps and its end depend, on one line.
     private static func text(_ mapping: Mapping) -> String {
         let others = ["description", "do", "enabled", "mode", "once", "throttle"]
         return "{"

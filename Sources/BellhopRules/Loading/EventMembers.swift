@@ -66,7 +66,7 @@ extension ExpressionReview {
 }
 
 extension SettingType {
-    /// What the values of this type are, if none of them can be this constant; otherwise nil.
+    /// A description of the values of this type, if none of them can be this constant; otherwise nil.
     fileprivate func exclusion(of constant: Value) -> String? {
         switch (self, constant) {
         case (_, .null), (.text, .string), (.boolean, .bool), (.integer, .int), (.integer, .uint), (.integer, .double): nil

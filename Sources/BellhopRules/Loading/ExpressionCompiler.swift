@@ -57,7 +57,7 @@ struct ExpressionCompiler {
             var expression = try names.environment.compile(text, expecting: type)
             let issues = FieldReview(names: names).issues(in: expression)
             guard issues.isEmpty else {
-                problems += issues.map { told($0, text, at: offset, of: node, what) }
+                problems += issues.map { diagnostic($0, text, at: offset, of: node, what) }
                 return nil
             }
             problems += ExpressionReview.issues(in: expression, names).map { issue in
@@ -80,7 +80,7 @@ struct ExpressionCompiler {
             {
                 problems.append(Diagnostic(node.cutByComment(comment), in: node.source, file: file))
             } else {
-                let all = error.all.map { told($0, text, at: offset, of: node, what) }
+                let all = error.all.map { diagnostic($0, text, at: offset, of: node, what) }
                 // Report a query in another language once, not once per unknown word in it.
                 problems += all.first { $0.code == IssueWording.foreignQuery }.map { [$0] } ?? all
             }
@@ -102,7 +102,7 @@ struct ExpressionCompiler {
         return problems
     }
 
-    private func told(_ issue: Issue, _ text: String, at offset: Int, of node: YAML.Node, _ what: String) -> Diagnostic {
+    private func diagnostic(_ issue: Issue, _ text: String, at offset: Int, of node: YAML.Node, _ what: String) -> Diagnostic {
         IssueWording(names: names).diagnostic(issue, in: text, at: place(of: issue, at: offset, of: node), what)
     }
 

@@ -15,7 +15,7 @@ struct IssueWording {
 
     /// - Parameters:
     ///   - text: the expression.
-    ///   - what: names the expression in messages: `` `when` ``.
+    ///   - what: the name of the expression in messages: `` `when` ``.
     func diagnostic(_ issue: Issue, in text: String, at place: Diagnostic.Place, _ what: String) -> Diagnostic {
         if Self.queryCodes.contains(issue.code),
             let hint = names.queryHint(
@@ -57,7 +57,7 @@ struct IssueWording {
         return Diagnostic(code: issue.code, issue.message, at: place, help: foreign ?? issue.help)
     }
 
-    /// A field that one source lacks, with that source's name.
+    /// The message for a field that a source does not have, with the name of that source.
     private func unknownField(_ issue: Issue, _ word: String, at place: Diagnostic.Place) -> Diagnostic? {
         let task = names.types.task.name
         guard issue.message.hasPrefix("no field "), issue.message.hasSuffix(task) else { return nil }
@@ -70,7 +70,7 @@ struct IssueWording {
         return Diagnostic(code: "unknown-field", "no field `\(field)` on \(whose)", at: place, help: help)
     }
 
-    /// For a numeric field compared with a text that is not a number: compare the field's label instead.
+    /// The advice to compare a numeric field's label, if the field is compared with a text that is not a number.
     private func labelInstead(_ comparison: String) -> String? {
         guard let found = comparison.firstMatch(of: /^\s*([A-Za-z_]\w*)\.([A-Za-z_]\w*)\s*(==|!=|in)\s*(\[?\s*["']([^"']*).*)$/),
             Double(found.5) == nil,
@@ -89,7 +89,7 @@ struct IssueWording {
         return "write `\(found.1).\(found.2) \(found.3) \(values[0])`, or \(advice)"
     }
 
-    /// The hint where quoting a word would cause the next mistake: a label compared with a number or an id.
+    /// The hint for a word that must not only be quoted, because it would then be a label compared with a number or an id.
     private func quoted(_ issue: Issue, in text: String) -> String? {
         guard let corrected = SyntaxHints(issue, in: text).quoted else { return nil }
         do throws(Issues) {
@@ -141,12 +141,14 @@ struct IssueWording {
         return names.events.isEmpty && RuleFunctions.ofEvents.contains(name) ? missingSubject(name + "()", at: place) : nil
     }
 
-    /// For a name that needs an event or a task where there is neither.
+    /// The message for a name that needs an event or a task in a place that has neither.
     private func missingSubject(_ name: String, at place: Diagnostic.Place) -> Diagnostic {
         let kind = ["event", "source", "comment"].contains(name) ? "event" : "task"
         if names.hasNoEvent {
             return Diagnostic(
-                code: "no-task", "`none` without `after` is about no event and no task, so it has no `\(name)`", at: place,
+                code: "no-task",
+                "a rule with `none` but without `after` runs without an event or a task, so `\(name)` is unknown here",
+                at: place,
                 help: "use `source`, or add `after`, the event that begins the wait")
         }
         return Diagnostic(code: "no-\(kind)", "`\(name)` needs an event or a task to look at", at: place)

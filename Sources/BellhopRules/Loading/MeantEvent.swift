@@ -38,7 +38,7 @@ public enum MeantEvent {
         word.lowercased().replacing("-", with: "_").replacing(".", with: "_").replacing(" ", with: "_")
     }
 
-    /// What to write instead; nil if nothing is close.
+    /// The suggestion for the user; nil if no known name is close.
     static func help(for word: String, among types: [String]) -> String? {
         let plain = plain(word)
         if let field = fields.first(where: { plain == $0.key || plain == "task_" + $0.key })?.value {

@@ -23,7 +23,7 @@ struct MessageReader {
         return compiler.problems.count == before ? message : nil
     }
 
-    /// Refuses messages that say nothing, and settings that have no effect without another.
+    /// Refuses empty messages, and settings that have no effect without another setting.
     private mutating func checkParts(of message: MessageTemplate, _ tree: ArgumentCompiler.Tree, _ node: YAML.Node) {
         if tree["title"] == nil, message.own.text == nil, message.own.list == nil, message.sections.isEmpty {
             compiler.report(code: "missing-key", "this message is empty", at: node, help: "give it a `title` or a `text`")

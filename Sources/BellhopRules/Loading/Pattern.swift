@@ -9,10 +9,10 @@ struct Pattern: Sendable {
 
     /// One of the events: a type, a change of fields, a list of these, or either with a condition and sources of its own.
     struct Entry: Sendable {
-        /// Any of them fits.
+        /// The alternatives; the event must fit one of them.
         var triggers: [Trigger]
         var condition: RuleExpression?
-        /// The sources whose events count, its own or the rule's; empty for all.
+        /// The sources whose events count: those of the entry, or else those of the rule; empty for all.
         var sources: [String]
 
         /// Whether the event fits, judged by its type, its changes and its source.
@@ -21,7 +21,7 @@ struct Pattern: Sendable {
                 && triggers.contains { $0.type == event.type && $0.accepts(event) }
         }
 
-        /// Whether an event at which the activation stands fits, with its condition.
+        /// Whether the activation's current event fits the entry and its condition.
         func fits(_ event: Event, _ activation: Activation) -> Bool {
             guard accepts(event) else { return false }
             guard let condition else { return true }
@@ -30,19 +30,19 @@ struct Pattern: Sendable {
     }
 
     let kind: Kind
-    /// The events that must come; of `none` those that end the absence.
+    /// The events that must come; for `none`, the events that end the absence.
     let entries: [Entry]
     /// The events that begin an absence.
     let after: [Entry]
     let within: Span
-    /// Nil for all together.
+    /// The key that the events must share; nil if all events belong together.
     let by: RuleExpression?
     /// Whether the key is `task.id`, or `source`.
     var isByTask = false
     var isBySource = false
     /// The sources and connections that an absence without `after` watches.
     var watched: [String] = []
-    /// What the conditions of its entries read that is known only at routing.
+    /// The facts that the conditions of its entries read and that are known only at routing.
     let needs: RuleExpression.Needs
 
     init(kind: Kind, entries: [Entry], after: [Entry], within: Span, by: RuleExpression?) {
@@ -52,20 +52,20 @@ struct Pattern: Sendable {
 
     /// Whether the absence begins with the rule.
     var beginsByItself: Bool { kind == .none && after.isEmpty }
-    /// Whether a task that leaves ends the absence that it began.
+    /// Whether an absence that a task began ends when that task leaves its source.
     var endsWithTask: Bool { kind == .none && !after.isEmpty }
 
-    /// The part of the rule's state that keeps the events so far.
+    /// The kind of state that holds the events so far.
     var state: StateKey.Kind { kind == .none ? .absence : .match }
 
     func accepts(_ event: Event) -> Bool { entries.contains { $0.accepts(event) } || after.contains { $0.accepts(event) } }
 
-    /// Whether an event at which the activation stands fits one of the entries, with its condition.
+    /// Whether the activation's current event fits one of the entries and its condition.
     func fits(_ event: Event, _ activation: Activation) -> Bool {
         (entries + after).contains { $0.fits(event, activation) }
     }
 
-    /// The sources whose events it looks at; empty for all.
+    /// The sources whose events can fit; empty for all.
     var sources: [String] {
         let all = (entries + after).map(\.sources)
         return all.contains(where: \.isEmpty) ? [] : Array(Set(all.joined())).sorted()

@@ -39,7 +39,7 @@ struct PatternReader {
         let kinds = mapping.filter { Pattern.Kind(rawValue: $0.name) != nil }
         guard let first = kinds.first, let kind = Pattern.Kind(rawValue: first.name) else {
             report(
-                "missing-key", "`\(mapping.pairs[0].name)` stands beside `all`, `sequence` or `none`", at: node,
+                "missing-key", "`\(mapping.pairs[0].name)` needs `all`, `sequence` or `none` beside it", at: node,
                 help: "write `on: {none: task_commented, after: task_created, within: 4h, by: task.id}`, say")
             return nil
         }
@@ -85,10 +85,10 @@ struct PatternReader {
             kind: kind, entries: entries, after: after, within: within?.isNull == true ? nil : within, by: mapping["by"]?.value)
     }
 
-    /// An event, or a list of them of which each may come.
-    private mutating func any(_ node: Node, _ what: String) -> [PatternDraft.Entry] {
+    /// Reads one event, or a list of alternative events.
+    private mutating func any(_ node: Node, _ name: String) -> [PatternDraft.Entry] {
         guard let items = node.items else { return entry(node).map { [$0] } ?? [] }
-        if items.isEmpty { report("wrong-type", "\(what) names no event", at: node) }
+        if items.isEmpty { report("wrong-type", "\(name) names no event", at: node) }
         return items.compactMap { entry($0) }
     }
 

@@ -1,6 +1,6 @@
 /// Judges an address written in a rule, without a request.
 enum PlainAddress {
-    /// Whether it is plain http:// to a machine other than this one.
+    /// Whether the address is unencrypted http:// to another machine, so that others can read the request on the way.
     static func isReadableOnTheWay(_ text: String) -> Bool {
         let lower = text.lowercased()
         guard lower.hasPrefix("http://") else { return false }

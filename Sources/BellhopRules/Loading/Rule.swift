@@ -7,7 +7,7 @@ final class Rule: Sendable {
     let summary: RuleSummary
     let triggers: [Trigger]
     let schedule: RuleSchedule?
-    /// What `from` names; empty for all.
+    /// The sources that `from` names; empty for all.
     let sources: [String]
     /// The snapshots that `tasks` holds.
     let scopes: [Scope.ID]
@@ -24,12 +24,12 @@ final class Rule: Sendable {
     let limit: Budget?
     let steps: [Step]
     let escalation: Escalation?
-    /// Those of the rule itself and those of its escalation.
+    /// The steps of the rule itself and those of its escalation.
     let allSteps: [Step]
     let zone: TimeZoneTable
     /// Whether it may cause further events: writes to tasks, or emits.
     let mayCauseEvents: Bool
-    /// What its steps read that is known only at routing.
+    /// The facts that its steps read and that are known only at routing.
     let stepNeeds: RuleExpression.Needs
     /// Whether its runs are given the events since the run before.
     let readsDigest: Bool

@@ -18,15 +18,17 @@ enum RuleKeys {
         Setting(
             "for", .either([.duration, .record(hold)]),
             "How long the condition must hold before the rule runs, or `{time, calendar, by, existing}`."),
-        Setting("count", .record(count), "Runs when so many are reached within the time."),
-        Setting("group", .record(group), "Gathers what happens, and runs once for all of it."),
+        Setting("count", .record(count), "Runs the rule once enough events have happened within the time."),
+        Setting("group", .record(group), "Gathers events, and runs the rule once for all of them."),
         Setting("once", .expression, "A key: the rule runs at most once per key, ever."),
         Setting("throttle", .record(throttle), "Runs once, then ignores repeats for this time."),
         Setting("quiet", .record(quiet), "When the rule's messages are kept back."),
         Setting(
             "until", .expression,
             "What ends the escalation: `answered`, or a condition; by default an answer, or `when` that no longer holds."),
-        Setting("escalate", .list(.record(escalation)), "Steps that come some time after the run, as long as nothing ends them."),
+        Setting(
+            "escalate", .list(.record(escalation)),
+            "Steps that follow some time after the run, unless the escalation ends before."),
         Setting("let", .map(.expression), "Named values for the rest of the rule."),
         Setting("limit", .rate, "A budget for the rule's writes to a task, such as `20/h`."),
         Setting(
@@ -60,26 +62,28 @@ enum RuleKeys {
 
     static let hold: [Setting] =
         span + [
-            Setting("by", .expression, "A key that waits by itself; by default `task.id`."),
+            Setting("by", .expression, "A key: each of its values waits separately; by default `task.id`."),
             Setting(
                 "existing", .boolean, default: "false",
                 "Whether tasks that fulfil the condition already when the rule is first loaded count from then."),
         ]
 
     static let count: [Setting] = [
-        Setting("at_least", .integer(1...1000), required: true, "How many make the rule run."),
+        Setting("at_least", .integer(1...1000), required: true, "How many events make the rule run."),
         Setting(
             "within", .either([.duration, .record(span)]), required: true, least: "1ms",
             "The time in which they must happen, or `{time, calendar}`."),
-        Setting("by", .expression, "A key that is counted by itself; by default all count together."),
-        Setting("distinct", .expression, "Each value of this counts once, by its latest event."),
+        Setting("by", .expression, "A key: each of its values is counted separately; by default all are counted together."),
+        Setting("distinct", .expression, "An expression of which each value counts once, by its latest event."),
     ]
 
     static let group: [Setting] = [
-        Setting("by", .expression, "A key that has a group of its own; by default there is one group."),
+        Setting("by", .expression, "A key: each of its values has its own group; by default there is one group."),
         Setting("wait", .duration, default: "0s", "How long the first event waits for others."),
         Setting("every", .duration, default: "0s", "The least time between two runs."),
-        Setting("max", .integer(1...TimeParts.Group.most), default: "1000", "How many make the rule run at once."),
+        Setting(
+            "max", .integer(1...TimeParts.Group.most), default: "1000",
+            "The number of events that make the rule run at once."),
     ]
 
     static let escalation: [Setting] = [
@@ -94,7 +98,7 @@ enum RuleKeys {
         Setting(
             "every", .either([.duration, .record(span)]), required: true, least: "1s",
             "The time between two repetitions, or `{time, calendar}`."),
-        Setting("times", .integer(1...1000), required: true, "How many repetitions follow the first time."),
+        Setting("times", .integer(1...1000), required: true, "How many times the step is repeated after the first time."),
     ]
 
     static let step: [Setting] = [
@@ -138,7 +142,9 @@ enum RuleKeys {
         Setting("sequence", .json, "Events that must come one after the other."),
         Setting("none", .json, "The event, or one of the events, that did not come."),
         Setting(
-            "after", .json, "The event, or one of the events, after which `none` must come; without it, it must keep coming."),
+            "after", .json,
+            "The event, or one of the events, after which an event of `none` must come; without `after`, events of `none` must keep coming."
+        ),
         Setting(
             "within", .either([.duration, .record(span)]), required: true, least: "1ms",
             "The time in which they must come, or `{time, calendar}`."),

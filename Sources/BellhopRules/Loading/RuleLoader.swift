@@ -1,7 +1,7 @@
 import BellhopCore
 import YAML
 
-/// Reads rule files, each by itself, and makes a book of them or collects every problem.
+/// Reads rule files one by one, and makes a rule book of them or reports all their problems.
 struct RuleLoader: Sendable {
     let surroundings: RuleSurroundings
     private let purpose: ExpressionPurpose
@@ -15,7 +15,7 @@ struct RuleLoader: Sendable {
 
     func load(_ files: [RuleFile]) throws(Diagnostics) -> RuleBook { try book(of: files.map(read)) }
 
-    /// The same on all processors.
+    /// Does the same as ``load(_:)``, on all processors.
     func loadInParallel(_ files: [RuleFile]) async throws(Diagnostics) -> RuleBook {
         let readings = await withTaskGroup(of: (start: Int, readings: [FileReading]).self) { group in
             for start in stride(from: 0, to: files.count, by: Self.filesPerTask) {
@@ -62,7 +62,7 @@ struct RuleLoader: Sendable {
     }
 }
 
-/// What one file contains.
+/// The rules and problems of one file.
 private struct FileReading: Sendable {
     let surroundings: RuleSurroundings
     let purpose: ExpressionPurpose

@@ -30,7 +30,7 @@ extension RuleReader {
     }
 
     /// A key expression, which must give the same value whenever it is evaluated.
-    /// - Parameter isLate: whether it is asked after the rule has waited, counted or gathered.
+    /// - Parameter isLate: whether it is evaluated after the rule has waited, counted or gathered.
     mutating func key(
         _ node: YAML.Node, _ what: String, _ compiler: inout ExpressionCompiler, isLate: Bool = false
     ) -> RuleExpression? {
@@ -57,7 +57,7 @@ extension RuleReader {
         return expression
     }
 
-    /// What a type of whole objects is called, and what to write in its place; nil for another type.
+    /// The name of a type of whole objects, and the suggestion to write instead; nil for any other type.
     private static func part(of type: CELType) -> (what: String, help: String)? {
         switch type {
         case .nullable(let inner), .list(let inner): part(of: inner)

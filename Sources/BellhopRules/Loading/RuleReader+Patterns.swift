@@ -47,7 +47,7 @@ extension RuleReader {
             if draft.kind == .none, draft.after.isEmpty, !isBySource {
                 report(
                     "wrong-value", "without `after`, `by` is `source` or left out", at: node,
-                    help: "write `by: source` to miss each source by itself, or add `after`, the event that begins the wait")
+                    help: "write `by: source` to wait for each source separately, or add `after`, the event that begins the wait")
             } else {
                 let all = Pattern(kind: draft.kind, entries: entries, after: after, within: Span(time: .zero), by: nil)
                 let others = entries.isEmpty ? from : all.sources
@@ -95,11 +95,11 @@ extension RuleReader {
         compiler.names = names
         if let values = mapping["let"]?.value {
             // Their mistakes are reported once, for the rule.
-            let (problems, told) = (self.problems, compiler.takeProblems())
+            let (problems, reported) = (self.problems, compiler.takeProblems())
             readLet(values, rule: rule, &compiler)
             _ = compiler.takeProblems()
             self.problems = problems
-            told.forEach { compiler.report($0) }
+            reported.forEach { compiler.report($0) }
         }
         return read(&self, &compiler)
     }

@@ -27,7 +27,7 @@ extension RuleReader {
             }
             if trigger.pattern?.kind == Pattern.Kind.none {
                 report(
-                    "not-together", "`for` cannot stand with `none`, which waits already", at: pair.key,
+                    "not-together", "`for` cannot be combined with `none`, which already waits", at: pair.key,
                     help: "leave `for` out, and write the whole time in `within`")
             }
             if trigger.triggers.allSatisfy({ $0.type == .taskRemoved }), !trigger.triggers.isEmpty {
@@ -91,7 +91,7 @@ extension RuleReader {
                 "not-together", "`each` needs a schedule: other events have their own task", at: node,
                 help: "write `on: {every: 5m}`")
         }
-        // The list is asked before there is an element.
+        // The list is evaluated before there is an element.
         return compiler.compile(node, "`each`", expecting: .list(.object(compiler.names.types.task)))
     }
 
@@ -142,7 +142,7 @@ extension RuleReader {
             problems.report(
                 Diagnostic(
                     .warning, code: "latest-task-only",
-                    "`\(what)` asks only for the latest task of a group, and stops the run for all of them",
+                    "`\(what)` is decided only by the latest task of a group, but stops the run for all its tasks",
                     at: Diagnostic.Place(node, file: file),
                     help: what == "once"
                         ? "write `group: {by: task.id, …}`, or leave `once` out"

@@ -99,9 +99,9 @@ extension StepReader {
         func warn(_ key: String, _ lacking: String, _ effect: String, unless isAble: (MessageAbilities) -> Bool) {
             guard let place = mapping[key] else { return }
             // A sentence for each kind, because each has its own remedy, or none.
-            var told: Set<String> = []
+            var reported: Set<String> = []
             let unable = named.filter { !isAble($0.messages) }
-            for kind in unable.map(\.kind) where told.insert(kind).inserted {
+            for kind in unable.map(\.kind) where reported.insert(kind).inserted {
                 let alike = unable.filter { $0.kind == kind }
                 let line = alike[0].messages.line(for: key).map { "; with `\($0)` in bellhop.yaml it would" } ?? ""
                 compiler.report(

@@ -18,7 +18,7 @@ struct Span: Sendable {
     var neverEnds: String { "calendar `\(calendarName ?? "")` does not open for \(DurationText.format(time)) within ten years" }
 }
 
-/// The parts of a rule that wait, count or gather, in the order in which they are asked.
+/// The parts of a rule that wait, count or gather, in the order in which a run passes them.
 struct TimeParts: Sendable {
     /// `on: {all}`, `{sequence}` or `{none}`.
     var pattern: Pattern?
@@ -28,7 +28,7 @@ struct TimeParts: Sendable {
     var count: Count?
     var group: Group?
 
-    /// `for`: the condition must hold that long.
+    /// `for`: the condition must hold for this time.
     struct Hold: Sendable {
         var span: Span
         /// Nil for the task's id.
@@ -39,13 +39,13 @@ struct TimeParts: Sendable {
         var existing: Bool
     }
 
-    /// `count`: runs when so many are reached within the time.
+    /// `count`: lets a run through once there were enough runs within the time.
     struct Count: Sendable {
         var atLeast: Int
         var within: Span
-        /// Nil to count all together.
+        /// The key that is counted separately; nil to count all runs together.
         var by: RuleExpression?
-        /// Each value of it counts once.
+        /// An expression of which each value counts once.
         var distinct: RuleExpression?
     }
 
@@ -69,6 +69,6 @@ struct TimeParts: Sendable {
         return all.isEmpty ? nil : all.joined(separator: " ")
     }
 
-    /// Whether a run may be put off, so that its other keys are asked later.
+    /// Whether a run may be delayed, so that its other keys are computed later.
     var isEmpty: Bool { pattern == nil && each == nil && hold == nil && count == nil && group == nil }
 }

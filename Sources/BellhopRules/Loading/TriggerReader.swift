@@ -30,7 +30,7 @@ struct TriggerReader {
             for item in items {
                 if items.count > 1, let pair = item.mapping.flatMap(PatternReader.key) {
                     report(
-                        "not-together", "`\(pair.name)` stands alone under `on`", at: pair.key,
+                        "not-together", "`\(pair.name)` must be the only key under `on`", at: pair.key,
                         help: "write a second rule for the others")
                 } else {
                     read(one: item)

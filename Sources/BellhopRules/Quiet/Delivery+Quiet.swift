@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension Delivery {
-    /// What it was made of, if a quiet time kept it back.
+    /// The facts from which it was made, if a quiet time kept it back.
     var keptBack: KeptBack? { if case .quiet(let kept) = initial { kept } else { nil } }
 
     /// Whether a quiet time holds or drops it.

@@ -18,7 +18,7 @@ struct QuietKeeper {
 
     private let book: RuleBook
     private let now: BellhopCore.Timestamp
-    /// The ends of the quiet times that were asked for, since a batch is decided at one moment.
+    /// The ends of quiet times that were already computed. They do not change, because a batch is decided at one moment.
     private var ends: [Owner: BellhopCore.Timestamp?] = [:]
 
     private enum Owner: Hashable {
@@ -38,9 +38,10 @@ struct QuietKeeper {
         self.now = now
     }
 
-    /// What happens to a message of this rule to this receiver; nil if it may be sent.
+    /// How a message of this rule to this receiver is kept back; nil if it may be sent.
     ///
-    /// - Parameter until: the end of the quiet time that held it so far. The rule is asked again only if it has been not quiet since.
+    /// - Parameter until: the end of the quiet time that held it so far. The rule's own quiet time
+    ///   applies again only if it has ended since.
     /// - Parameter failed: takes the error of a condition, which is then no exception.
     mutating func verdict(
         on rule: Rule?, to receiver: String, _ activation: Activation, heldUntil until: BellhopCore.Timestamp? = nil,

@@ -28,7 +28,7 @@ public struct QuietReader {
             for other in ["hours", "days", "timezone"] {
                 guard let pair = node.mapping?[other] else { continue }
                 report(
-                    "bad-combination", "`\(other)` does not go with `outside`", at: pair.key,
+                    "bad-combination", "`\(other)` cannot be combined with `outside`", at: pair.key,
                     help: "a quiet time has either `hours` and `days`, or `outside` with a calendar")
                 return nil
             }

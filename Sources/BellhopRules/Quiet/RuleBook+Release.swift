@@ -1,7 +1,7 @@
 public import BellhopCore
 import CEL
 
-/// What is known from the store while messages are released.
+/// The facts from the store with which the release of messages is decided.
 public struct ReleaseFacts: Sendable {
     public var tasks: [Scope.ID: [TaskKey: RememberedTask]]
     /// The events of the messages by their places on the bus, those that still exist.
@@ -14,7 +14,7 @@ public struct ReleaseFacts: Sendable {
 }
 
 extension RuleBook {
-    /// What deciding a release must know from the store.
+    /// The facts that deciding a release needs from the store.
     public func needs(of held: [HeldMessage]) -> RoutingNeeds {
         var needs = RoutingNeeds()
         for message in held {
@@ -28,8 +28,8 @@ extension RuleBook {
 
     /// Decides what happens to the messages of one receiver whose quiet time has ended. Pure.
     ///
-    /// Silences are asked once more, and the quiet time of the connection; that of the rule only if it is another one than the one that
-    /// has ended. The rest comes as one message; a single one, and one that needs its own conversation, as it is.
+    /// Silences and the connection's quiet time are checked again; the rule's quiet time only if it is not the one that has ended. The
+    /// remaining messages are coalesced into one. A message is sent unchanged if it is the only one or needs its own conversation.
     public func release(
         _ held: [HeldMessage], _ facts: ReleaseFacts, silences: SilenceBook = .empty, at now: BellhopCore.Timestamp
     ) -> MessageRelease {
@@ -86,8 +86,9 @@ extension RuleBook {
         return facts.tasks[scope]?[task.key]
     }
 
-    /// Messages of conversations that stay by themselves. A pager opens nothing that a later message of the same conversation closes;
-    /// elsewhere, a conversation that has begun goes on, and one that has not begins with the one message.
+    /// The messages that are not coalesced because of their conversations. A pager gets no message that opens something which a later
+    /// message of the same conversation closes. At other receivers, a conversation that has begun goes on with its own messages, and
+    /// any other begins with the coalesced message.
     private func settleConversations(_ release: inout MessageRelease) {
         var closed: Set<String> = []
         for place in release.fates.indices.reversed() {
@@ -141,7 +142,7 @@ extension RuleBook {
     /// The most fields that a line names.
     private static let mostFields = 5
 
-    /// What became of the task of a message meanwhile; nil if nothing did, or nothing is known.
+    /// How the task of a message has changed meanwhile; nil if it has not, or if this is unknown.
     private func note(of delivery: Delivery, source: String, _ facts: ReleaseFacts) -> [Message.Inline]? {
         guard let now = remembered(delivery, facts) else { return nil }
         if now.removed != nil {

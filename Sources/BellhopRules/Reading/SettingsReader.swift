@@ -275,7 +275,7 @@ extension SettingsReader where Deferred == Never {
 }
 
 extension Setting {
-    /// What to write if it is missing.
+    /// The suggestion if the setting is missing.
     fileprivate var help: String {
         if let example { return "write `\(example)`" }
         if case .oneOf(let names) = type, names.count == 1 { return "write `\(name): \(names[0])`" }

@@ -9,7 +9,7 @@ extension BatchDecider {
         let event = matches.events[run.place]
         var candidate = Candidate(
             rule: run.rule, occasion: matches.replay?.occasion ?? .event(event.event.id),
-            // What a replay begins to wait for is counted from the replay.
+            // A wait that a replay begins is counted from the time of the replay.
             time: matches.replay?.at ?? event.event.time,
             source: event.event.source,
             subject: event.event.subject)
@@ -30,7 +30,7 @@ extension BatchDecider {
         return unknown.isEmpty
     }
 
-    /// Takes the run on, as the condition says, to the parts after `for`.
+    /// Passes the run on to the parts after `for`, if the condition allows it.
     mutating func go(_ candidate: Candidate, _ rule: Rule, _ condition: Matches.Condition) {
         switch condition {
         case .holds: count(candidate, rule)

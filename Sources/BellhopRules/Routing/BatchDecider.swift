@@ -14,7 +14,7 @@ struct BatchDecider {
     var quiet: QuietKeeper
     /// The current run among those of the batch, and whether its deliveries are only recorded.
     var (runNumber, isShadow) = (0, false)
-    /// What the current run opened and closed at pagers.
+    /// The alerts that the current run opened and closed at pagers.
     var (opened, closed): ([Pager], [Pager]) = ([], [])
     /// The rules that this batch has given the events since their run before.
     var digested: Set<Int> = []
@@ -22,10 +22,10 @@ struct BatchDecider {
     var listed: [Int: Set<String>] = [:]
     /// The rules that may wait for a key, by their places; nil if no event of the batch may end a wait.
     private var waits: [String: Set<Int>]?
-    /// What turned out to be needed, apart from state.
+    /// The facts that turned out to be needed, apart from state.
     var needs = RoutingNeeds()
     private(set) var timers: [TimerChange] = []
-    /// When the first timer that this batch has set is due, of those that are due later than what set them.
+    /// The due time of the first timer that this batch has set, of those due later than the event or timer that set them.
     private var firstDue = Timestamp.distantFuture
     /// The bytes that this batch stores.
     var bytes = 0
@@ -87,14 +87,14 @@ struct BatchDecider {
                 self.end(matches.endings[ended])
                 ended += 1
             }
-            // What an event ends comes before what it begins.
+            // An event first ends waits and escalations, and then begins new ones.
             if answers.first == place {
                 answers.removeFirst()
                 metered { $0.answer(at: place) }
             }
             let first = next
             while next < matches.runs.count, matches.runs[next].place == place {
-                // What is decided of an event cannot be stored without the rest of it.
+                // The decisions about an event can only be stored together.
                 if next > first { endIfCancelled() }
                 if isCancelled { return .routing(Routing()) }
                 if next == first || !book.compiled[matches.runs[next - 1].rule].time.isEmpty {

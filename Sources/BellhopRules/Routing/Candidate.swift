@@ -9,13 +9,13 @@ struct Candidate {
     var time: Timestamp
     /// The source of its event or task.
     var source: String
-    /// What it is about, as an event's subject.
+    /// The subject of the run, in the form of an event's subject.
     var subject: String
-    /// What led to it: oldest first, or in the order of `on`.
+    /// The events that led to it: oldest first, or in the order of `on`.
     var gathered: [Gathered] = []
-    /// The place among them of its own event, if it is not the last.
+    /// The index of its own event among them, if it is not the last.
     var own: Int?
-    /// Whether it may only end a wait: its event is not one that begins a run.
+    /// Whether it may only end a wait, because its event does not begin a run.
     var isEventApart = false
     /// The key under which the rule waited, counted or gathered.
     var key: String?
@@ -26,7 +26,7 @@ struct Candidate {
     /// Whether the task of an escalation was answered.
     var isAnswered = false
 
-    /// Its own event among what led to it.
+    /// Its own event among those that led to it.
     var latest: Gathered? { own.map { gathered[$0] } ?? gathered.last }
 }
 

@@ -12,17 +12,17 @@ struct EscalationUnderWay {
     /// The run's `key` and `since`.
     var key: String?
     var since: Timestamp?
-    /// For each step of the list when it comes next; nil for one that does not come any more.
+    /// The next time of each step of the list; nil for a step that does not come again.
     var turns: [Turn?]
     /// Whether the task was answered, but `until` did not hold then.
     var isAnswered = false
     /// Whether its deliveries are only recorded.
     var isShadow: Bool
-    /// Whether further events of the run are stored apart.
+    /// Whether the earlier events of the run are stored separately.
     var hasMore = false
-    /// What it and its run opened at pagers.
+    /// The alerts that it and its run opened at pagers.
     var pagers: [Pager] = []
-    /// Until when an answer closes that, after the last step.
+    /// Until when an answer closes these alerts, after the last step.
     var closes: Timestamp?
 
     struct Turn: Hashable {
@@ -55,7 +55,7 @@ struct EscalationUnderWay {
         turns[place] = following
     }
 
-    /// Notes what a run or a step opened and closed.
+    /// Records the alerts that a run or a step opened and closed.
     mutating func note(opened: [Pager], closed: [Pager]) {
         for pager in opened {
             if let place = pagers.firstIndex(where: { $0.isSame(as: pager) }) {
@@ -69,7 +69,7 @@ struct EscalationUnderWay {
     }
 }
 
-/// What a message opened at a receiver that can close it again.
+/// An alert that a message opened at a receiver that can close it again.
 struct Pager: Sendable, Hashable {
     var receiver: String
     /// The message's thread, or the id of its delivery.

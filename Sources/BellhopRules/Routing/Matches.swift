@@ -6,11 +6,11 @@ public struct Matches: Sendable {
     public internal(set) var events: [StoredEvent] = []
     /// The timers, if the batch is of timers.
     public internal(set) var timers: [RuleTimer] = []
-    /// The replay of which the batch's only event is.
+    /// The replay to which the batch's only event belongs.
     public internal(set) var replay: Replay?
-    /// How many events or timers these are.
+    /// The number of events or timers in the batch.
     var count = 0
-    /// What deciding surely needs from the store.
+    /// The facts that deciding certainly needs from the store.
     public internal(set) var needs = RoutingNeeds()
     var runs: [Run] = []
     /// The waits that events of the batch end, in the order of the events.
@@ -39,9 +39,9 @@ public struct Matches: Sendable {
         var rule: Int
         /// Whether `on` and `from` name the event. Other events can only end a wait of the rule.
         var fits = true
-        /// Nil if the condition depends on the time or the snapshots, or is asked for each element of a list.
+        /// Nil if the condition depends on the time or the snapshots, or is evaluated for each element of a list.
         var condition: Condition?
-        /// Of a rule without parts that wait, count or gather; others ask for their keys afterwards.
+        /// The keys of a rule without parts that wait, count or gather. Other rules compute their keys later.
         var keys = RunKeys()
     }
 
@@ -55,7 +55,7 @@ public struct Matches: Sendable {
         var wait: String
     }
 
-    /// What the condition of a rule says about a run.
+    /// The result of a rule's condition for a run.
     enum Condition: Sendable {
         case holds
         /// It is false or unknown.
@@ -64,7 +64,7 @@ public struct Matches: Sendable {
     }
 }
 
-/// What stopped a run of a rule, or one of its steps.
+/// The reason why a run of a rule, or one of its steps, was stopped.
 struct Stop: Sendable {
     var verdict: DecisionRecord.Verdict
     var detail: JSON.Object
@@ -75,12 +75,12 @@ struct Stop: Sendable {
     }
 }
 
-/// What a run is for if it is for more than an event of the batch: a timer that came due, an element of a list, gathered events.
+/// The context of a run that is not only for an event of the batch: a timer that came due, an element of a list, gathered events.
 struct RunContext: Sendable {
     var occasion: Occasion
     /// The source of the run's event or task.
     var source: String
-    /// What the run is about, as an event's subject.
+    /// The subject of the run, in the form of an event's subject.
     var subject: String
     /// The events that led to the run, oldest first.
     var events: [StoredEvent] = []

@@ -1,15 +1,15 @@
 public import BellhopCore
 
-/// What deciding a batch must know from the store.
+/// The facts that deciding a batch needs from the store.
 public struct RoutingNeeds: Sendable, Hashable {
     public var state: Set<StateKey> = []
-    /// The scopes of which it needs all tasks.
+    /// The scopes of which all tasks are needed.
     public var scopes: Set<Scope.ID> = []
     /// Places on the bus.
     public var events: Set<Int64> = []
     /// Single tasks, as they are now.
     public var tasks: [Scope.ID: Set<TaskKey>] = [:]
-    /// What rules with a schedule have not been given yet.
+    /// The events that rules with a schedule have not been given yet.
     public var digests: Set<DigestQuery> = []
 
     public init() {}
@@ -17,7 +17,7 @@ public struct RoutingNeeds: Sendable, Hashable {
     public var isEmpty: Bool { state.isEmpty && scopes.isEmpty && events.isEmpty && tasks.isEmpty && digests.isEmpty }
 }
 
-/// What is known from the store while a batch is decided.
+/// The facts from the store with which a batch is decided.
 public struct RoutingFacts: Sendable {
     public private(set) var state: RuleState
     /// The tasks of scopes; a scope without a baseline is missing.
@@ -27,7 +27,7 @@ public struct RoutingFacts: Sendable {
     /// Tasks that left, as they were last seen.
     private var departed: [Scope.ID: [TaskKey: Snapshot]] = [:]
     private var digests: [DigestQuery: Digest] = [:]
-    /// What was read, found or not; nil if everything is known.
+    /// The needs that have been read, whether found or not; nil if everything is known.
     private var known: RoutingNeeds?
 
     /// Nothing is known.

@@ -18,12 +18,12 @@ extension RuleBook {
     }
 
     /// Decides what a batch of events or due timers causes: deliveries, the rules' new state and timers, the mark that the batch
-    /// is done. Or says what must be known for that, and is then called again. Pure, except that it looks whether its task is
-    /// cancelled.
+    /// is done. If facts are missing, it returns the needs for them instead, and the caller calls it again with these facts. Pure,
+    /// except that it checks whether its task is cancelled.
     ///
-    /// If that is too much for one transaction, decides only the first events or timers of the batch, at least one. If the task is
-    /// cancelled meanwhile, decides only those before, and nothing if it stands between two rules of one event: the next start
-    /// decides it again.
+    /// If the result is too large for one transaction, it decides only the first events or timers of the batch, at least one. If the
+    /// task is cancelled meanwhile, the result has only the events that were decided completely; the next start decides the others
+    /// again.
     public func decide(
         _ matches: Matches, _ facts: RoutingFacts, silences: SilenceBook = .empty, at now: Timestamp
     ) -> Decided {

@@ -141,7 +141,7 @@ private struct Matcher {
         }
     }
 
-    /// Notes that the event may end waits of these rules, unless they are among the candidates, whose conditions are asked.
+    /// Records that the event may end waits of these rules. Skips the candidates, whose conditions are evaluated anyway.
     private mutating func endWaits(of rules: [Int], except candidates: [Int], at place: Int) {
         let event = events[place].event
         if source?.name != event.source { source = (event.source, frame.facts.isConfigured(event.source)) }
@@ -283,7 +283,7 @@ private struct Matcher {
 }
 
 extension Rule {
-    /// What the condition says about the run that the activation reads.
+    /// The result of the condition for the run that the activation reads.
     func judge(_ activation: Activation) -> Matches.Condition {
         guard let condition else { return .holds }
         switch condition.program.verdict(activation) {

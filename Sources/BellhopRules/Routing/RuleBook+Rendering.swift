@@ -1,7 +1,7 @@
 public import BellhopCore
 import CEL
 
-/// What the steps of a rule would deliver for one event or task, whatever `when`, `once`, silences and the like say.
+/// The deliveries that the steps of a rule would make for one event or task, without regard to `when`, `once`, silences and so on.
 public struct RenderedRun: Sendable {
     /// Those of a step that cannot be rendered are dead, or tell so.
     public var deliveries: [Delivery]
@@ -12,7 +12,7 @@ public struct RenderedRun: Sendable {
 }
 
 extension RuleBook {
-    /// What a rule is rendered for.
+    /// The event or task for which a rule is rendered.
     public enum RenderingSubject: Sendable {
         case event(StoredEvent)
         /// A task as it is now, as in the event for which the rule would run.

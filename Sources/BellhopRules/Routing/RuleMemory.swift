@@ -8,7 +8,7 @@ struct RuleMemory {
     private var count = 0
     /// The pieces of windows among the writes, by the key without the element.
     private var written: [StateKey: Set<String>] = [:]
-    /// The keys that were asked for and not read yet.
+    /// The requested keys that were not read yet.
     private(set) var missing: Set<StateKey> = []
     private var budgets: [StateKey: Spent] = [:]
     /// The windows of gathered events, each read from its rows once for the whole batch.

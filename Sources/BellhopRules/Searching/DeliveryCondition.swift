@@ -97,7 +97,7 @@ private final class DeliveryObject: HostObject {
         }
     }
 
-    /// What it says: the title and the text of its message, or its arguments.
+    /// Its content: the title and the text of its message, or its arguments.
     private var text: String {
         guard let message = members["message"] else { return members["arguments"]?.text ?? "" }
         return (message["title"]?.asString ?? "") + "\n" + (message["text"]?.asString ?? "")

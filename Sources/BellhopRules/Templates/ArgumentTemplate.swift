@@ -19,7 +19,7 @@ indirect enum ArgumentTemplate: Sendable {
         }
     }
 
-    /// What its expressions need that is known only at routing.
+    /// The facts that its expressions need and that are known only at routing.
     var needs: RuleExpression.Needs {
         switch self {
         case .constant: []

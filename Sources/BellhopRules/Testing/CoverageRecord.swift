@@ -2,12 +2,12 @@ import BellhopCore
 import CEL
 import Synchronization
 
-/// What expressions are compiled for.
+/// The purpose for which expressions are compiled.
 enum ExpressionPurpose: Sendable {
     case routing
     /// Tests: expressions keep their source, to explain their values.
     case explaining
-    /// Tests whose coverage is measured: expressions count what they are evaluated to, too.
+    /// Tests whose coverage is measured: expressions also count their results.
     case measuring(CoverageRecord)
 
     var keepsSources: Bool { if case .routing = self { false } else { true } }
@@ -30,7 +30,7 @@ public final class CoverageRecord: Sendable {
         var evidence: Evidence
     }
 
-    /// What shows whether a point is covered.
+    /// How to find out whether a point is covered.
     private enum Evidence {
         case decision(Tally, Node)
         case value(Tally, Node)
@@ -69,7 +69,7 @@ public final class CoverageRecord: Sendable {
                 state.entries[Key(place: place(node.range), what: text)] = Entry(
                     point: point, evidence: .decision(tally, node))
             }
-            // What a value decides shows whether it was evaluated.
+            // If the value decides something, the count of that decision also shows that it was evaluated.
             if !isCondition, decisions.isEmpty {
                 let point = RuleCoverage.Point(at: whole.place, kind: .template, text: "\(what): \(expression.text)")
                 state.entries[whole] = Entry(point: point, evidence: .value(tally, expression.root))
@@ -101,7 +101,7 @@ public final class CoverageRecord: Sendable {
         [file, rule, step?.text ?? ""].joined(separator: "\u{0}")
     }
 
-    /// What is covered so far.
+    /// The coverage so far.
     public var coverage: RuleCoverage {
         state.withLock { state in
             RuleCoverage(

@@ -110,7 +110,7 @@ extension RuleCoverage.File {
 }
 
 extension RuleCoverage.Point {
-    /// What the tests do not cover, in words.
+    /// The points that the tests do not cover, in words.
     public var words: String {
         switch (missing, kind) {
         case (.neverTrue, _): "never true: \(text)"

@@ -30,7 +30,7 @@ struct RuleRefusal {
         return rule.allSteps.contains { $0.action.kind == kind }
     }
 
-    /// What prevented it, and below it the value of each part of a condition.
+    /// The reason, and below it the value of each part of a condition.
     func lines(in book: RuleBook) -> [String] {
         let name = event.map { "`\($0.event.type.name)`" } ?? "what came due"
         let what = name + (line.map { " (line \($0))" } ?? " at \(now.formatted(in: rule.zone))")

@@ -52,8 +52,8 @@ struct TestComparison {
         return problems
     }
 
-    /// What happened without what silences and quiet times keep back and what is only perhaps closed, except where the test demands
-    /// that.
+    /// The actions to compare. Actions that a silence or a quiet time keeps back, and closing messages that are perhaps not sent, are
+    /// left out unless the test expects them.
     private static func sent(_ all: [Happening], against expected: [TestCase.Expectation]) -> [Happening] {
         var rest = all[...]
         var shown: [Happening] = []

@@ -95,7 +95,7 @@ enum TestKeys {
 
     static let after = Setting("after", .duration, "What follows happens this long after the test's begin, or later.")
 
-    /// What a test can expect of a message.
+    /// The expectations that a test can have of a message.
     static let message: [Setting] = [
         Setting("to", .list(.name), "The receivers."), Setting("title", .text, "The title."),
         Setting("text", .text, "The text, as Markdown or without markup."),
@@ -110,7 +110,7 @@ enum TestKeys {
         Setting("resolve", .boolean, "Whether it closes what the thread opened."),
     ]
 
-    /// What a test can expect of an action.
+    /// The expectations that a test can have of an action.
     static func arguments(of action: ActionManifest) -> [Setting] {
         if action.isMessage { return message }
         var settings = RuleKeys.arguments(of: action).map { Setting($0.name, expected($0.type), $0.summary) }

@@ -33,7 +33,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     private var (begun, ended): (Set<String>, Set<String>) = ([], [])
     private var kept: [String: Int] = [:]
     public private(set) var deliveries: [Delivery] = []
-    /// What was seen on the way.
+    /// The observations of the trial.
     public var witness: Witness
     /// The most timers that may fire.
     private let mostFirings: Int
@@ -102,7 +102,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     /// A task as a source shows it.
     public func task(_ key: TaskKey, of source: String) -> Snapshot? { book.scope(of: source).flatMap { present[$0]?[key] } }
 
-    /// Lets time pass. What becomes due on the way happens at its own time.
+    /// Lets time pass. Timers that come due meanwhile fire at their own times.
     public mutating func advance(to moment: Timestamp) {
         fire(until: moment)
         now = max(now, moment)
@@ -331,7 +331,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         }
     }
 
-    /// Whether it is a wait that has run: only that it did is still asked, unless `when` sees several events.
+    /// Whether it is a wait that has run. Then only this fact is still needed, unless `when` reads several events.
     private func isOver(_ value: JSON, of name: String) -> Bool {
         let name = name.hasPrefix("shadow/") ? String(name.dropFirst("shadow/".count)) : name
         return value["ran"] == true && book.rule(named: name)?.time.pattern == nil

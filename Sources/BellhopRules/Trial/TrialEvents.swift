@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The events of a trial that may still be asked for: those that a rule ran for, and those that rules with a schedule are given.
+/// The events of a trial that may still be needed: those for which a rule ran, and those that rules with a schedule are given.
 struct TrialEvents: Sendable {
     private(set) var byPlace: [Int64: StoredEvent] = [:]
     /// The types of which rules with a schedule are given events; empty if none is.

@@ -3,7 +3,8 @@ import HeapModule
 
 /// The timers of a trial, by when they are due, then by the place of their rule, then by when they were set.
 ///
-/// What was removed or set anew stays in the heap until it comes up or is in the majority; the heap gives only the order.
+/// A timer that was removed or set anew stays in the heap until it is first in order, or until such timers are the majority. The heap
+/// gives only the order.
 struct TrialTimers: Sendable {
     private struct Entry: Comparable, Sendable {
         var timer: RuleTimer

@@ -10,7 +10,7 @@ public protocol TrialWitness: Sendable {
     mutating func saw(_ routing: Routing, in moment: TrialMoment)
 }
 
-/// What a trial knew when it decided.
+/// The facts with which a trial decided.
 public struct TrialMoment: Sendable {
     let book: RuleBook
     public let now: Timestamp

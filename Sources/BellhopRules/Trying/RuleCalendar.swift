@@ -1,14 +1,14 @@
 public import BellhopCore
 
-/// When the schedules of rules are due, and when messages are kept back, in a time to come.
+/// The times in a future period when the schedules of rules are due and when messages are kept back.
 public struct RuleCalendar: Sendable, Hashable {
-    /// A schedule is due.
+    /// A time at which a rule's schedule is due.
     public struct Due: Sendable, Hashable {
         public var rule: String
         public var at: Timestamp
     }
 
-    /// A schedule that is due too often to name each time.
+    /// A schedule that is due too often for a list of all its times.
     public struct Frequent: Sendable, Hashable {
         public var rule: String
         /// Such as `every 5m`.
@@ -34,7 +34,7 @@ public struct RuleCalendar: Sendable, Hashable {
     public private(set) var frequent: [Frequent] = []
     public private(set) var quiet: [Quiet] = []
 
-    /// A schedule that is due more often is named once.
+    /// The most due times of one rule. A schedule with more is listed as frequent.
     private static let mostDue = 30
     /// The most quiet times of one owner.
     private static let mostQuiet = 100
@@ -73,7 +73,7 @@ public struct RuleCalendar: Sendable, Hashable {
 }
 
 extension RuleBook {
-    /// - Parameter next: when the schedules of rules are due next, as the store says.
+    /// - Parameter next: the next due times of the rules' schedules, from the store.
     public func calendar(_ time: Range<Timestamp>, next: [String: Timestamp] = [:]) -> RuleCalendar {
         var calendar = RuleCalendar()
         for rule in compiled where !rule.isOff {
@@ -87,7 +87,7 @@ extension RuleBook {
 }
 
 extension QuietTime {
-    /// The begin of the first quiet time after a moment at which none lasts.
+    /// The beginning of the first quiet time after a moment that is not in a quiet time.
     fileprivate func begin(after moment: Timestamp) -> Timestamp? {
         switch hours {
         case .during(let calendar): calendar.opening(after: moment)?.lowerBound

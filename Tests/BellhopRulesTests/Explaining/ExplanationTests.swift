@@ -108,7 +108,7 @@ import Testing
         #expect(found.verdict == .ran && found.notes == ["`if` of step 0 (`log`) is false"])
     }
 
-    @Test func `without rules only what was recorded is known`() throws {
+    @Test func `without rules, an explanation has only recorded facts`() throws {
         var facts = ExplanationFacts(events: [StoredEvent(sequence: 5, event: Fixture.event())])
         facts.deliveries = [delivery(.done)]
         let explanation = Explanation(facts, by: nil)

@@ -94,7 +94,7 @@ import Testing
         #expect(try states(Self.book(Self.notify, ops: open), priority: 2) == ["until 2026-01-06T08:00"])
     }
 
-    @Test func `of two quiet times the later end counts, and one that drops`() throws {
+    @Test func `of two quiet times the later end counts, and one that drops messages comes first`() throws {
         let book = try Self.book(Self.night + Self.notify, ops: try Self.entry("21:00-06:00"))
         #expect(states(book) == ["until 2026-01-06T07:00"])
         #expect(states(book, at: Self.evening - .seconds(60)) == ["until 2026-01-06T06:00"])
@@ -139,7 +139,7 @@ import Testing
         return [message.title.plainText] + (message.list?.items.map(\.plainText) ?? [])
     }
 
-    @Test func `held messages come as one that shows the state of each task`() throws {
+    @Test func `held messages are coalesced into one that shows the state of each task`() throws {
         let book = try Self.book(
             Self.night
                 + "do: [{notify: {to: ops, title: \"${{ task.number }}\", link: \"${{ task.url }}\", severity: \"${{ task.priority == 1 ? 'critical' : 'info' }}\"}}]"
@@ -179,7 +179,7 @@ import Testing
         #expect(release.joined == nil)
     }
 
-    @Test func `silences and the quiet time of the connection are asked once more`() throws {
+    @Test func `at the release, silences and the quiet time of the connection are checked again`() throws {
         let book = try Self.book(
             Self.night + Self.notify, ops: try Self.entry("23:00-06:00, 07:00-09:00", except: "task.priority == 2"))
         let tasks = (1...4).map { Fixture.task("k\($0)", number: "INC\($0)", fields: ["priority": .int(Int64($0))]) }
@@ -225,7 +225,7 @@ import Testing
             continues: continues)
     }
 
-    @Test func `a conversation that has begun goes on by itself, and others begin with the one message`() throws {
+    @Test func `messages of a begun conversation are not coalesced, and others are`() throws {
         let book = try Self.book(Self.night + Self.notify)
         let held = [
             message(1, thread: "A", continues: true), message(2, thread: "B"), message(3),
@@ -238,7 +238,7 @@ import Testing
         #expect(message.mentions == [.user("U0"), .user("U1")])
     }
 
-    @Test func `the one message names every message that was kept back, or says how many more there are`() throws {
+    @Test func `a coalesced message lists every message that was kept back, or says how many more there are`() throws {
         let book = try Self.book(Self.night + Self.notify)
         let release = book.release((1...300).map { message($0) }, ReleaseFacts(), at: Self.morning)
         #expect(lines(release) == ["300 messages were kept back"] + (1...300).map { "m\($0)" })
@@ -254,7 +254,7 @@ import Testing
         #expect(list.items.count > 300 && list.items.count + list.more == 1000)
     }
 
-    @Test func `a pager opens nothing that was closed meanwhile, and its conversations stay by themselves`() throws {
+    @Test func `at a pager, a message that was closed meanwhile is dropped, and the others are not coalesced`() throws {
         let book = try Self.book(Self.night + Self.notify, resolves: true)
         let held = [
             message(1, thread: "A"), message(2, thread: "B"), message(3, thread: "A", resolve: true), message(4, thread: "A"),

@@ -29,7 +29,7 @@ import Testing
         "      - task_created: {task: {id: \(id), number: \(id), priority: \(priority)}}\n"
     }
 
-    @Test func `a message stands where it is sent, several as one`() throws {
+    @Test func `held messages are expected at the time of their release, several as one message`() throws {
         let given =
             Self.event("a") + "      - wait: 1s\n" + Self.event("b") + Self.event("c") + Self.event("d", priority: 1)
             + "      - task_removed: {task: {id: b, number: b}, reason: closed}\n"

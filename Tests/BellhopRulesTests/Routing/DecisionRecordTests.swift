@@ -15,13 +15,13 @@ import Testing
         }
     }
 
-    @Test func `throttle and once say what stopped the run: the run before`() throws {
+    @Test func `the records of throttle and once name the previous run`() throws {
         let earlier = #""last":"2026-01-05T09:00:00.000000Z","by":"event/1""#
         #expect(try records("throttle: {every: 1h}") == ["event/2 throttled 1 {\(earlier)}"])
         #expect(try records("once: task.id") == [#"event/2 once 1 {\#(earlier),"key":"a1"}"#])
     }
 
-    @Test func `errors are recorded, in conditions that are asked when matching and when deciding`() throws {
+    @Test func `errors are recorded, in conditions that are evaluated when matching and when deciding`() throws {
         let error = #"{"error":"`when` failed: division by zero"}"#
         let both = ["event/1 condition_failed 1 \(error)", "event/2 condition_failed 2 \(error)"]
         #expect(try records("when: 1 / int(task.number.size() - task.number.size()) == 1") == both)

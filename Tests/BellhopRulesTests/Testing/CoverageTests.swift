@@ -41,7 +41,7 @@ import Testing
         #expect(try missing(rule, [one, two] + others) == [])
     }
 
-    @Test func `a condition that an index answers counts, too`() throws {
+    @Test func `a condition that an index decides is covered, too`() throws {
         let rule = "on: task_created\nwhen: task.priority == 1\ndo: [{comment: x}]"
         #expect(
             try missing(rule, [Self.created(priority: 3)]) == [
@@ -49,7 +49,7 @@ import Testing
             ])
     }
 
-    @Test func `steps, their conditions, named values and templates are met where they are used`() throws {
+    @Test func `steps, their conditions, named values and templates are covered where they are used`() throws {
         let rule = """
             on: task_created
             let: {urgent: task.priority == 1}

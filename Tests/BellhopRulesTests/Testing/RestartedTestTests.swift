@@ -71,7 +71,7 @@ import Testing
         #expect(try problems(hourly.replacing("MISSED", with: "all"), down + all) == [])
     }
 
-    @Test func `after demands that what follows happens no earlier`() throws {
+    @Test func `the entries below after must not happen earlier`() throws {
         let given = "    given:\n" + Self.created("a") + "      - wait: 3h\n"
         #expect(
             try problems(Self.urgent, given + "    expect: [after: 2h1m, {notify: {title: a}}]\n") == [
@@ -80,7 +80,7 @@ import Testing
         #expect(try problems(Self.urgent, given + "    expect: [after: 1h, after: 2h, {notify: {title: a}}]\n") == [])
     }
 
-    @Test func `the begin and the end of a silence are events, the end with what it kept back`() throws {
+    @Test func `the begin and the end of a silence are events, and the end has the number of deliveries kept back`() throws {
         let rule = """
             rule: r
             on: [silence_started, silence_ended]

@@ -19,7 +19,7 @@ import Testing
 
     private static func event(_ id: String) -> String { "      - task_created: {task: {id: \(id), number: \(id)}}\n" }
 
-    @Test func `what a silence keeps back is not expected, and its end is exact`() throws {
+    @Test func `messages that a silence keeps back are not expected, and the silence ends at its exact time`() throws {
         let given =
             "    silences: [{starts: 2026-01-05T09:00:00Z, ends: 2026-01-05T10:00:00Z}]\n    given:\n" + Self.event("a")
             + "      - at: 2026-01-05T09:59:59Z\n" + Self.event("b") + "      - wait: 1s\n" + Self.event("c")

@@ -37,7 +37,7 @@ import Testing
         #expect(timers.first { $0.id.rule == "z" } == timer("z", due: 3))
     }
 
-    @Test(arguments: 1...20) func `they agree with a sorted list over random changes`(seed: UInt64) {
+    @Test(arguments: 1...20) func `the timers agree with a sorted list over random changes`(seed: UInt64) {
         var random = SeededRandom(seed: seed)
         var timers = TrialTimers()
         var list: [(timer: RuleTimer, number: Int)] = []
