@@ -56,7 +56,7 @@ public struct HolidayFile: Sendable {
         let closing = entries.filter { $0.text("STATUS") != "CANCELLED" }
         if let first = closing.first, closing.allSatisfy({ $0.text("TRANSP") == "TRANSPARENT" }) {
             throw Malformed(
-                line: first.line, message: "every entry takes no time (TRANSP:TRANSPARENT), so that the file closes nothing")
+                line: first.line, message: "no entry of the file takes time (all have TRANSP:TRANSPARENT), so it closes nothing")
         }
         // An entry with RECURRENCE-ID replaces one repetition of another entry.
         var replaced: [String: [ICalendarTime]] = [:]

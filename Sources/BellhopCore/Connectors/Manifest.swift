@@ -4,7 +4,7 @@ public struct ConnectionManifest: Sendable, Hashable {
     public var summary: String
     /// The kinds of action that it accepts.
     public var actions: [String]
-    /// What it does with the messages of `notify`; nil for a system of record, which takes none.
+    /// The features of `notify` messages that it supports; nil for a system of record, which accepts no messages.
     public var messages: MessageAbilities?
     public var limits: DeliveryLimits
     public var settings: [Setting]
@@ -82,7 +82,7 @@ public struct ActionManifest: Sendable, Hashable {
     /// `update: {fields: {state: 2}}`.
     public var shorthand: String?
     public var arguments: [Setting]
-    /// What it does to tasks; nil for nothing. Rules that trigger each other through it are stopped.
+    /// The effect on tasks; nil if there is none. Rules that trigger each other through it are stopped.
     public var effect: Delivery.Effect?
     /// True when it makes an event (``Delivery/emittedEvent(at:)``), which is stored together with the run.
     public var emitsEvent: Bool

@@ -1,13 +1,13 @@
 /// The addresses of a service's own servers, by which one in the wrong place is recognized. Other servers (a proxy, one's own, a
 /// simulator) are not judged.
 public struct ServiceAddress: Sendable, Hashable {
-    /// What is there, as a sentence has it: `an incoming webhook of Slack`.
+    /// The service at the address, in words for a sentence: `an incoming webhook of Slack`.
     public var what: String
     /// `hooks.slack.com`, or `*.logic.azure.com` for every host below it.
     public var hosts: [String]
     /// The path: `*` is one part of it, `**` at its end one or more; empty for none.
     public var path: String
-    /// What the query must have.
+    /// The required parts of the query.
     public var query: [String]
     /// A whole address, for messages.
     public var example: String

@@ -26,7 +26,8 @@ public struct Receipt: Sendable, Hashable {
 public struct ConversationChange: Sendable, Hashable {
     /// The key of the conversation (``Message/conversation``).
     public var conversation: String
-    /// What the receiver needs to answer or replace the first message, in its own form; nil if the conversation ended.
+    /// The receiver's own reference to the first message, needed to answer or replace that message; nil if the conversation
+    /// ended.
     public var firstMessage: JSON?
 
     public init(_ conversation: String, firstMessage: JSON?) {

@@ -4,7 +4,7 @@
 /// The circuit breaker opens after several failures in a row for which the receiver is at fault, and stays open longer each time.
 /// Then one delivery is tried: any answer closes the breaker, another such failure opens it for longer.
 public struct ReceiverGate: Sendable, Hashable {
-    /// What an attempt's end changed.
+    /// The changes that the end of an attempt causes.
     public struct Change: Sendable, Hashable {
         /// The stops to store. A circuit breaker that closed ends when it began.
         public var stops: [ReceiverStop] = []

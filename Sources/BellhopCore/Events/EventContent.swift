@@ -1,4 +1,4 @@
-/// What an event says: its type and its `data`. One function makes each type, with the members that ``EventCatalogue`` declares.
+/// The content of an event: its type and its `data`. One function makes each type, with the members that ``EventCatalogue`` declares.
 public struct EventContent: Sendable, Hashable {
     public let type: EventType
     public let data: JSON.Object

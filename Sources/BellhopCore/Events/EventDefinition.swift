@@ -9,7 +9,7 @@ public struct EventDefinition: Sendable, Hashable {
     /// Whether `data` may have other members.
     public var isOpen: Bool
 
-    /// What the event's `source` names.
+    /// The kind of thing that the event's `source` names.
     public enum Origin: Sendable, Hashable {
         /// A source that shows tasks.
         case tasks

@@ -1,8 +1,8 @@
-/// What a run of a rule is for. It is part of each delivery's key, so that a run that is decided twice delivers nothing twice.
+/// The reason for a run of a rule. It is part of each delivery's key, so that a run that is decided twice delivers only once.
 public enum Occasion: Sendable, Hashable {
     case event(Event.ID)
-    /// A timer of a rule that came due. After the clock was set back, a rule may wait for the same time again. `begun` tells the two
-    /// apart: the place on the bus of the event that began the wait. `replayed` is set if a replay of that event began it.
+    /// A timer of a rule that came due. `begun` is the place on the bus of the event that began the wait: it distinguishes two waits for
+    /// the same time, which are possible after the clock was set back. `replayed` is set if a replay of that event began the wait.
     case timer(RuleTimer.ID, due: Timestamp, begun: Int64? = nil, replayed: Timestamp? = nil)
     /// One element of a list that a rule runs through because of this event.
     case element(of: Event.ID, key: String)

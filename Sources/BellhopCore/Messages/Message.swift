@@ -6,7 +6,7 @@ public struct Message: Sendable, Hashable {
     public var text: [Block]
     public var list: List?
     public var fields: [Field]
-    /// What follows, each part under a title of its own.
+    /// The parts that follow, each under its own title.
     public var sections: [Section]
     public var severity: Severity
     public var link: Link?

@@ -1,4 +1,4 @@
-/// What a person paused besides a receiver. Stored, so that it survives a restart.
+/// A person's pause of something other than a receiver. Stored, so that it survives a restart.
 public struct Pause: Sendable, Hashable {
     public enum Subject: Sendable, Hashable {
         /// The rule sees no events, and those that come meanwhile are lost to it; its timers wait.

@@ -39,7 +39,7 @@ public struct RuleSurroundings: Sendable {
         public var kind: String
         /// The kinds of action that it accepts.
         public var actions: [String]
-        /// What it does with messages.
+        /// The features of messages that it supports.
         public var messages: MessageAbilities
         /// Whether a step that computes a host may reach private networks through it.
         public var allowsPrivate: Bool

@@ -51,7 +51,7 @@ public struct ClaimRequest: Sendable, Hashable {
     }
 }
 
-/// What was claimed, and which receivers have more due.
+/// The claimed deliveries, and the receivers with further due deliveries.
 public struct Claimed: Sendable, Hashable {
     public var claims: [Claim]
     /// The receivers with more due deliveries than could be claimed.
@@ -157,7 +157,7 @@ public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
         case .running: "in progress"
         case .done: "done"
         case .dead: "failed for good, or too often: fix the cause, then retry or drop it"
-        case .held: "may have been done, and nothing proves it: look at the task, then retry or drop it"
+        case .held: "may or may not have been done: look at the task, then retry or drop it"
         case .shadow: "its rule is in shadow mode: recorded, not done"
         case .silenced: "a silence kept it back: recorded, never sent"
         case .quiet: "a quiet time keeps it back until it ends; a retry sends it now"

@@ -24,7 +24,7 @@ public struct DigestQuery: Sendable, Hashable {
     }
 }
 
-/// What a rule with a schedule is given: the newest events since its run before, oldest first.
+/// The events that a rule with a schedule is given: the newest since its previous run, oldest first.
 public struct Digest: Sendable, Hashable {
     public var events: [StoredEvent]
     /// How many earlier ones there were.

@@ -15,7 +15,7 @@ public struct NamedTask: Sendable, Hashable {
     }
 }
 
-/// What a rule no longer waits for or remembers, because a person asked to forget a task.
+/// A number of waits, keys or held messages that a rule lost because a person asked Bellhop to forget a task.
 public struct Forgotten: Sendable, Hashable {
     public var rule: String
     /// Nil for messages that a quiet time held.

@@ -63,7 +63,7 @@ public struct KeyLoss: Sendable, Hashable {
     }
 }
 
-/// What has changed since a routing was decided.
+/// A change in the store since a routing was decided.
 public enum RouteConflict: Error, Sendable, Hashable {
     /// Some of the events were routed meanwhile.
     case events
@@ -97,8 +97,8 @@ public struct RuleRegistration: Sendable, Hashable {
     public var revision: String
     /// The next time its schedule is due, and the schedule's text; nil without a schedule.
     public var schedule: Schedule?
-    /// What its waits, counts and groups were made from: if it differs from the stored one, they end and begin anew. Nil if it has
-    /// none.
+    /// The text of the parts that wait, count or gather. If it differs from the stored one, these end and begin anew. Nil if the rule
+    /// has no such parts.
     public var waits: String?
     /// The calendars of its waits: if they differ from the stored ones, due times are computed again. Nil if it has none.
     public var calendars: String?

@@ -14,7 +14,7 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         }
     }
 
-    /// What a timer is for, by the name in the store.
+    /// The purpose of a timer, with its name in the store.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// The rule's `schedule` or `every`.
         case schedule

@@ -2,13 +2,13 @@
 public protocol Source: Sendable {
     /// The name in bellhop.yaml.
     var name: String { get }
-    /// What its stored state belongs to.
+    /// The scope of its stored state.
     var scope: Scope { get }
     /// The fields of its tasks.
     var schema: TaskSchema { get }
     /// True if a task can change without its listing showing it, so that old details are read again.
     var hidesChanges: Bool { get }
-    /// What its records are.
+    /// The kind of its records.
     var shows: RecordKind { get }
     /// The connection that it reads from, by the name that deliveries use: a rest that it asks for applies to both.
     var receiver: String { get }
@@ -17,7 +17,7 @@ public protocol Source: Sendable {
 
     /// Learns the schema before rules are checked against it, and stores it for use offline.
     ///
-    /// Never fails: what cannot be learnt stays as before.
+    /// Never fails: facts that cannot be learnt stay as they were.
     /// - Parameter offline: true to use only what is stored.
     func prepare(offline: Bool) async
 
@@ -36,7 +36,7 @@ extension Source {
     public var mostDepartures: Int { .max }
 }
 
-/// What the records of a source are.
+/// The kind of records that a source has.
 public enum RecordKind: Sendable, Hashable {
     /// Tasks, which come, change and leave.
     case tasks
@@ -52,7 +52,7 @@ public struct Cursor: Sendable, Hashable {
     public init(_ value: JSON) { self.value = value }
 }
 
-/// What the last stored poll of a source left.
+/// The results of the last stored poll of a source.
 public struct LastPoll: Sendable {
     public var cursor: Cursor?
     /// The fingerprint of the last answer: an answer with the same one need not be scanned. Nil if the next must be scanned.

@@ -101,8 +101,8 @@ public protocol Store: Notebook {
     /// Ends the pauses of a receiver, with an event; false if it was not paused.
     @discardableResult
     func resume(receiver: String, at now: Timestamp) async throws(StoreError) -> Bool
-    /// What people paused besides receivers: all writes to tasks first, then rules by name. The timers of a paused rule are neither
-    /// due nor next, and paused writes are not claimed.
+    /// The pauses by people, except those of receivers: all writes to tasks first, then rules by name. The timers of a paused rule are
+    /// neither due nor next, and paused writes are not claimed.
     func pauses() async throws(StoreError) -> [Pause]
     /// False if it was paused before.
     @discardableResult
@@ -124,7 +124,7 @@ public protocol Store: Notebook {
 
     // Silences.
 
-    /// All of them: those that last or lie ahead first, by their begin, then those that ended not long ago.
+    /// All silences: first the active and future ones, by their beginning, then those that ended recently.
     func silences() async throws(StoreError) -> [SilenceRecord]
     /// Adds a silence, and the event of its begin if it has begun; false if it is there already.
     @discardableResult
@@ -135,8 +135,8 @@ public protocol Store: Notebook {
     /// and ends those of entries that are gone. Returns the new events.
     func turnSilences(_ entries: [SilenceEntry], at now: Timestamp) async throws(StoreError) -> [Event]
 
-    /// Begins a run of a node: makes what an earlier run of it left running available again, like what has an expired lease;
-    /// returns how many deliveries. What other nodes hold stays theirs.
+    /// Begins a run of a node: makes deliveries available again that an earlier run of this node left running, or whose lease has
+    /// expired; returns how many. Deliveries that other nodes hold stay with them.
     @discardableResult
     func start(_ node: NodeID, at now: Timestamp) async throws(StoreError) -> Int
     /// Makes deliveries available again whose lease has expired; returns how many.
@@ -202,7 +202,7 @@ extension Store {
     }
 }
 
-/// What a person wants done with deliveries.
+/// A person's request about deliveries.
 public enum DeliveryCommand: String, Sendable, Hashable { case retry, drop }
 
 /// A person's change to the arguments of a delivery.

@@ -59,7 +59,7 @@ public struct StoreStatus: Sendable, Hashable {
         }
     }
 
-    /// What a part of a rule waits for, has counted or has gathered.
+    /// The waits, counts or gathered runs of one part of a rule.
     public struct WaitStatus: Sendable, Hashable {
         public enum Part: String, Sendable, Hashable, CaseIterable {
             case hold = "for"
@@ -108,8 +108,9 @@ public struct StoreStatus: Sendable, Hashable {
     /// Something that rules wait for: a wait of `for` or an open group.
     public struct UpcomingStatus: Sendable, Hashable {
         public var timer: RuleTimer
-        /// What it is about, as an event's subject, and the number of that task; nil for a group or if it is unknown.
+        /// The subject, in the form of an event's subject; nil for a group or if it is unknown.
         public var subject: String?
+        /// The number of that task; nil for a group or if it is unknown.
         public var number: String?
         /// How many runs a group has gathered.
         public var gathered: Int?
@@ -155,9 +156,9 @@ public struct StoreStatus: Sendable, Hashable {
     public var rules: [RuleStatus]
     /// The stops of the receivers, including those that are over.
     public var stops: [StopStatus]
-    /// What people paused besides receivers.
+    /// The pauses by people, except those of receivers.
     public var pauses: [Pause] = []
-    /// What rules wait for, by rule.
+    /// The waits, counts and groups of rules, by rule.
     public var waits: [WaitStatus] = []
     /// The waits that come due next.
     public var upcoming: [UpcomingStatus] = []
@@ -167,7 +168,7 @@ public struct StoreStatus: Sendable, Hashable {
     public var counts: [CountStatus] = []
     /// The silences that have not ended.
     public var silences: [SilenceRecord] = []
-    /// What quiet times hold, by their ends, then by receiver.
+    /// The messages that quiet times hold, by the ends of these, then by receiver.
     public var quiet: [QuietStatus] = []
     public var deliveries: [DeliveryState: Int]
     /// The dead and held deliveries, by state, then by receiver, those with the most first.

@@ -31,7 +31,7 @@ public struct HistoryQuery: Sendable, Hashable {
     public static let mostCauses = 200
 }
 
-/// What the store has kept about some events: all of it as it was at one moment.
+/// The records that the store has kept about some events, all read at the same moment.
 public struct StoredHistory: Sendable, Hashable {
     /// The oldest first.
     public var events: [StoredEvent]
@@ -39,16 +39,16 @@ public struct StoredHistory: Sendable, Hashable {
     public var isCut = false
     /// The places of events that no rule has seen yet.
     public var unrouted: Set<Int64> = []
-    /// What was made for these events, also by timers that they began, and for their tasks; the oldest first.
+    /// The deliveries made for these events, for timers that they began, and for their tasks; the oldest first.
     public var deliveries: [DeliveryRecord] = []
-    /// What stopped rules at these events and at the timers that they began, and the waits for their tasks that had begun before; the
+    /// The records of why rules stopped at these events and at the timers that they began, and of earlier waits for their tasks; the
     /// oldest first.
     public var decisions: [DecisionRecord] = []
     /// The entries of the audit about these deliveries' attempts, and about changes of rules since the first event.
     public var audit: [AuditRow] = []
     /// The events that runs for these events emitted.
     public var caused: [StoredEvent] = []
-    /// What people have paused.
+    /// The pauses by people.
     public var pauses: [Pause] = []
     /// The rules that are registered.
     public var rules: [RegisteredRule] = []

@@ -49,7 +49,7 @@ public struct Silence: Sendable, Hashable, Identifiable {
 
     public func isActive(at now: Timestamp) -> Bool { starts <= now && now < ends }
 
-    /// What a delivery is, as far as silences ask.
+    /// The kind of a delivery, as far as silences distinguish it.
     public enum Content: Sendable, Hashable {
         case message
         /// It writes to a task or creates one.

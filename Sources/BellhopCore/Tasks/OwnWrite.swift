@@ -1,7 +1,7 @@
 /// A write that one of our deliveries made to a task, or may have made.
 public struct OwnWrite: Sendable, Hashable {
     public var hop: Int
-    /// What an update set, by the names of fields in the table; empty for comments, files and new tasks.
+    /// The values that an update set, by the names of fields in the table; empty for comments, files and new tasks.
     public var fields: JSON.Object
     /// Whether it may have created the task, changed its fields or moved it: a comment or a file does not.
     public var movesTask: Bool

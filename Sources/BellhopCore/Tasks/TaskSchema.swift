@@ -25,7 +25,7 @@ public enum FieldName {
 
 /// The fields a source declares, in order, with their types: conditions are checked against them.
 public struct TaskSchema: Sendable, Hashable {
-    /// What a source knows about its fields besides their types.
+    /// The facts that a source has about its fields, apart from their types.
     public struct Roles: Sendable, Hashable {
         /// Fields that every write changes, and whose changes are therefore ignored.
         public var bookkeeping: Set<String>
@@ -64,7 +64,7 @@ public struct TaskSchema: Sendable, Hashable {
         public var path: String
         /// Whether it holds the id of another record, whose name is the field's label.
         public var holdsID: Bool
-        /// What it holds one of, where that is known; a value may have several labels, one in each language.
+        /// The possible values, if they are known. A value may have several labels, one in each language.
         public var choices: [Choice]
 
         public init(

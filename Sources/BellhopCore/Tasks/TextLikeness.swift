@@ -1,4 +1,4 @@
-/// What a system's changes to a text preserve: its letters and its digits.
+/// The letters and digits of a text, which a system's changes to the text preserve.
 ///
 /// Instances strip tags, mask digits, replace quotes and dashes, collapse whitespace and truncate. None of that changes the
 /// letters, except that truncation shortens them.

@@ -96,7 +96,7 @@ import Testing
             ("DTSTART:20260101T090000\nRDATE:20260102T140000", 5, "RDATE with another time than DTSTART is not supported"),
             (
                 "DTSTART;VALUE=DATE:20260101\nTRANSP:TRANSPARENT", 3,
-                "every entry takes no time (TRANSP:TRANSPARENT), so that the file closes nothing"
+                "no entry of the file takes time (all have TRANSP:TRANSPARENT), so it closes nothing"
             ),
             ("what is this", 4, "this is not a line of an iCalendar file"),
         ])
