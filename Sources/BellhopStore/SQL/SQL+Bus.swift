@@ -272,9 +272,7 @@ extension SQL {
 
         static let prune = """
             DELETE FROM decision
-            WHERE (rule, verdict, number) IN (
-                SELECT rule, verdict, number FROM decision WHERE verdict = :verdict AND at < :before LIMIT :limit
-            )
+            WHERE rowid IN (SELECT rowid FROM decision WHERE verdict = :verdict AND at < :before LIMIT :limit)
             """
     }
 }

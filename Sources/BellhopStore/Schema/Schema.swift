@@ -2,11 +2,11 @@ import BellhopCore
 
 /// The database schema. Released text is never changed: a new version is a new migration.
 enum Schema {
-    /// Marks a file as a Bellhop store: the bytes of `BHP1`.
-    static let application: Int64 = 0x4248_5031
+    /// Marks a file as a Bellhop store: the bytes of `BHP2`.
+    static let application: Int64 = 0x4248_5032
 
-    /// Marked the stores of builds before the first release: the bytes of `BELL` and of `BHOP`.
-    static let applicationsBeforeRelease: [Int64] = [0x4245_4c4c, 0x4248_4f50]
+    /// Marked the stores of builds before the first release: the bytes of `BELL`, `BHOP` and `BHP1`.
+    static let applicationsBeforeRelease: [Int64] = [0x4245_4c4c, 0x4248_4f50, 0x4248_5031]
 
     /// One step from each version to the next, the first from an empty file; `user_version` counts the steps taken.
     static let migrations = [first]
@@ -260,16 +260,17 @@ enum Schema {
         CREATE INDEX timer_rule ON timer (rule, kind);
         CREATE INDEX timer_due ON timer (due, rule);
 
-        -- Why rules stopped, apart from a false `when`: the latest records of each rule and verdict.
+        -- Why rules stopped, apart from a false `when`: the latest records of each rule and verdict. The rows lie in the order in which
+        -- they were made: a batch of events then writes few pages.
         CREATE TABLE decision (
             rule TEXT NOT NULL,
             verdict TEXT NOT NULL,
             number INTEGER NOT NULL,                  -- counts them, those that were not kept too
             occasion TEXT NOT NULL,
             at INTEGER NOT NULL,
-            detail TEXT NOT NULL,
-            PRIMARY KEY (rule, verdict, number)
-        ) STRICT, WITHOUT ROWID;
+            detail TEXT NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX decision_number ON decision (rule, verdict, number);
         CREATE INDEX decision_occasion ON decision (occasion);
         CREATE INDEX decision_at ON decision (verdict, at);
 

@@ -26,6 +26,13 @@ enum Files {
 
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
+    /// The bytes of a file.
+    static func size(of path: String) throws -> Int {
+        var status = stat()
+        guard stat(path, &status) == 0 else { throw BenchError("\(path) cannot be found") }
+        return Int(status.st_size)
+    }
+
     /// Creates a new folder with a unique name below `parent`.
     static func makeTemporaryFolder(in parent: String) throws -> String {
         var template = Array((parent + "/bellhop-bench-XXXXXX").utf8CString)

@@ -10,7 +10,12 @@ struct RuleSet: Sendable {
     /// Whether every fifth rule also waits, counts or gathers.
     var hasWaits = false
 
-    /// The rules that do, by their numbers.
+    /// Whether every fifth rule, or each, runs once an hour at most.
+    var throttled = Throttled.none
+
+    enum Throttled { case none, everyFifth, all }
+
+    /// The rules that wait, count or gather, by their numbers.
     var waiting: [Int] { Array(stride(from: 0, to: count, by: 5)) }
 
     /// What makes them wait, count or gather.
@@ -20,7 +25,8 @@ struct RuleSet: Sendable {
     ]
 
     private func wait(_ number: Int) -> String {
-        hasWaits && number % 5 == 0 ? Self.waits[number / 5 % Self.waits.count] + "\n" : ""
+        if throttled == .all || throttled == .everyFifth && number % 5 == 0 { return "throttle: {every: 1h}\n" }
+        return hasWaits && number % 5 == 0 ? Self.waits[number / 5 % Self.waits.count] + "\n" : ""
     }
 
     /// The fields that distinguish one rule's tasks from another's.
