@@ -100,6 +100,8 @@ final class SQLiteStore: Sendable {
         }
     }
 
+    func giveBackMemory() { connections.giveBackMemory() }
+
     func close() async throws(StoreError) {
         if !isReadOnly { await writing.close() }
         connections.close()

@@ -48,7 +48,7 @@ public struct Agent: Sendable {
             ServiceManager(
                 environment: environment, clock: assembly.surroundings.clock,
                 isLive: { [engine = assembly.engine] in engine.hangingLoops.isEmpty }))
-        services.append(UnusedMemory(clock: assembly.surroundings.clock))
+        services.append(UnusedMemory(clock: assembly.surroundings.clock, store: assembly.surroundings.store))
         var group = ServiceGroupConfiguration(
             services: services.map {
                 // The end of a `further` service ends everything; the agent's own services end only when asked to.

@@ -9,11 +9,13 @@ import ServiceLifecycle
 /// Five seconds after the start, then at doubled intervals up to ten minutes.
 struct UnusedMemory: Service {
     let clock: any AgentClock
+    let store: any Store
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             var interval = Duration.seconds(5)
             while (try? await clock.sleep(for: interval)) != nil {
+                store.giveBackMemory()
                 Self.giveBack()
                 interval = min(interval * 2, .seconds(600))
             }

@@ -46,8 +46,8 @@ final class LiveFeed: Sendable {
     /// The most bytes that are sent at once, unless one event has more: with thousands of viewers, what is on its way stays small.
     private static let mostSent = 16 << 10
     /// How many bytes a second all viewers together get, and how many of them are served in a second, so that they take little from
-    /// what the agent is for: with a thousand of them each is served twice to four times a second, and a few notice nothing.
-    private static let (mostBytes, mostServed) = (32 << 20, 4000)
+    /// what the agent is for: with a thousand of them each is served about twice a second, and a few notice nothing.
+    private static let (mostBytes, mostServed) = (16 << 20, 2000)
     /// The longest rest between two pieces, and the shortest that is worth it.
     private static let (longestRest, shortestRest) = (Duration.seconds(2), Duration.milliseconds(60))
     /// The longest rest of the reader after a full page: then viewers see 5,000 events a second, and the others later.

@@ -182,6 +182,8 @@ public protocol Store: Notebook {
     @discardableResult
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int
 
+    /// Gives back the memory that it can do without.
+    func giveBackMemory()
     /// Finishes pending writes and lets go of the store, which cannot be used afterwards.
     func close() async throws(StoreError)
 }

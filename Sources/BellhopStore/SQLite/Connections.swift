@@ -123,6 +123,13 @@ final class Connections: Sendable {
         return result
     }
 
+    /// Lets every connection give back the pages that it keeps, after the work before.
+    func giveBackMemory() {
+        for connection in readers.withLock(\.all) + [writer] {
+            connection.run { access in try? access.get().giveBackMemory() }
+        }
+    }
+
     private func place(_ reading: @escaping Reading) -> Placement {
         readers.withLock { readers in
             if readers.isClosed { return .never }

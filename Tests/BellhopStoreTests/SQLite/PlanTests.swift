@@ -32,7 +32,7 @@ import Testing
         ("counts", SQL.Looking.counts, "rule_state_count (rule=?"),
         ("what is kept about a task", SQL.Forgetting.about, "rule_state_subject"),
         ("keys of a task", SQL.Forgetting.keyed, "rule_state_name (name_key=?"),
-        ("last decision", SQL.Decisions.last, "PRIMARY KEY (rule=? AND verdict=?"),
+        ("last decision", SQL.Decisions.last, "decision_number (rule=? AND verdict=?"),
         ("decisions of an occasion", SQL.Decisions.ofOccasion, "decision_occasion"),
         ("old decisions", SQL.Decisions.prune, "decision_at"), ("any bars", SQL.Waiting.anyBars, "delivery_bars"),
         ("lane bars", SQL.Waiting.laneBars, "delivery_bars"),
