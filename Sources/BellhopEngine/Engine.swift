@@ -50,13 +50,13 @@ public struct Engine: Service {
 
     /// Ends the pauses of a receiver; false if there was none.
     ///
-    /// Attempts in flight no longer pause it from the start, and new ones begin only when the store knows: so no pause that the person
-    /// has seen comes back.
+    /// From the start of this call, attempts in flight can no longer pause the receiver; new attempts begin only when the store has
+    /// ended the pauses. So no pause that the person has seen comes back.
     public func resume(_ receiver: String) async throws(StoreError) -> Bool {
         let now = surroundings.clock.now
         surroundings.receivers.willResume(receiver, at: now)
         let isStored = try await surroundings.store.resume(receiver: receiver, at: now)
-        // Even if the store knows no pause: it may have failed when the receiver was paused.
+        // The store may know no pause, because it failed when the receiver was paused.
         guard surroundings.receivers.resume(receiver) || isStored else { return false }
         surroundings.signals.emit(.receiverResumed(receiver: receiver))
         surroundings.bells.router.ring()
@@ -72,7 +72,7 @@ public struct Engine: Service {
         surroundings.bells.timers.ring()
     }
 
-    /// The loops whose turn has lasted for minutes: only a restart of the agent helps.
+    /// The loops whose turn has lasted for minutes. Only a restart of the agent helps.
     public var hangingLoops: [String] { surroundings.turns.hanging(at: surroundings.clock.elapsed).map(\.rawValue) }
 
     /// How many attempts are in flight.
@@ -105,7 +105,7 @@ public struct Engine: Service {
         await surroundings.storeEventsOrDrop()
     }
 
-    /// Everything but the dispatcher: these loops may be cancelled between two turns, and during a poll.
+    /// Runs all loops except the dispatcher. They may be cancelled between two turns, and during a poll.
     private func begin() async {
         let initialPolls = InitialPolls(sources.map(\.0.scope.id))
         let timers = TimerLoop(surroundings, shelf: shelf, after: initialPolls)
@@ -126,7 +126,7 @@ public struct Engine: Service {
         }
     }
 
-    /// Lets a source learn its fields, which may take as long as its system needs to answer; nothing else waits for it.
+    /// Lets a source learn its fields. This takes as long as its system needs to answer; nothing else waits for it.
     private func prepare(_ source: any Source) async {
         let known = source.schema
         // A resting connection gets no request for fields either. A failure of the store is reported by the loops.
@@ -178,7 +178,7 @@ public struct Engine: Service {
             pass.polls.append((source.name, try await poller.pollOnce()))
             await poller.storeSuccess()
         }
-        // What these polls found comes before the timers that waited for them.
+        // Route the events of these polls before the timers that waited for the polls.
         try await router.routePending()
         try await timers.fireDue()
         // Deliveries can cause events (a dead one), and those further deliveries.

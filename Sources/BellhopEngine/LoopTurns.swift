@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Since when each loop of the engine has been busy with one turn: a loop whose turn does not end hangs, and only a restart helps.
+/// When each loop of the engine began its current turn. A loop whose turn does not end hangs, and only a restart of the agent helps.
 ///
 /// A class over a mutex, because every loop writes to it.
 final class LoopTurns: Sendable {
@@ -8,15 +8,15 @@ final class LoopTurns: Sendable {
         case router, timers, dispatcher, maintenance
     }
 
-    /// No turn takes this long, even with a slow disk.
+    /// A loop hangs if its turn takes longer than this: even with a slow disk a turn ends sooner.
     static let longest = Duration.seconds(300)
 
     private let began = Mutex<[Loop: Duration]>([:])
 
-    /// - Parameter elapsed: the time by a clock that is never set.
+    /// - Parameter elapsed: the time of a monotonic clock.
     func begin(_ loop: Loop, at elapsed: Duration) { began.withLock { $0[loop] = elapsed } }
 
-    /// The loop waits for something to do.
+    /// Call this when the loop begins to wait for work.
     func end(_ loop: Loop) { began.withLock { $0[loop] = nil } }
 
     func hanging(at elapsed: Duration) -> [Loop] {

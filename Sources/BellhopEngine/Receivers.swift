@@ -1,8 +1,8 @@
 import BellhopCore
 import Synchronization
 
-/// Which receivers can be called now: recorded by deliveries, by polls, and by people who pause a receiver; obeyed by deliveries, and
-/// rests also by polls.
+/// Which receivers can be called now. Deliveries and polls record that a receiver rests, people that they pause one. Deliveries obey
+/// rests and pauses; polls obey only rests.
 ///
 /// A class over a mutex, because all pollers and the dispatcher share it.
 final class Receivers: Sendable {
@@ -13,17 +13,17 @@ final class Receivers: Sendable {
 
     private let state = Mutex(State())
 
-    /// The length of a rest that a poll met and that was requested without one.
-    private static let unsaid = Duration.seconds(5)
+    /// The length of a rest if the answer to a poll asks for one without saying how long.
+    private static let defaultRest = Duration.seconds(5)
 
     /// Restores what an earlier run stored.
     func restore(from store: any Store, at now: Timestamp) async throws(StoreError) {
         if state.withLock({ $0.areRestored }) { return }
-        let kept = try await store.stops()
+        let stops = try await store.stops()
         state.withLock { state in
             if state.areRestored { return }
             state.areRestored = true
-            for stop in kept { state.gates[stop.receiver, default: ReceiverGate(stop.receiver)].restore(stop, at: now) }
+            for stop in stops { state.gates[stop.receiver, default: ReceiverGate(stop.receiver)].restore(stop, at: now) }
         }
     }
 
@@ -35,17 +35,17 @@ final class Receivers: Sendable {
     /// The rest that a connection asked for; nil if it does not rest.
     func rest(of receiver: String, at now: Timestamp) -> ReceiverStop? { withGates { $0[receiver]?.rest(at: now) } }
 
-    /// Records the rest that a poll met and returns it to be stored.
+    /// Records the rest that the answer to a poll asked for, and returns it to be stored.
     func recordPoll(_ wait: Duration?, of receiver: String, why: String, at now: Timestamp) -> ReceiverStop {
         withGates { gates in
-            gates[receiver, default: ReceiverGate(receiver)].restedByPoll(wait ?? Self.unsaid, why: why, at: now)
+            gates[receiver, default: ReceiverGate(receiver)].restedByPoll(wait ?? Self.defaultRest, why: why, at: now)
         }
     }
 
     /// Records that a person paused a receiver.
     func pause(_ stop: ReceiverStop) { withGates { $0[stop.receiver, default: ReceiverGate(stop.receiver)].pause(stop) } }
 
-    /// Records that a person resumes a receiver. Its pauses last until ``resume(_:)``.
+    /// Records that a person asked to resume a receiver. It stays paused until ``resume(_:)``.
     func willResume(_ receiver: String, at now: Timestamp) {
         withGates { $0[receiver, default: ReceiverGate(receiver)].willResume(at: now) }
     }

@@ -1,7 +1,7 @@
 public import BellhopCore
 public import BellhopTelemetry
 
-/// What every loop of the engine needs from outside: store, clock, bells, signals.
+/// The things that every loop of the engine needs from outside: store, clock, bells, signals.
 public struct Surroundings: Sendable {
     public var store: any Store
     /// The name of this agent; several agents may share the store.
@@ -56,8 +56,8 @@ public struct Surroundings: Sendable {
     /// How long a loop waits before it retries after a store failure.
     static let storePause = Duration.seconds(2)
 
-    /// Reports that the store failed. It may have stored what it was asked to, and only its answer was lost: so every loop looks
-    /// whether there is work for it.
+    /// Reports that the store failed. Perhaps it stored the data and only its answer was lost: so every loop is woken to look for
+    /// work.
     func report(_ error: StoreError, doing: String) {
         signals.emit(.storeFailed(doing: doing, error))
         bells.router.ring()

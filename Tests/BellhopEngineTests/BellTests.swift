@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a ring wakes all waiting tasks, and each waits for a ring later than those it has seen`() async throws {
+    @Test func `a ring wakes all waiting tasks, and each task waits only for rings that it has not seen`() async throws {
         let (bell, clock) = (Bell(), TestClock())
         bell.ring()
         let seen = bell.rings

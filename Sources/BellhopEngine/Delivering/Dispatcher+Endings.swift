@@ -1,7 +1,7 @@
 import BellhopCore
 import BellhopTelemetry
 
-/// What becomes of an attempt's end: it is stored (T4), and told.
+/// Stores the outcomes of attempts (T4) and emits their signals.
 extension Dispatcher {
     /// An attempt that has ended, as it is stored.
     struct Ending: Sendable {
@@ -21,7 +21,7 @@ extension Dispatcher {
         while let batch = await endings.next() { await conclude(batch.map(ending)) }
     }
 
-    /// Stores how attempts ended, whatever becomes of the task.
+    /// Stores how attempts ended, even if the task is cancelled.
     func conclude(_ batch: [Ending]) async {
         var left = batch
         // If this fails, nothing is lost: the lease runs out, and the attempt counts as one of unknown outcome. But the attempt
@@ -61,10 +61,10 @@ extension Dispatcher {
             return []
         } catch {
             guard endings.count > 1 else {
-                surroundings.report(error, doing: "keeping an outcome")
+                surroundings.report(error, doing: "storing an outcome")
                 return endings
             }
-            // One that cannot be stored does not stop the others.
+            // An outcome that cannot be stored does not stop the others.
             var left: [Ending] = []
             for ending in endings { left += await keep([ending]) }
             return left

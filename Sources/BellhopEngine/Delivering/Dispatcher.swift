@@ -55,7 +55,7 @@ public struct Dispatcher: Sendable {
 
     /// Claims and performs until the stop sign is raised or the task is cancelled; returns when the last attempt has ended.
     ///
-    /// It works where the store writes, since it does little else: attempts end elsewhere, and each turn is one transaction.
+    /// It runs on the store's executor, because each turn is mainly one transaction; attempts run elsewhere.
     public func run(until stop: StopSign = StopSign()) async {
         await withTaskExecutorPreference(surroundings.store.executor) { await work(until: stop) }
     }
@@ -146,7 +146,7 @@ public struct Dispatcher: Sendable {
         do throws(StoreError) {
             return try await claim(finishing: ended)
         } catch {
-            // The failure may be that of one outcome, which stops neither the others nor the claims.
+            // Perhaps only one outcome cannot be stored: store each of them without the claim.
             if !ended.isEmpty { group.addTask { await conclude(ended) } }
             throw error
         }
@@ -193,7 +193,7 @@ public struct Dispatcher: Sendable {
     /// Performs the deliveries of one claim; returns when the last attempt has ended.
     private func attempt(_ claims: [Claim]) async {
         await withDiscardingTaskGroup { group in
-            // Those whose leases end together began together, and share one time limit.
+            // Attempts whose leases end together began together, and share one time limit.
             for (_, claims) in Dictionary(grouping: claims, by: \.lease.until) { group.addTask { await perform(claims) } }
         }
     }
@@ -225,7 +225,7 @@ public struct Dispatcher: Sendable {
                 }
             }
             group.addTask {
-                // Throws only when cancelled: all have ended, or the agent stops.
+                // Throws only when cancelled: all attempts have ended, or the agent stops.
                 if (try? await clock.sleep(for: limit)) != nil { isOver.raise() }
             }
             await group.next()
@@ -233,13 +233,13 @@ public struct Dispatcher: Sendable {
         }
     }
 
-    /// Performs with the context of its trace, which the action may pass on.
+    /// Performs in the trace context of the attempt, which the action may pass on.
     private func traced(_ claim: Claim, _ action: (any Action)?) async -> Outcome {
         guard let tracer = surroundings.tracer else { return await admitted(claim, action) }
         return await TraceContext.$current.withValue(tracer.context(of: claim)) { await admitted(claim, action) }
     }
 
-    /// Performs with the requests reserved for it.
+    /// Performs with the requests that are reserved for the attempt.
     private func admitted(_ claim: Claim, _ action: (any Action)?) async -> Outcome {
         guard let rate = lanes.limits(of: claim.delivery.id.receiver)?.rate else { return await perform(claim, action) }
         return await rate.spend { await perform(claim, action) }
@@ -250,7 +250,7 @@ public struct Dispatcher: Sendable {
         if let expires = delivery.expires, surroundings.clock.now > expires {
             return .failed(Failure(.expired, .giveUp, "It was not sent by \(expires) and has expired."))
         }
-        // A delivery that ends the process each time would be attempted for ever.
+        // Without this limit a delivery whose every attempt ends the process would be attempted for ever.
         let begun = claim.attempt.number - 1
         if begun >= delivery.retry.attempts + Self.mostUnended {
             return .failed(

@@ -10,14 +10,14 @@ struct Ended: Sendable {
     var at: Timestamp
 }
 
-/// The ended attempts whose outcomes are not stored yet. While the dispatcher claims, it stores them with its claims; otherwise
-/// whoever calls ``next()`` does.
+/// The ended attempts whose outcomes are not stored yet. While the dispatcher claims, it stores them together with its claims;
+/// otherwise the caller of ``next()`` stores them.
 ///
 /// A class over a mutex, because attempts end in tasks of their own.
 final class Endings: Sendable {
     fileprivate struct State {
         var waiting: [Ended] = []
-        /// Attempts that began and whose end is not stored, or given up.
+        /// Attempts that began, and whose outcome was neither stored nor given up.
         var open = 0
         var isClaiming = false
         var waiter: CheckedContinuation<[Ended]?, Never>?
@@ -28,10 +28,10 @@ final class Endings: Sendable {
     /// Whether outcomes wait.
     var isEmpty: Bool { state.withLock { $0.waiting.isEmpty } }
 
-    /// Notes that this many attempts begin.
+    /// Records that this many attempts begin.
     func expect(_ count: Int) { state.withLock { $0.open += count } }
 
-    /// Notes that the ends of this many attempts need no more storing.
+    /// Records that the outcomes of this many attempts were stored or given up.
     func settle(_ count: Int) {
         let waiter = state.withLock { state in
             state.open -= count
@@ -40,7 +40,7 @@ final class Endings: Sendable {
         waiter?.resume(returning: nil)
     }
 
-    /// Adds one. True if the dispatcher should wake to store it.
+    /// Adds an ended attempt. True if the dispatcher should wake to store its outcome.
     func add(_ ended: Ended) -> Bool {
         let (isFirst, waiter, batch) = state.withLock { state in
             state.waiting.append(ended)
@@ -52,16 +52,16 @@ final class Endings: Sendable {
         return isFirst
     }
 
-    /// From now on the dispatcher stores them (``take()``).
+    /// From now on the dispatcher stores the outcomes (``take()``).
     func beginClaiming() { state.withLock { $0.isClaiming = true } }
 
     func endClaiming() { state.withLock { $0.isClaiming = false } }
 
-    /// All that wait.
+    /// Takes all ended attempts.
     func take() -> [Ended] { state.withLock { $0.takeAll() } }
 
-    /// All that wait, once any do; nil if no attempt is open. For one caller at a time, and not while the dispatcher claims. Cancelling
-    /// the task has no effect: what an attempt did must be stored.
+    /// Waits until an attempt has ended and takes all ended attempts; nil if no attempt is open. For one caller at a time, and not
+    /// while the dispatcher claims. Cancelling the task has no effect, because every outcome must be stored.
     func next() async -> [Ended]? {
         await withCheckedContinuation { continuation in
             let found: [Ended]?? = state.withLock { state in

@@ -1,7 +1,7 @@
 import BellhopCore
 import Synchronization
 
-/// What each receiver can take now: decided before a claim, so that no attempt has to wait after it began.
+/// How many attempts each receiver can take now. This is decided before a claim, so that no attempt has to wait after it began.
 ///
 /// A class over a mutex, because attempts end in tasks of their own.
 final class Lanes: Sendable {
@@ -26,7 +26,7 @@ final class Lanes: Sendable {
         var leases: [Timestamp: Int] = [:]
     }
 
-    /// Above this number, receivers without state are forgotten: rules may compute addresses.
+    /// Above this number, receivers without state are forgotten: rules may compute any number of addresses.
     private static let manyLanes = 500
 
     /// How soon to look again at a receiver whose rate is used up.
@@ -49,9 +49,9 @@ final class Lanes: Sendable {
     /// When the first lease ends; nil if nothing is in flight.
     var firstLeaseEnd: Timestamp? { state.withLock { $0.leases.keys.min() } }
 
-    /// The room at each known receiver; its requests are reserved until ``took(_:at:)``.
+    /// The room at each known receiver. The requests for it are reserved until ``took(_:at:)``.
     ///
-    /// - Parameter ended: attempts whose ends are stored with the claim, so that they need no room any more.
+    /// - Parameter ended: attempts whose outcomes are stored with the claim; they take no room.
     func room(limit: Int, without ended: [Ended] = [], at now: Timestamp) -> [String: Room] {
         let leaving = ended.reduce(into: [:]) { $0[$1.claim.delivery.id.receiver, default: 0] += 1 }
         return state.withLock { state in
@@ -95,9 +95,9 @@ final class Lanes: Sendable {
         }
     }
 
-    /// What a claim showed.
+    /// The facts that a claim revealed.
     struct Taking: Sendable {
-        /// Whether something is due for a receiver that was unknown until now.
+        /// Whether a delivery is due for a receiver that was unknown until now.
         var hasMet = false
         /// The receivers whose circuit breakers the claimed deliveries try.
         var trials: [String] = []
@@ -124,7 +124,7 @@ final class Lanes: Sendable {
                 for receiver in state.lanes.keys {
                     guard var lane = state.lanes[receiver] else { continue }
                     lane.isWaiting = claimed.waiting.contains(receiver)
-                    // Unless it is full, which the end of an attempt changes, only another look tells when it has room again.
+                    // A full receiver has room again when an attempt ends. For any other, only another claim can find out.
                     if lane.isWaiting, lane.room <= 0, claimed.lastRules[receiver] != nil,
                         lane.inFlight < min(lane.limits.concurrency ?? most, most)
                     {
@@ -133,8 +133,7 @@ final class Lanes: Sendable {
                     if let rate = lane.limits.rate {
                         if lane.reserved > 0 { rate.giveBack(lane.reserved) }
                         lane.reserved = 0
-                        // A receiver that is stopped, or has no lane free, needs no requests: others and attempts under way can
-                        // use them.
+                        // A receiver that is stopped or full needs no requests: others and attempts in flight can use them.
                         let isFull = lane.limits.concurrency.map { lane.inFlight >= $0 } ?? false
                         rate.setWaiting(lane.isWaiting && !isFull && gates[receiver]?.stop(at: now) == nil)
                     }
@@ -162,7 +161,8 @@ final class Lanes: Sendable {
     /// Gives back the reservations of a failed claim.
     func abandon(at now: Timestamp) { _ = took(Claimed(), at: now) }
 
-    /// The receivers without room now, and when the first may have some; nil if that depends on attempts in flight or a person.
+    /// The receivers without room now, and when the first of them may have room; nil if that depends on attempts in flight or a
+    /// person.
     func closed() -> (receivers: Set<String>, next: Timestamp?) {
         state.withLock { state in
             let closed = state.lanes.filter { $0.value.room == 0 }
@@ -177,14 +177,14 @@ final class Lanes: Sendable {
 
     func limits(of receiver: String) -> ReceiverLimits? { state.withLock { $0.lanes[receiver]?.limits } }
 
-    /// Records how an attempt ended, before it is stored.
+    /// Records how an attempt ended, before its outcome is stored.
     func ended(_ claim: Claim, _ outcome: Outcome, at now: Timestamp) -> ReceiverGate.Change {
         receivers.withGates { gates in
             gates[claim.delivery.id.receiver]?.ended(outcome, began: claim.attempt.now, at: now) ?? ReceiverGate.Change()
         }
     }
 
-    /// Removes an attempt whose end is stored.
+    /// Removes an attempt whose outcome is stored.
     func leave(_ claim: Claim) {
         state.withLock { state in
             state.total -= 1

@@ -20,7 +20,7 @@ public final class PollBell: Sendable {
         bell.ring()
     }
 
-    /// Takes what was asked for since the last time.
+    /// Takes the most urgent request since the last call.
     func take() -> Request? {
         request.withLock { request in
             defer { request = nil }

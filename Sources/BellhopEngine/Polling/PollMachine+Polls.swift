@@ -74,13 +74,14 @@ extension PollMachine {
             .list(LastPoll(cursor: memory.cursor, answer: canSkip ? memory.answer : nil, known: memory.known)))
     }
 
-    /// Compares a list with the known tasks: it may be the same, be doubtful, or show what to read.
+    /// Compares a list with the known tasks. An unchanged list ends the poll, a doubtful one is held or read again, and any other
+    /// shows which details to read.
     mutating func compare(_ answer: Answer, _ poll: Poll, at moment: Moment) -> Step {
         report(listNotices: answer.notices, isWhole: answer.coverage == .whole)
         if poll.canSkipIfUnchanged, !poll.isSecondList, memory.answer == answer.fingerprint, memory.cursor == answer.cursor,
             answer.comments.isEmpty, answer.coverage != .whole || answer.listing.entries.count == memory.known.count
         {
-            // A part that was listed earlier may have had the same rows as this whole list; then the known tasks are more.
+            // The counts differ if the last answer was a partial list with the same rows as this whole list.
             return recover(poll, at: moment)
         }
         let comparison = memory.known.compare(with: answer)
@@ -105,7 +106,7 @@ extension PollMachine {
         return go(to: .reading(accepted), .details(of: keys, in: answer.listing))
     }
 
-    /// Finds in the details which tasks have left, and what else must be read about the others.
+    /// Finds in the details which tasks have left, and what must be read from the store about the others.
     mutating func take(_ details: Details, _ accepted: AcceptedPoll, at moment: Moment) -> Step {
         let answer = accepted.answer
         let departures = Departures(
@@ -134,11 +135,11 @@ extension PollMachine {
 
     private func recall(for poll: ReadPoll) -> Recall {
         var recall = Recall()
-        // Before the first stored poll the store has nothing, and no events tell whose write they follow.
+        // Before the first stored poll the store has no tasks, and no event needs a write as its cause.
         if memory.hasBaseline {
             recall.keys = poll.read.lazy.filter { !$0.isAsStored }.map(\.key) + poll.departures.gone
             recall.keys += Set(poll.comments.map(\.task)).subtracting(recall.keys)
-            // A task's present state may come from what was written to it since it was last read.
+            // A task's present state may come from any write since it was last read.
             recall.since = min(memory.health.lastSuccess ?? .distantPast, poll.accepted.began) - poll.accepted.answer.lag
             for task in poll.read where task.wasStale && !task.isAsStored {
                 recall.since = min(recall.since, memory.known[task.key]?.refreshed ?? .distantPast)
@@ -153,7 +154,7 @@ extension PollMachine {
         return recall
     }
 
-    /// Decides what the poll means: commits it (T1), or holds it if the details make it doubtful.
+    /// Commits the poll (T1), or holds it if the details make it doubtful.
     mutating func decide(_ recalled: Recalled, _ poll: ReadPoll, at moment: Moment) -> Step {
         var read = poll.read
         for place in read.indices where !read[place].isRead {

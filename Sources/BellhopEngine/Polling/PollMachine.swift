@@ -157,8 +157,8 @@ struct PollMachine: Sendable {
         return doubtful.map { $0 + StormGuard.patience }.filter { $0 > started }.reduce(regular, min)
     }
 
-    /// When to poll at the earliest if somebody says that there is something new, after a poll that started at this time: never
-    /// before the wait after a failure, or a rest, has ended.
+    /// The earliest time of a poll that was asked for because something is new, after a poll that started at this time. It is not
+    /// before the end of a rest, or of the wait after a failure.
     func soonPoll(after started: Timestamp) -> Timestamp { retryAt ?? started + plan.spacing }
 
     func regular(after started: Timestamp, isBusy: Bool, jitter: Double) -> Timestamp {

@@ -21,7 +21,7 @@ public struct Poller: Sendable {
     }
 
     /// Polls on the plan's cadence until the task is cancelled.
-    /// - Parameter polled: called after each poll until one was good, with whether it was.
+    /// - Parameter polled: called after each poll up to the first good one; true for a good one.
     public mutating func run(polled: @Sendable (Bool) -> Void = { _ in }) async {
         var wasGood = false
         while !Task.isCancelled {
@@ -65,8 +65,8 @@ public struct Poller: Sendable {
         }
     }
 
-    /// Stores the last successful poll if the stored one is older than `age`: later readers of the store must not get an earlier
-    /// time than the agent reported.
+    /// Stores the time of the last successful poll if the stored time is older by `age`: readers of the store must not get an
+    /// earlier time than the agent reported.
     mutating func storeSuccess(after age: Duration = .zero) async {
         guard let health = machine.unstoredSuccess(olderThan: age) else { return }
         let (store, scope) = (surroundings.store, source.scope.id)
@@ -155,8 +155,8 @@ public struct Poller: Sendable {
         if hasEvents { surroundings.bells.router.ring() }
     }
 
-    /// Sleeps until the moment, a ring or a cancellation; a ring for a poll soon ends it not before `soon`. If the clock is set
-    /// back, waits at most as long again; if it is set forward, stops waiting.
+    /// Sleeps until the moment, a ring or a cancellation. A ring that asks for a poll soon does not end the sleep before `soon`. If
+    /// the clock is set back, sleeps at most as long again; if it is set past the moment, stops sleeping.
     private func sleep(until moment: Timestamp, soon: Timestamp) async {
         let clock = surroundings.clock
         var (moment, soon) = (moment, soon)

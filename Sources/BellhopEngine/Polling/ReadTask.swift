@@ -23,7 +23,7 @@ struct ReadTask: Sendable {
 
     private(set) var isCompleted = false
 
-    /// Uses the stored details if its own could not be read: missing access is not a change of the task.
+    /// Uses the stored details if the task's details could not be read: missing access is not a change of the task.
     mutating func complete(by stored: Snapshot?, content known: Fingerprint?) {
         guard !isRead, let stored, !stored.className.isEmpty else { return }
         isCompleted = true
@@ -56,7 +56,7 @@ struct TasksToRead: Sendable {
         keys += stale.filter { !others.contains($0) }
     }
 
-    /// The tasks as the details show them. A task that is missing there left between the two requests, and is omitted.
+    /// The tasks as the details show them. A task without details left between the two requests, and is omitted.
     func read(_ details: Details, known: KnownTasks) -> [ReadTask] {
         var read: [ReadTask] = []
         read.reserveCapacity(keys.count)

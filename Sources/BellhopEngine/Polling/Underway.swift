@@ -1,7 +1,7 @@
 public import BellhopCore
 import Synchronization
 
-/// The current activity of each source, for status displays: a system that does not answer shows no other sign.
+/// The current activity of each source. A status display shows by it which system does not answer.
 ///
 /// A class over a mutex, because the loops of all sources write it and a status reads it.
 final class Underway: Sendable {

@@ -1,11 +1,11 @@
 import BellhopCore
 import BellhopRules
 
-/// The tasks as they were before events that are stored already, but come later than what is decided now.
+/// The tasks as they were before events that are stored already, but are routed later than the present batch.
 ///
-/// What is due at a moment comes before the events of that moment, also if a poll has stored these first.
+/// A timer comes before the events of the moment at which it is due, even if a poll has stored these first.
 struct EarlierTasks: Sendable {
-    /// The tasks that the events changed; nil for one that was not there.
+    /// The tasks that the events changed, as they were before; nil for a task that did not exist.
     private var tasks: [Scope.ID: [TaskKey: Snapshot?]] = [:]
 
     static let none = EarlierTasks()
@@ -28,7 +28,7 @@ struct EarlierTasks: Sendable {
         }
     }
 
-    /// All tasks of a scope. One that has left since stands last.
+    /// All tasks of a scope as they were earlier. Tasks that have left since are last.
     func list(_ present: [Snapshot], of scope: Scope.ID) -> [Snapshot] {
         guard let changed = tasks[scope] else { return present }
         var known: Set<TaskKey> = []
@@ -40,7 +40,7 @@ struct EarlierTasks: Sendable {
         return list
     }
 
-    /// Those of a scope among some tasks, which may have left.
+    /// Some tasks of a scope as they were earlier. Some may have left since.
     func some(_ remembered: [TaskKey: RememberedTask], of scope: Scope.ID) -> [TaskKey: RememberedTask] {
         guard let changed = tasks[scope] else { return remembered }
         var tasks = remembered

@@ -2,35 +2,35 @@ import BellhopCore
 import BellhopRules
 import Synchronization
 
-/// The messages that quiet times hold: released when their time has ended, before what else is due at that moment.
+/// The messages that quiet times hold. They are released when their quiet time has ended, before anything else that is due then.
 ///
 /// A class over a mutex, because the router, the timers and commands share it.
 final class HeldMessages: Sendable {
     private struct State {
-        /// Whether ``next`` is what the store says.
+        /// Whether ``next`` agrees with the store.
         var isKnown = false
         var next: Timestamp?
-        /// Counts the additions and the times it was forgotten, so that a reading that was overtaken by one is not kept.
-        var additions = 0
+        /// Counts the calls of ``add(_:)`` and ``forget()``: a time that was read from the store before such a call is discarded.
+        var changes = 0
     }
 
     private let state = Mutex(State())
 
-    /// The most times that one release is decided if what it is about keeps changing meanwhile.
+    /// How many times one release is decided at most if its messages keep changing meanwhile.
     private static let mostDecisions = 5
 
-    /// When the next quiet time ends that holds a message; nil if that is unknown, or none does.
+    /// When the next message is to be released; nil if that is unknown, or if no message is held.
     var next: Timestamp? { state.withLock(\.next) }
 
-    /// Has the store asked again, because it may hold messages that were not added here.
+    /// Makes the next release read the store again, which may hold messages that were not added here.
     func forget() {
         state.withLock { state in
             state.isKnown = false
-            state.additions += 1
+            state.changes += 1
         }
     }
 
-    /// Takes note of messages that were made now.
+    /// Adds the messages among new deliveries that a quiet time holds.
     func add(_ deliveries: [Delivery]) {
         var next: Timestamp?
         for delivery in deliveries {
@@ -39,21 +39,21 @@ final class HeldMessages: Sendable {
         guard let next else { return }
         state.withLock { state in
             state.next = min(state.next ?? next, next)
-            state.additions += 1
+            state.changes += 1
         }
     }
 
-    /// Releases what quiet times no longer hold.
+    /// Releases the messages that quiet times no longer hold.
     func release(by book: RuleBook, in surroundings: Surroundings) async throws(StoreError) {
         var conflicts = 0
         while try await isDue(in: surroundings) {
             let now = surroundings.clock.now
-            let additions = state.withLock(\.additions)
+            let changes = state.withLock(\.changes)
             let held = try await surroundings.store.released(at: now)
             guard let first = held.first else {
                 let next = try await surroundings.store.nextRelease()
                 state.withLock { state in
-                    if state.additions == additions { state.next = next }
+                    if state.changes == changes { state.next = next }
                 }
                 if next.map({ $0 > now }) ?? true { return }
                 continue
@@ -68,8 +68,8 @@ final class HeldMessages: Sendable {
                 if conflicts < Self.mostDecisions { continue }
                 throw StoreError(
                     .other,
-                    "Each of the \(conflicts) times the release of messages to \(first.delivery.id.receiver) was decided, one of them "
-                        + "had changed meanwhile.")
+                    "The release of messages to \(first.delivery.id.receiver) was decided \(conflicts) times, and each time one of the "
+                        + "messages had changed meanwhile.")
             }
             surroundings.checkpoint(.afterRelease)
             conflicts = 0
@@ -83,7 +83,7 @@ final class HeldMessages: Sendable {
             let next = try await surroundings.store.nextRelease()
             state.withLock { state in
                 state.next = [state.next, next].compactMap(\.self).min()
-                state.isKnown = state.additions == known.additions
+                state.isKnown = state.changes == known.changes
             }
         }
         return next.map { $0 <= surroundings.clock.now } ?? false

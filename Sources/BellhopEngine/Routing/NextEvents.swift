@@ -1,16 +1,16 @@
 import BellhopCore
 
-/// What is routed next of the first events on the bus: in their order, but a schedule that came due at a moment stands before the
-/// other events of that moment, also if a poll has stored these first.
+/// The events to route next, among the first ones on the bus. They keep their order, except that a schedule comes before the other
+/// events of the moment at which it came due, even if a poll has stored these first.
 struct NextEvents {
     var events: [StoredEvent]
-    /// Those that come after a schedule although they stand before it on the bus, or behind it.
+    /// The events that were read and come after a schedule in ``events``, wherever they are on the bus.
     var later: [StoredEvent] = []
 
     /// - Parameters:
-    ///   - first: those that come before the next timer.
-    ///   - known: all that were read, among which a schedule may stand behind these.
-    ///   - next: when the next timer is due, before which no later schedule may come; nil if there is none.
+    ///   - first: the events before the next timer.
+    ///   - known: all events that were read; among them may be schedules that are not in `first`.
+    ///   - next: when the next timer is due; schedules that came due later wait for it. Nil if there is no timer.
     ///   - moment: when a schedule came due.
     init(of first: [StoredEvent], in known: [StoredEvent], before next: Timestamp? = nil, _ moment: (Event) -> Timestamp) {
         func isSchedule(_ stored: StoredEvent) -> Bool { stored.event.type == .scheduleDue }

@@ -2,7 +2,7 @@ public import BellhopCore
 import BellhopRules
 import BellhopTelemetry
 
-/// Takes events from the bus through the rules to deliveries, a batch in one transaction.
+/// Takes events from the bus, matches them with the rules and stores the deliveries that these cause, a batch in one transaction.
 public struct Router: Sendable {
     private let surroundings: Surroundings
     private let shelf: RuleShelf
@@ -10,7 +10,7 @@ public struct Router: Sendable {
     private let timers: TimerLoop?
 
     /// - Parameters:
-    ///   - timers: those that come due before the events of a later time.
+    ///   - timers: fires the timers that come due before the events; nil if timers fire elsewhere.
     ///   - batch: the most events that one transaction routes.
     public init(_ surroundings: Surroundings, shelf: RuleShelf, timers: TimerLoop? = nil, batch: Int = 1000) {
         self.surroundings = surroundings
@@ -51,14 +51,14 @@ public struct Router: Sendable {
             // Timers that fired may have made events that come first.
             guard let next = timers == nil ? NextEvents(of: first, in: first, \.time) : next else { continue }
             let count = try await route(next, by: shelved)
-            // After a batch too large for one transaction, use a smaller one, so that little is read and matched twice.
+            // After a batch that was too large for one transaction, use a smaller one: less is read and matched twice.
             size = count < next.events.count ? count : min(size * 2, batch)
             routed += count
         }
         return try await routed + routeReplays()
     }
 
-    /// Routes the events that people had routed again; returns how many.
+    /// Routes the events that people asked to replay; returns their number.
     private func routeReplays() async throws(StoreError) -> Int {
         var routed = 0
         while !Task.isCancelled, let shelved = try await shelf.current(in: surroundings) {
@@ -78,7 +78,7 @@ public struct Router: Sendable {
 
     private static let replaysAtOnce = 100
 
-    /// Routes these events, or only the first ones if all of them cause too much for one transaction; returns how many.
+    /// Routes these events, or only the first ones if all of them cause too much for one transaction; returns their number.
     func route(_ next: NextEvents, by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
         let (began, started) = (surroundings.clock.now, ContinuousClock.now)
         let events = next.events

@@ -19,7 +19,7 @@ public final class RuleShelf: Sendable {
     private struct State {
         var shelved: Shelved?
         var installations = 0
-        /// How many routings failed that may have paused rules in the store, and how many of them the pauses that are known cover.
+        /// How many routings failed that may have paused rules in the store, and after how many of them the pauses were read.
         var (doubts, settled) = (0, 0)
     }
 
@@ -46,10 +46,10 @@ public final class RuleShelf: Sendable {
         try await store.pauses().compactMap { if case .rule(let name) = $0.subject { name } else { nil } }
     }
 
-    /// Lets rules see no more events, because they were paused.
+    /// Gives these rules no more events, because they were paused.
     func stop(_ rules: [String]) { state.withLock { $0.shelved?.stop(rules) } }
 
-    /// Has the store asked again which rules are paused.
+    /// Makes the next use of the rules read again from the store which rules are paused.
     func forgetPauses() { state.withLock { $0.doubts += 1 } }
 
     /// The book in force; nil before the first is installed.

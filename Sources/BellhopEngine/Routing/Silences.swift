@@ -2,26 +2,26 @@ import BellhopCore
 import BellhopRules
 import Synchronization
 
-/// The silences in force: read from the store when they change or their time comes, and compiled for the rules in force.
+/// The silences in force, compiled for the rules in force. They are read from the store when they change, and when one begins or ends.
 ///
 /// A class over a mutex, because the router, the timers and commands share it.
 final class Silences: Sendable {
     private struct State {
         /// Nil before the silences are read, and after they changed.
         var book: SilenceBook?
-        /// The rules that the book was made for, counted.
+        /// The rules that the book was made for.
         var rules: RuleBook.Identity?
         /// When the next silence begins or ends.
         var next: Timestamp?
-        /// The latest reading, so that a clock that was set back is noticed.
+        /// When the silences were read, so that a clock that was set back is noticed.
         var read = Timestamp.distantFuture
-        /// Counts the changes, so that a reading that was overtaken by one is not kept.
+        /// Counts the calls of ``forget()``: silences that were read before such a call are discarded.
         var changes = 0
     }
 
     private let state = Mutex(State())
 
-    /// Has the silences read again.
+    /// Makes the next turn read the silences again.
     func forget() {
         state.withLock { state in
             state.book = nil
@@ -32,7 +32,7 @@ final class Silences: Sendable {
     /// When the next silence begins or ends; nil if that is unknown.
     var next: Timestamp? { state.withLock(\.next) }
 
-    /// Begins and ends silences that are due, in the store too, and returns the present and future ones.
+    /// Begins and ends the silences that are due, in the store too, and returns those that have not ended.
     @discardableResult
     func turn(for rules: RuleBook, in surroundings: Surroundings) async throws(StoreError) -> SilenceBook {
         let now = surroundings.clock.now

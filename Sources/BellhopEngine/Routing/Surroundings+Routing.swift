@@ -2,7 +2,7 @@ public import BellhopCore
 public import BellhopRules
 import Synchronization
 
-/// What the next batch of timers needs from the store, read while the batch before it was stored.
+/// Facts from the store for the next batch of timers, read while the batch before it was stored.
 ///
 /// A class over a mutex, because whatever is routed in between and can matter to timers takes it away.
 final class ReadAhead: Sendable {
@@ -21,17 +21,17 @@ final class ReadAhead: Sendable {
 }
 
 extension Surroundings {
-    /// The most times that one batch is decided if the state of its rules keeps changing meanwhile.
+    /// How many times one batch is decided at most if the state of its rules keeps changing meanwhile.
     private static let mostDecisions = 5
-    /// The most times that more is read for one decision: state, gathered events, their tasks, and the state of the next part.
+    /// How many reads of the store one decision may need: state, gathered events, their tasks, and the state of the next part.
     private static let mostReads = 20
 
-    /// Loads what a batch needs, decides it, and stores the result (T2); decides it again if the state of its rules has changed
-    /// meanwhile. Not stored is what was routed already, or refused because a timer has moved.
+    /// Loads the facts that a batch needs, decides it, and stores the result (T2); decides it again if the state of its rules has
+    /// changed meanwhile. The result is not stored if the batch was routed already, or if its timer or its events have changed.
     ///
-    /// One batch at a time, of events or of timers: each sees the windows that the one before left.
+    /// One batch at a time, of events or of timers: each sees the state that the one before left.
     /// - Parameters:
-    ///   - earlier: tasks that are to be seen as they were earlier.
+    ///   - earlier: the tasks that the rules must see as they were earlier.
     ///   - next: the batch of timers that probably follows: what it needs is read while this one is stored.
     func route(
         _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: EarlierTasks = .none, next: Matches? = nil
@@ -46,7 +46,7 @@ extension Surroundings {
             return try await decideAndStore(
                 matches, by: book, on: shelf, earlier: earlier, known: isUsable ? ahead : nil, next: next)
         } catch {
-            // It may have been stored all the same.
+            // The result may be stored although the store reported an error.
             held.forget()
             silences.forget()
             shelf.forgetPauses()
@@ -85,7 +85,7 @@ extension Surroundings {
         }
         throw StoreError(
             .other,
-            "Each of the \(Self.mostDecisions) times a batch of events was decided, the state of its rules had changed meanwhile."
+            "A batch of events was decided \(Self.mostDecisions) times, and each time the state of its rules had changed meanwhile."
         )
     }
 
@@ -121,7 +121,7 @@ extension Surroundings {
         }
     }
 
-    /// Decides a batch, and reads what turns out to be needed meanwhile.
+    /// Decides a batch, and reads from the store what the decision turns out to need.
     private func decide(
         _ matches: Matches, by book: RuleBook, earlier: EarlierTasks, _ known: RoutingFacts?
     ) async throws(StoreError) -> Routing {
@@ -130,7 +130,7 @@ extension Surroundings {
         return try await decide(matches, by: book, silenced, earlier: earlier, known)
     }
 
-    /// What a replay would cause now; nothing is stored.
+    /// Decides what a replay would cause now, and stores nothing.
     public func preview(_ replay: Replay, by book: RuleBook) async throws(StoreError) -> Routing {
         let paused = try await store.pauses().compactMap { if case .rule(let name) = $0.subject { name } else { nil } }
         let silenced = book.silences(try await store.silences().filter { $0.ended == nil }.map(\.silence))

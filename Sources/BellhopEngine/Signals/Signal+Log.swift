@@ -94,11 +94,12 @@ extension Signal {
         case .keysLost:
             "A rule had more keys than it may remember: those not used for the longest time were dropped, or the rule was paused."
         case .shadowed: "A rule in shadow mode would have done this; it was only recorded."
-        case .silenced: "A silence keeps this back; it was only recorded."
+        case .silenced: "A silence keeps this delivery back; it was only recorded."
         case .quiet: "A quiet time keeps this message back until it ends."
         case .dropped: "A quiet time drops this message; it was only recorded."
         case .released: "A quiet time has ended; the messages that it kept back are sent."
-        case .silenceRefused: "The condition of a silence has a mistake, so it keeps nothing back: end it, and add it anew."
+        case .silenceRefused:
+            "The condition of a silence has a mistake, so it keeps nothing back: end it, and add a corrected one."
         case .delivered: "Done."
         case .retrying: "An attempt failed; the delivery is tried again."
         case .postponed: "The receiver is busy; its deliveries wait in order, and no attempt is counted."
@@ -124,10 +125,10 @@ extension Signal {
         case .storeFailed: "The store failed."
         case .pruned: "Old rows were deleted."
         case .clockJumped:
-            "The clock was set, or the machine slept: polls and schedules follow the new time; missed runs are made up for."
+            "The clock was set, or the machine slept: polls and schedules follow the new time; missed runs follow the rules' `missed`."
         case .rebound(_, nil): "The keychain's new contents are in use."
         case .rebound: "The connection does not use the changed keychain."
-        case .telemetryFailed: "The OpenTelemetry receiver takes nothing; traces are dropped until it does."
+        case .telemetryFailed: "The OpenTelemetry receiver accepts no traces; they are dropped until it does."
         case .telemetryRecovered: "The OpenTelemetry receiver works again."
         case .stopping: "Stopping; deliveries in progress are finished first."
         }

@@ -6,7 +6,7 @@ public enum Signal: Sendable {
     case unchanged(source: String, tasks: Int, took: Duration)
     case baseline(source: String, tasks: Int)
     case pollFailed(source: String, failure: Failure, failures: Int, next: Timestamp)
-    /// A poll worked after some that failed, or after one whose result was held.
+    /// A poll succeeded after some that failed, or after one whose result was held.
     case recovered(source: String, failures: Int, since: Timestamp?)
     case pollHeld(source: String, HeldResult)
     case pollSuperseded(source: String)
@@ -24,14 +24,14 @@ public enum Signal: Sendable {
     case quiet(Delivery, until: Timestamp)
     /// A quiet time drops a message.
     case dropped(Delivery, Failure)
-    /// So many messages to a receiver are sent, after quiet times that kept them back.
+    /// This many messages to a receiver are sent, because the quiet times that held them have ended.
     case released(receiver: String, count: Int)
     /// The condition of a silence has a mistake with the present sources, so it keeps nothing back.
     case silenceRefused(id: String, problem: String)
     case delivered(Delivery, Receipt, attempt: Int, took: Duration)
     case retrying(Delivery, Failure, attempt: Int, at: Timestamp)
-    /// The receiver accepts nothing for now, or until a person resumes it (`until` is nil). `isNewRest` is true only for the first
-    /// delivery that met this rest.
+    /// The receiver accepts nothing until a time, or until a person resumes it (`until` is nil). `isNewRest` is true only for the
+    /// first delivery that this rest postpones.
     case postponed(Delivery, Failure, until: Timestamp?, isNewRest: Bool)
     /// The circuit breaker of a receiver opened, or stays open after a failed trial.
     case breakerOpened(ReceiverStop)
@@ -45,7 +45,7 @@ public enum Signal: Sendable {
     case held(Delivery, Failure)
     case paused(Delivery, Failure, until: Timestamp)
     case leaseLost(Delivery)
-    /// So many messages that waited for a receiver became one.
+    /// This many messages that waited for a receiver were combined into one.
     case coalesced(receiver: String, count: Int)
     case rescued(count: Int)
     case rulesLoaded(count: Int, warnings: Int)

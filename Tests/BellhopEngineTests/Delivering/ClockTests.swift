@@ -70,11 +70,11 @@ import Testing
     }
 
     @Test(arguments: [Duration.days(60), .days(500), .days(40_000)], [false, true])
-    func `a clock that jumps ahead does not make rows old enough to delete`(_ jump: Duration, _ restarting: Bool) async throws {
+    func `a clock that jumps ahead does not cause recent rows to be deleted`(_ jump: Duration, _ restarting: Bool) async throws {
         #expect(try await left(after: jump, restarting: restarting) == 3)
     }
 
-    @Test func `retention counts lived time, whatever the clock did`() async throws {
+    @Test func `retention counts elapsed time, even if the clock is set`() async throws {
         // The newest event is never deleted.
         let retention = Retention(events: .seconds(3 * 3600))
         #expect(try await left(after: .days(60), then: .seconds(2 * 3600), retention: retention) == 3)

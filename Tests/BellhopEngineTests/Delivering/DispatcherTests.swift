@@ -73,7 +73,7 @@ import Testing
     @Test func `a delivery that may have been received is held for a person, and its lane goes on`() async throws {
         let bench = try Bench()
         let action = ScriptedAction { delivery, _ throws(Failure) in
-            if delivery.text == "a" { throw Failure(.notWritten, .hold, "nobody can say") }
+            if delivery.text == "a" { throw Failure(.notWritten, .hold, "unknown") }
             return Receipt("done")
         }
         #expect(try await run(bench, [Owed("a", lane: "l"), Owed("b", lane: "l")], action).count == 2)

@@ -22,9 +22,9 @@ import Testing
         let met = action.performed.count { $0.delivery.id.receiver == "chat" }
         #expect(met >= 1 && met <= 3)
         #expect(try await bench.deliveries(.available).allSatisfy { $0.attempts == 0 && $0.delivery.id.receiver == "chat" })
-        let told = action.performed.filter { $0.delivery.id.receiver == "pager" }
-        #expect(told.count == 1)
-        guard case .message(let message)? = told.first?.delivery.arguments else {
+        let alerts = action.performed.filter { $0.delivery.id.receiver == "pager" }
+        #expect(alerts.count == 1)
+        guard case .message(let message)? = alerts.first?.delivery.arguments else {
             Issue.record("no message")
             return
         }

@@ -137,7 +137,7 @@ import Testing
         #expect(try await bench.happened() == [])
     }
 
-    @Test func `the same fact is the same event, in whatever store it is seen`() async throws {
+    @Test func `the same fact is the same event in every store`() async throws {
         var ids: [[Event.ID]] = []
         for offset in [0, 1000] {
             let bench = try Bench()
@@ -253,7 +253,7 @@ import Testing
         #expect(try await bench.store.events(EventQuery()).map(\.event.hop) == [3, 0, 0])
     }
 
-    @Test func `a change by others beside our own write is an event of its own, with hop 0`() async throws {
+    @Test func `a change by others beside our own write is a separate event, with hop 0`() async throws {
         let bench = try Bench()
         func fields(_ state: Int64, _ assignee: String = "", _ user: String = "bob", _ updates: Int64 = 3) -> JSON.Object {
             [

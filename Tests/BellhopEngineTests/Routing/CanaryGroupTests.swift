@@ -28,7 +28,7 @@ import Testing
         try await office.bench.deliveries(.shadow).map { $0.delivery.text }
     }
 
-    @Test func `live tasks and the others are gathered apart, whichever is the latest`() async throws {
+    @Test func `live tasks and shadow tasks are gathered apart, whichever event is the latest`() async throws {
         let (live, shadow) = (Self.ids(true), Self.ids(false))
         let office = try await Office(Self.rule("by: task.priority, wait: 5m"))
         for id in [live[0], shadow[0], live[1], shadow[1]] { try await office.put(id) }
@@ -38,7 +38,7 @@ import Testing
         #expect(try await office.bench.store.nextTimer() == nil)
     }
 
-    @Test func `a group of live tasks alone fills up, and its pause is its own`() async throws {
+    @Test func `only live tasks fill a live group, and its pause applies only to it`() async throws {
         let (live, shadow) = (Self.ids(true), Self.ids(false))
         let office = try await Office(Self.rule("wait: 1m, every: 1h, max: 2"))
         for id in [shadow[0], live[0], shadow[1], live[1], live[2]] { try await office.put(id) }

@@ -109,9 +109,9 @@ import Testing
             office.bench.stopFailing()
             try await office.put("b")
             try await office.wait(10)
-            let told = office.texts.joined(separator: ", ")
-            #expect(told.components(of: "task_created a") == 1, "statement \(failing): \(told)")
-            #expect(told.components(of: "task_created b") == 1, "statement \(failing): \(told)")
+            let listed = office.texts.joined(separator: ", ")
+            #expect(listed.components(of: "task_created a") == 1, "statement \(failing): \(listed)")
+            #expect(listed.components(of: "task_created b") == 1, "statement \(failing): \(listed)")
         }
     }
 

@@ -108,7 +108,7 @@ import Testing
             office.texts == ["new a", "remind a printer burnt down", "call a task_created printer on fire"])
     }
 
-    @Test func `a second run while one escalates begins no second one, one after the last step does`() async throws {
+    @Test func `a run during an escalation begins no second one, a run after the last step does`() async throws {
         let steps = "  - {after: 10m, do: [{log: \"step ${{ event.type }}\"}]}"
         let office = try await Office(Self.rule("until: task.state == 6", steps: steps).replacing("once: task.id", with: ""))
         try await office.put("a")
@@ -133,7 +133,7 @@ import Testing
 
     // MARK: Answers
 
-    @Test func `a change by somebody ends it at once`() async throws {
+    @Test func `a change by a person ends the escalation at once`() async throws {
         let office = try await Office(Self.rule())
         try await office.put("a")
         try await office.wait(5)
@@ -144,7 +144,7 @@ import Testing
         #expect(office.texts == ["new a"])
     }
 
-    @Test func `a comment by somebody ends it, one by us does not`() async throws {
+    @Test func `a comment by a person ends the escalation, our own comment does not`() async throws {
         let office = try await Office(Self.rule())
         try await office.put("a")
         try await office.put("b")
@@ -170,7 +170,7 @@ import Testing
         #expect(office.texts.dropFirst() == ["remind a a business rule changed it"])
     }
 
-    @Test func `an answer at the very moment of a step is too late for it`() async throws {
+    @Test func `an answer at the moment of a step does not prevent the step`() async throws {
         let office = try await Office(Self.rule())
         try await office.put("a")
         try await office.wait(14)
@@ -180,7 +180,7 @@ import Testing
         #expect(office.texts == ["new a", "remind a printer on fire"])
     }
 
-    @Test func `the event that ends one may begin another`() async throws {
+    @Test func `the event that ends an escalation may begin another`() async throws {
         let office = try await Office(Self.rule().replacing("once: task.id", with: ""))
         try await office.put("a")
         try await office.wait(10)
@@ -191,7 +191,7 @@ import Testing
         #expect(office.texts.last == "remind a changed")
     }
 
-    @Test func `a task that leaves ends it, and one that returns does not resume it`() async throws {
+    @Test func `a task that leaves ends its escalation, and does not resume it when it returns`() async throws {
         let office = try await Office(Self.rule(), [task("other", "x", ["priority": 3])])
         try await office.put("a")
         try await office.remove("a")
@@ -203,7 +203,7 @@ import Testing
 
     // MARK: until
 
-    @Test func `a condition that no longer holds ends it at the next step, for good`() async throws {
+    @Test func `a condition that no longer holds ends the escalation for good, at the next step`() async throws {
         let rule = Self.rule().replacing("task.priority == 1", with: "task.priority == 1 && !tasks.exists(t, t.title == 'storm')")
         let office = try await Office(rule)
         try await office.put("a")
@@ -217,7 +217,7 @@ import Testing
         #expect(office.texts == ["new a"])
     }
 
-    @Test func `a written until replaces the default, and is judged at the steps`() async throws {
+    @Test func `an until in the rule replaces the default, and is judged at the steps`() async throws {
         let office = try await Office(Self.rule("until: task.state == 6"))
         try await office.put("a")
         try await office.put("a", "changed", priority: 3)
@@ -248,7 +248,7 @@ import Testing
         #expect(office.texts.count == 3)
     }
 
-    @Test func `an until that fails or is unknown lets it go on, and a failure is counted`() async throws {
+    @Test func `an until that fails or is unknown lets the escalation go on, and a failure is counted`() async throws {
         let office = try await Office(Self.rule("until: 1 / (task.priority - 1) > 0 || task.state > 5"))
         try await office.put("a")
         try await office.wait(15)

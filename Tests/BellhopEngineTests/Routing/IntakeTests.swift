@@ -67,7 +67,7 @@ import Testing
         #expect(try await bench.deliveries().count == 1)
     }
 
-    @Test func `of more than a thousand waiting events the oldest are dropped, and each is reported`() async throws {
+    @Test func `if more than a thousand events wait, the oldest are dropped, and each of them is reported`() async throws {
         let bench = try Bench()
         let events = (0..<1002).map { login(true, at: bench.now + .seconds($0)) }
         Intake(bench.surroundings).retry(events, after: StoreError(.full, "The disk is full."))

@@ -77,7 +77,7 @@ import Testing
         await loops.end()
     }
 
-    @Test func `a rule that was paused by the routing, because it remembers too much, sees no more events`() async throws {
+    @Test func `a rule that routing pauses because it remembers too much gets no more events`() async throws {
         let bench = try Bench()
         let source = bench.source()
         let shelf = try await bench.shelf(

@@ -81,7 +81,7 @@ import Testing
         do: [{log: "${{ events.map(e, e.type).join(' ') }} ${{ event.type }} ${{ string(since) }}"}]
         """
 
-    @Test func `a sequence runs when its events came one after the other, whatever came between them`() async throws {
+    @Test func `a sequence runs when its events came one after the other, even with others between them`() async throws {
         let office = try await Office(Self.sequence, [task("z", "x")])
         try await office.put("a", priority: 2)
         try await office.wait(1)
@@ -105,7 +105,7 @@ import Testing
         #expect(office.texts == [])
     }
 
-    @Test func `an event goes to the oldest sequence that wants it, and sequences of one key go on side by side`() async throws {
+    @Test func `an event goes to the oldest sequence that waits for it, and later sequences of its key go on`() async throws {
         let rule = """
             rule: r
             on: {sequence: [task_created, task_changed, task_changed], within: 1h}
@@ -174,7 +174,7 @@ import Testing
         #expect(office.texts == ["a one", "b three"])
     }
 
-    @Test func `the task that began an absence ends it when it leaves, whatever its key is by then`() async throws {
+    @Test func `a task that leaves ends the absence that it began, even if its key has changed`() async throws {
         let rule = """
             rule: r
             on: {none: {type: task_changed, when: task.priority == 9}, after: task_created, within: 4m, by: task.state}
@@ -237,7 +237,7 @@ import Testing
 
     // MARK: Together
 
-    @Test func `all, for, count and group stand together, with the events of all runs`() async throws {
+    @Test func `all, for, count and group work together, with the events of all runs`() async throws {
         let rule = """
             rule: r
             on: {all: [task_created, task_changed], within: 10m, by: task.id}
@@ -278,7 +278,7 @@ import Testing
 
     // MARK: for
 
-    @Test func `the task that began a wait ends it when it leaves, whatever its key is by then`() async throws {
+    @Test func `a task that leaves ends the wait that it began, even if its key has changed`() async throws {
         let rule = """
             rule: r
             on: [task_created, task_changed]

@@ -21,7 +21,7 @@ import Testing
             subject: "https://acme.example/t\(number)", time: time, data: ["task": task("t\(number)").json(source: "my-work")])
     }
 
-    /// A bench with an event that was routed, an hour ago if not told otherwise, and its router.
+    /// A bench with an event that was routed, by default an hour ago, and its router.
     private static func routed(
         _ rules: String = rules, waiting: Duration = .seconds(60)
     ) async throws -> (bench: Bench, shelf: RuleShelf, router: Router, event: StoredEvent) {

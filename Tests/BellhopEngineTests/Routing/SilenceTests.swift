@@ -29,7 +29,7 @@ import Testing
 
     private func states(_ bench: Bench) async throws -> [DeliveryState] { try await bench.deliveries().map(\.state) }
 
-    private func told(_ bench: Bench) async throws -> [String] {
+    private func silenceEvents(_ bench: Bench) async throws -> [String] {
         try await bench.store.events(EventQuery(types: [.silenceStarted, .silenceEnded])).map { stored in
             let kept = stored.event.data["silence"]?["kept"]?.asInt.map { " \($0)" } ?? ""
             return "\(stored.event.type.name) \((stored.event.time - TestClock().now).components.seconds)\(kept)"
@@ -50,7 +50,7 @@ import Testing
             try await router.routePending()
         }
         #expect(try await states(bench) == [.available, .available, .silenced, .silenced, .available, .available])
-        #expect(try await told(bench) == ["silence_started 60", "silence_ended 120 2"])
+        #expect(try await silenceEvents(bench) == ["silence_started 60", "silence_ended 120 2"])
     }
 
     @Test func `a silence begins and ends on time by itself, and survives a restart`() async throws {
@@ -59,18 +59,18 @@ import Testing
         try await bench.store.add(silence(bench, from: 60, to: 7200), at: bench.now)
         let loop = Task { await TimerLoop(bench.surroundings, shelf: shelf).run() }
         await bench.run(until: bench.now + .seconds(90))
-        #expect(try await told(bench) == ["silence_started 60"])
+        #expect(try await silenceEvents(bench) == ["silence_started 60"])
         loop.cancel()
         await loop.value
         let again = TimerLoop(bench.restarted, shelf: shelf)
         let second = Task { await again.run() }
         await bench.run(until: TestClock().now + .seconds(7300))
-        #expect(try await told(bench) == ["silence_started 60", "silence_ended 7200 0"])
+        #expect(try await silenceEvents(bench) == ["silence_started 60", "silence_ended 7200 0"])
         second.cancel()
         await second.value
     }
 
-    @Test func `the end of a silence stands on the bus before the schedules of the same moment`() async throws {
+    @Test func `the end of a silence is on the bus before the schedules of the same moment`() async throws {
         let bench = try Bench()
         let rules = Self.rule + "\n---\nrule: digest\non: {schedule: \"30 9 * * *\"}\ndo: [{log: x}]"
         let shelf = try await bench.shelf(rules, sources: [bench.source()])
@@ -94,7 +94,7 @@ import Testing
         try await bench.store.append([created(2, at: bench.now)])
         try await router.routePending()
         #expect(try await states(bench) == [.silenced, .available])
-        #expect(try await told(bench) == ["silence_started 0", "silence_ended 0 1"])
+        #expect(try await silenceEvents(bench) == ["silence_started 0", "silence_ended 0 1"])
     }
 
     @Test func `whichever statement fails, a silence is reported once and counts what it kept back`() async throws {
@@ -120,8 +120,10 @@ import Testing
             bench.stopFailing()
             try await TimerLoop(bench.restarted, shelf: shelf).fireDue()
             let kept = try await states(bench).filter { $0 == .silenced }.count
-            let told = try await told(bench).map { $0.split(separator: " ")[0] + ($0.hasSuffix(" \(kept)") ? " kept" : "") }
-            #expect(told == ["silence_started", "silence_ended kept"], "statement \(count)")
+            let reported = try await silenceEvents(bench).map {
+                $0.split(separator: " ")[0] + ($0.hasSuffix(" \(kept)") ? " kept" : "")
+            }
+            #expect(reported == ["silence_started", "silence_ended kept"], "statement \(count)")
             #expect(try await states(bench).count == 1)
             if !hasFailed { break }
             faults += 1

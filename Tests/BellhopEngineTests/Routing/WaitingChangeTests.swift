@@ -10,7 +10,7 @@ import Testing
         "rule: r\non: [task_created, task_changed]\n\(more)\ndo: [{log: \"\(log) ${{ task.id }}\"}]"
     }
 
-    @Test func `a changed do keeps waits, a changed condition begins them anew, a removed rule ends them`() async throws {
+    @Test func `a changed do keeps waits, a changed condition restarts them, a removed rule ends them`() async throws {
         let first = rule("when: task.priority == 1\nfor: 10m")
         let office = try await Office(first)
         try await office.put("a")

@@ -16,7 +16,7 @@ import Testing
         do: [{log: "${{ event.type }} ${{ task.id }} ${{ task.title }} ${{ string(since) }} ${{ key }}"}]
         """
 
-    @Test func `a rule with for runs once its condition has held so long, for the task as it is then`() async throws {
+    @Test func `a rule with for runs when its condition has held that long, for the task as it is then`() async throws {
         let office = try await Office(Self.urgent)
         try await office.put("a")
         try await office.wait(5)
@@ -120,7 +120,7 @@ import Testing
         do: [{log: "${{ key }}: ${{ events.map(e, e.task.id).join(' ') }}"}]
         """
 
-    @Test func `a rule with count runs when so many came within the time, and uses them up`() async throws {
+    @Test func `a rule with count runs when that many events came within the time, and uses them up`() async throws {
         let office = try await Office(Self.burst)
         for id in ["a", "b"] { try await office.put(id) }
         try await office.put("x", state: 2)
@@ -255,7 +255,7 @@ import Testing
 
     // MARK: Together
 
-    @Test func `for, count, group, throttle and once stand together in their order`() async throws {
+    @Test func `for, count, group, throttle and once work together in their order`() async throws {
         let rule = """
             rule: r
             on: [task_created, task_changed]
