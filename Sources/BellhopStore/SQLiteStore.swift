@@ -15,7 +15,7 @@ final class SQLiteStore: Sendable {
     private let faults: StatementFaults?
     /// The file that was opened; nil for a store in memory.
     private let file: StoreFile.Identity?
-    /// Nil for a store in memory, whose tests need no speed.
+    /// The executor of the writing thread; nil for a store in memory, which gains nothing from it.
     let executor: (any TaskExecutor)?
     /// The scopes that this process polls; they are not pruned, however far its clock jumps.
     let opened = Mutex<Set<Scope.ID>>([])
@@ -43,7 +43,7 @@ final class SQLiteStore: Sendable {
         try lock.take(path)
         return try translating(path) {
             if StoreFile.isHalfCreated(path) { try Database(path: path, .writing).execute("SELECT count(*) FROM sqlite_master") }
-            // Before anything is written, so that a foreign file stays unchanged.
+            // Check before writing, so that the file of another program stays unchanged.
             if !StoreFile.isEmpty(path) {
                 let database = try Database(path: path, .reading)
                 let state = try migrator.state(of: Session(database), path: path)
@@ -78,8 +78,8 @@ final class SQLiteStore: Sendable {
         }
     }
 
-    /// Opens the file for reading, also on a disk on which nothing can be written: SQLite needs a file beside it, unless it may assume
-    /// that the file does not change: no agent runs, and there is no write-ahead log.
+    /// Opens the file for reading, even on a disk that is read-only. There SQLite cannot create the file that it needs beside the
+    /// database; it needs none if the database does not change, that is if no agent runs and there is no write-ahead log.
     private static func readable(_ path: String) throws -> (database: Database, state: Migrator.State) {
         do {
             let database = try Database(path: path, .reading)
@@ -117,19 +117,19 @@ final class SQLiteStore: Sendable {
         try get(try await attempt(stored: stored, work))
     }
 
-    /// The same, but returns an error of the work as the work threw it.
+    /// Runs work like ``write(stored:_:)``, but returns an error of the work unchanged.
     func attempt<Value: Sendable>(
         stored: @escaping @Sendable (Value) -> Void = { _ in }, _ work: @escaping @Sendable (Session) throws -> Value
     ) async throws(StoreError) -> Result<Value, any Error> {
         if isReadOnly { throw StoreError(.other, "The store \(path) was opened for reading only.") }
-        try requirePlace()
+        try requireSameFile()
         let result = await writing.write(stored: stored, work)
-        if case .failure = result { try requirePlace() }
+        if case .failure = result { try requireSameFile() }
         return result
     }
 
     /// Checks that the path still names the opened file: writes to a deleted file are lost.
-    private func requirePlace() throws(StoreError) {
+    private func requireSameFile() throws(StoreError) {
         guard let file, StoreFile.identity(of: path) != file else { return }
         throw StoreError(
             .lost,
@@ -139,7 +139,7 @@ final class SQLiteStore: Sendable {
 
     /// Runs work on a reader. Cancelling the caller has no effect: reads are quick, and half a read is useless.
     ///
-    /// - Parameter here: for a short reading of few rows: on the caller's own thread, if a connection is free.
+    /// - Parameter here: reads on the caller's own thread if a connection is free; for short work on few rows.
     func read<Value: Sendable>(
         here: Bool = false, _ work: @escaping @Sendable (Session) throws -> Value
     ) async throws(StoreError) -> Value {

@@ -1,17 +1,17 @@
 import BellhopCore
 
-/// The decoded tasks of the scopes that rules read, so that an event does not decode again what has not changed.
+/// The decoded tasks of the scopes that rules read, so that a batch of events decodes only the tasks that have changed.
 ///
-/// A poll that this process stores notes its changes here; they are decoded when the tasks are next asked for. The turn of the
-/// scope says whether they are complete: a poll by another process leaves a gap, after which all tasks are read again.
+/// A poll that this process stores adds its changes here; they are decoded when a rule next needs the tasks. The turn of the
+/// scope shows whether the changes are complete: a poll by another process leaves a gap, after which all tasks are read again.
 struct TaskCache {
     private struct Entry {
         /// The turn of the scope that the tasks show.
         var turn: Int64
         var tasks: [Snapshot]
-        /// Where each task is.
+        /// The index of each task in `tasks`.
         var places: [TaskKey: Int]
-        /// What polls have changed since, oldest first.
+        /// The changes of later polls, oldest first.
         var later: [Change] = []
 
         init(turn: Int64, tasks: [Snapshot]) {
@@ -41,7 +41,7 @@ struct TaskCache {
         }
     }
 
-    /// What one poll changed.
+    /// The changes of one poll.
     private struct Change {
         var turn: Int64
         var present: [SnapshotText]
@@ -50,14 +50,14 @@ struct TaskCache {
 
     private var entries: [Scope.ID: Entry] = [:]
 
-    /// So many polls may pass before the tasks are asked for again; then they are forgotten, to free the memory.
+    /// After this many polls during which no rule needed the tasks, they are forgotten, to free the memory.
     private static let mostUnread = 20
-    /// Of so many changes, reading all tasks again costs no more.
+    /// With more changes than this, reading all tasks again takes no more time.
     private static let mostChanges = 10_000
 
     /// The tasks of a scope, in the order in which listings first showed them; nil if they must be read from the store.
     mutating func tasks(of scope: Scope.ID, at turn: Int64) -> [Snapshot]? {
-        // Removed while it is changed, so that it is not copied.
+        // Remove the entry while changing it, so that its arrays are not copied.
         guard var entry = entries.removeValue(forKey: scope) else { return nil }
         for change in entry.later where change.turn == entry.turn + 1 && change.turn <= turn { entry.apply(change) }
         guard entry.turn == turn else { return nil }
@@ -73,7 +73,7 @@ struct TaskCache {
         entries[scope] = Entry(turn: turn, tasks: tasks)
     }
 
-    /// Notes what a stored poll has changed.
+    /// Adds the changes of a stored poll.
     mutating func note(_ poll: PollCommit, turn: Int64) {
         guard let entry = entries[poll.scope] else { return }
         let count = poll.present.count + poll.removed.count

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Cuts an event's data to a size, longest texts first, and notes in their place how much is missing.
+/// Cuts an event's data to a size, longest texts first. A mark at each cut says how many bytes are missing.
 enum EventFitting {
     /// The largest size of an event's data, in bytes of JSON.
     static let limit = 256 * 1024

@@ -7,7 +7,7 @@ extension SQL {
             SELECT number + 1, :at, :entry, audit_hash(hash, number + 1, :entry) FROM audit ORDER BY number DESC LIMIT 1
             """
 
-        /// The row after the last one, whose number and hash the transaction has read.
+        /// Adds the row after the last one, whose number and hash the transaction has read.
         static let add = "INSERT INTO audit (number, at, entry, hash) VALUES (:number, :at, :entry, :hash)"
 
         static let rows = """
@@ -19,7 +19,7 @@ extension SQL {
 
         static let last = "SELECT number, at, entry, hash FROM audit ORDER BY number DESC LIMIT 1"
 
-        /// The number of the last of the oldest rows before a time, among the first ones; the last row of all always stays.
+        /// The oldest rows after the first one. The last row of all always stays.
         static let old = """
             SELECT number, at FROM audit
             WHERE number > (SELECT min(number) FROM audit) AND number < (SELECT max(number) FROM audit)

@@ -1,8 +1,8 @@
 import BellhopCore
 
 extension SQL {
-    /// The waiting messages of a receiver that may become one. Each look reads a limited number of deliveries of each rule, however
-    /// many wait.
+    /// The waiting messages of a receiver that may be combined into one. Each statement reads a limited number of deliveries of a rule,
+    /// however many wait.
     enum Coalescing {
         static let nextRule = """
             SELECT min(rule) FROM delivery
@@ -29,7 +29,7 @@ extension SQL {
             WHERE joins = 1 AND \(isReady)
             """
 
-        /// The next of a lane, if it is a message that may join those before it.
+        /// The next delivery of a lane, if it is a message that may join those before it.
         static let nextOfLane = """
             SELECT \(Deliveries.identity), id FROM delivery
             WHERE id = (
@@ -41,7 +41,7 @@ extension SQL {
                 AND state = 'available' AND receiver = :receiver AND run_at <= :now AND coalesces = 1 AND \(isReady)
             """
 
-        /// It cannot have been sent, has not expired, and no later step waits for it.
+        /// True for a delivery that cannot have been sent, has not expired, and for which no later step waits.
         private static let isReady = """
             first_started IS NULL AND (expires IS NULL OR expires >= :now)
                 AND NOT EXISTS (SELECT 1 FROM delivery_wait WHERE delivery_wait.after = delivery.id)

@@ -1,6 +1,6 @@
 extension SQL {
-    /// What was made of some events. Each is one pass over a table, or a look in an index. `:ids`, `:subjects`, `:places` and `:names` are
-    /// JSON arrays.
+    /// Deliveries, decisions and later events that some events caused. Each statement passes once over a table, or uses an index. `:ids`,
+    /// `:subjects`, `:places` and `:names` are JSON arrays.
     enum History {
         static let unrouted = "SELECT sequence FROM unrouted WHERE sequence IN (SELECT value FROM json_each(:places))"
 
@@ -12,8 +12,8 @@ extension SQL {
             LIMIT :limit
             """
 
-        /// Whether an occasion is a run for these events, for an element or a replay of one, for a timer that one began, or for an
-        /// escalation of such a run. It reads the occasion from its left, so that the number of events costs nothing.
+        /// Whether an occasion is a run for one of these events, for an element or a replay of one, for a timer that one began, or for an
+        /// escalation of such a run. It parses the occasion, so that its time does not grow with the number of events.
         private static let isForEvents = """
             CASE substr(occasion, 1, instr(occasion, '/') - 1)
                 WHEN 'timer' THEN \(isTimer("occasion"))
@@ -24,31 +24,31 @@ extension SQL {
             END
             """
 
-        /// The run that began an escalation, which stands behind its step and its repetition.
+        /// The run that began an escalation: the part after its step and its repetition.
         private static let run = rest(rest(rest("occasion")))
 
-        /// The event stands behind the kind of the occasion.
+        /// Whether the part after the kind of the occasion is one of these events.
         private static func isEvent(_ occasion: String) -> String {
             let rest = rest(occasion)
             return "substr(\(rest), 1, instr(\(rest) || '/', '/') - 1) IN (SELECT value FROM json_each(:ids))"
         }
 
-        /// The place of the event that began the timer stands behind its due time, which stands behind its kind and its rule.
+        /// Whether the event that began the timer is one of these. Its place follows the due time, which follows the kind and the rule.
         private static func isTimer(_ occasion: String) -> String {
             let due = rest(rest(rest(occasion)))
             let begun = "substr(\(due), instr(\(due), '-') + 1)"
             return "CAST(\(begun) AS INTEGER) IN (SELECT value FROM json_each(:places))"
         }
 
-        /// What stands behind the first slash.
+        /// The part after the first slash.
         private static func rest(_ text: String) -> String { "substr(\(text), instr(\(text), '/') + 1)" }
 
-        /// What stopped rules at an event, by the index of occasions.
+        /// The records of why rules stopped at an event, by the index of occasions.
         static let decisionsOfEvent = """
             SELECT rule, verdict, number, occasion, at, detail FROM decision WHERE occasion = :occasion ORDER BY at, rule, number
             """
 
-        /// The same at the elements, replays, timers and escalations of these events, without the many that are of an event itself.
+        /// The same records for the elements, replays, timers and escalations of these events, but not for the events themselves.
         static let decisions = """
             SELECT rule, verdict, number, occasion, at, detail FROM decision
             WHERE (occasion >= 'element/' AND occasion < 'event/' OR occasion >= 'event0' AND occasion < 'timer0')
@@ -56,15 +56,15 @@ extension SQL {
             ORDER BY at, rule, number
             """
 
-        /// The waits for these tasks that began before, each named by its source and its task: so a later event that let one go on is
-        /// explained without the events between.
+        /// The waits for these tasks that began earlier, each named by its source and its task. They explain a later event that continued
+        /// a wait, without the events between.
         static let waits = """
             SELECT rule, verdict, number, occasion, at, detail FROM decision
             WHERE verdict = 'waiting' AND at <= :until AND detail ->> '$.key' IN (SELECT value FROM json_each(:keys))
             ORDER BY at, rule, number
             """
 
-        /// The attempts of these deliveries, and what changed rules.
+        /// The attempts of these deliveries, and the changes of rules.
         static let audit = """
             SELECT number, at, entry, hash FROM audit
             WHERE at >= :since AND entry <> '' AND (
@@ -74,7 +74,7 @@ extension SQL {
             LIMIT :limit
             """
 
-        /// What an event led to, by the index of causes.
+        /// The events that an event caused, by the index of causes.
         static let caused = "\(Looking.eventRows) WHERE cause = :cause ORDER BY sequence LIMIT :limit"
 
         static let event = "\(Looking.eventRows) WHERE id = :id"

@@ -9,7 +9,7 @@ extension SQL {
             ORDER BY source
             """
 
-        /// When a rule's next timer is due is known only if it has few, or if it is its schedule's.
+        /// The rules with their statistics. The due time of a rule's next timer is known only if the rule has few timers or a schedule.
         static let rules = """
             SELECT name, runs, errors, last_error, last_run,
                 coalesce(
@@ -21,7 +21,7 @@ extension SQL {
             ORDER BY name
             """
 
-        /// What each rule waits for, has counted and has gathered, in both modes, each counted up to `:most` and one more.
+        /// How many waits, counts, groups, sequences and absences each rule has, in both modes. Each number is at most `:most + 1`.
         /// (PostgreSQL: the same.)
         static let waits = """
             SELECT name,
@@ -52,8 +52,8 @@ extension SQL {
             "SELECT 1 FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = '\(kind)'"
         }
 
-        /// The next timers but those of schedules, in the order in which they come due, with what they are about. A wait's subject
-        /// stands in its state, which is a piece of a window for a rule that runs through a list.
+        /// The next timers except those of schedules, in the order in which they come due, with their subjects. A wait's subject is in its
+        /// state, which for a rule with `each` is the piece of a window.
         static let upcoming = """
             SELECT timer.rule, timer.kind, timer.key, timer.due, timer.payload,
                 coalesce(timer.payload ->> '$.subject', \(wait("timer.rule", "timer.key", "''")),
@@ -83,12 +83,12 @@ extension SQL {
             SELECT task.snapshot ->> '$.number' FROM scope CROSS JOIN task ON task.scope = scope.id AND task.key = :key LIMIT 1
             """
 
-        /// The first keys of a rule's counts. The rows come in their order, so only those shown are read.
+        /// The first keys of a rule's counts. An index gives the rows in this order, so only those shown are read.
         static let counts = """
             SELECT key, count(*) FROM rule_state WHERE rule = :rule AND kind = 'count' GROUP BY key ORDER BY key LIMIT :limit
             """
 
-        /// How many deliveries wait for each receiver that is or was stopped. From the index alone.
+        /// How many deliveries wait for each receiver that is or was stopped. Reads only the index.
         static let waiting = """
             SELECT receiver, (
                 SELECT count(*) FROM delivery

@@ -1,6 +1,6 @@
 extension SQL {
     enum Replays {
-        /// Only events that are still there; each once at a time.
+        /// Asks to replay an event that still exists. A second request at the same time changes nothing.
         static let insert = """
             INSERT INTO replay (event, rule, forced, at)
             SELECT :event, :rule, :forced, :at WHERE EXISTS (SELECT 1 FROM event WHERE sequence = :event)

@@ -1,7 +1,7 @@
 extension SQL {
     /// Deliveries that wait for other deliveries. Only rules with `on_error: stop` fill these tables.
     enum Waiting {
-        /// A predecessor that no longer exists is not waited for.
+        /// Makes a delivery wait for a predecessor, if that still exists.
         static let insert = """
             INSERT OR IGNORE INTO delivery_wait (after, delivery)
             SELECT id, :delivery FROM delivery WHERE name = :name AND id < :delivery

@@ -7,7 +7,7 @@ enum SQL {
     static let release = "RELEASE one"
     static let rollbackToSavepoint = "ROLLBACK TO one"
 
-    /// The most of the writer's page cache, in kibibytes; it is given back when nothing is written.
+    /// The limit of the writer's page cache, in kibibytes; ``GroupCommit`` releases its memory after a burst.
     static let cacheSize = "PRAGMA cache_size = -32768"
 
     /// The rows of this rule, kind and key, by the index of their names. (`+` keeps the planner from the index of rules.)

@@ -30,7 +30,7 @@ final class Connections: Sendable {
             }
         }
 
-        /// Runs work on the caller's own thread, after the work before it. For a connection that nobody else uses, so it begins at once.
+        /// Runs work on the caller's own thread, after the work that is queued. For a connection that is free, so that it begins at once.
         func runHere(_ work: (Access) -> Void) {
             queue.sync { work(database.map { .success($0) } ?? .failure(SQLiteError.closed)) }
         }
@@ -113,8 +113,8 @@ final class Connections: Sendable {
         }
     }
 
-    /// Runs short work on the caller's own thread, if a connection that reads is free; nil if none is. Another thread would begin
-    /// later than this one is done.
+    /// Runs short work on the caller's own thread if a connection that reads is free; otherwise returns nil. This takes less time than
+    /// waking another thread.
     func readHere<Value>(_ work: (Database) throws -> Value) -> Result<Value, any Error>? {
         guard hasReaders, let connection = readers.withLock({ $0.isClosed ? nil : $0.free.popLast() }) else { return nil }
         var result: Result<Value, any Error>?
@@ -151,7 +151,7 @@ final class Connections: Sendable {
         }
     }
 
-    /// Lets the next reading have a connection, or keeps that for later.
+    /// Gives a connection to the next waiting reading, or marks it as free.
     private func release(_ connection: Connection) {
         let next: Reading? = readers.withLock { readers in
             guard readers.waiting.isEmpty else { return readers.waiting.removeFirst() }

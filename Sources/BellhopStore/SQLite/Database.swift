@@ -6,14 +6,14 @@ import CSQLite
 /// A class, because it owns the connection. One thread uses it at a time: it has no lock of its own (`SQLITE_OPEN_NOMUTEX`).
 final class Database {
     let handle: OpaquePointer
-    /// The prepared statements: those of long texts by the address of the text, which each keeps alive. Hashing a whole text for each
-    /// use would cost more than many statements do.
+    /// The prepared statements with long texts, by the address of the text, which each statement keeps alive. Hashing a long text at
+    /// each use would take more time than many statements do.
     private var byAddress: [UnsafeRawPointer: Statement] = [:]
     private var byText: [String: Statement] = [:]
 
     enum Access {
         case reading
-        /// Reads a file that nothing changes meanwhile, without a file of its own beside it.
+        /// Reads a file that no process changes meanwhile, without creating a file beside it.
         case readingUnchanged
         case writing
     }
@@ -44,7 +44,7 @@ final class Database {
     /// 4 % of the time of 100,000 runs, and nothing reads them.
     private static let keepsNoStatistics = bellhop_sqlite_keep_no_memory_statistics() == SQLITE_OK
 
-    /// The path as an address that says that the file does not change.
+    /// The path as a URI that declares the file immutable.
     private static func unchanging(_ path: String) -> String {
         let escaped = path.unicodeScalars.map {
             "%?#".unicodeScalars.contains($0) ? "%" + String($0.value, radix: 16) : String($0)
@@ -59,7 +59,7 @@ final class Database {
     }
 
     /// Defines the SQL function `name_key`: the short key by which an index finds the rows of a rule, a kind and a key.
-    /// Stored: it never changes.
+    /// It must never change, because its results are stored.
     private func defineNameKey() throws {
         let code = sqlite3_create_function_v2(
             handle, "name_key", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, nil,
@@ -84,7 +84,7 @@ final class Database {
         return Int(bytes)
     }
 
-    /// Gives the memory of pages that are not in use back.
+    /// Releases the memory of pages that are not in use.
     func giveBackMemory() { sqlite3_db_release_memory(handle) }
 
     /// Defines the SQL function `audit_hash`, see ``BellhopCore/AuditRow/hash(after:number:entry:)``.
@@ -132,7 +132,7 @@ final class Database {
 
     /// A prepared statement.
     ///
-    /// A class, because each use of the statement adds to what is known of its parameters.
+    /// A class, because each use of the statement may add positions of its parameters.
     final class Statement {
         let sql: String
         let handle: OpaquePointer

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Lets concurrent writers share one transaction, and so one wait for the disk.
 ///
-/// A class over a lock, because callers on any task meet here. The first caller starts draining the queue; while its transaction
+/// A class over a lock, because callers on all tasks share it. The first caller starts draining the queue; while its transaction
 /// is being written, others queue up for the next. The work runs on the connection's own queue, where cancelling the caller's
 /// task has no effect: each write is completed, and its caller gets the result.
 final class GroupCommit: Sendable {
@@ -20,25 +20,25 @@ final class GroupCommit: Sendable {
         var isDraining = false
         var isClosed = false
         var commits = 0
-        /// Whether it is planned to look at the page cache.
-        var isWatchingCache = false
+        /// Whether a check of the page cache is scheduled.
+        var isCacheCheckScheduled = false
     }
 
     private let connections: Connections
-    /// Nil for a database that has none.
+    /// Nil for a database in memory.
     private let log: WriteAheadLog?
     private let faults: StatementFaults?
-    private let rest: DispatchTimeInterval
+    private let idleTime: DispatchTimeInterval
     private let state = Mutex(State())
 
-    /// - Parameter rest: how long little is written before the page cache of a burst is given back.
+    /// - Parameter idleTime: how long few writes must follow a burst before the memory of its page cache is released.
     init(
-        _ connections: Connections, log: WriteAheadLog?, faults: StatementFaults?, rest: DispatchTimeInterval = .seconds(3)
+        _ connections: Connections, log: WriteAheadLog?, faults: StatementFaults?, idleTime: DispatchTimeInterval = .seconds(3)
     ) {
         self.connections = connections
         self.log = log
         self.faults = faults
-        self.rest = rest
+        self.idleTime = idleTime
     }
 
     /// How many transactions were committed.
@@ -47,9 +47,9 @@ final class GroupCommit: Sendable {
     /// How many callers wait for the next transaction.
     var waiting: Int { state.withLock { $0.waiting.count } }
 
-    /// Runs work in a transaction; it is on disk when this returns. A failure of one caller does not affect the others.
+    /// Runs work in a transaction; its changes are on disk when this returns. A failure of one caller does not affect the others.
     ///
-    /// - Parameter stored: called on the writing thread once it is on disk.
+    /// - Parameter stored: called on the writing thread once the changes are on disk.
     func write<Value: Sendable>(
         stored: @escaping @Sendable (Value) -> Void = { _ in }, _ work: @escaping @Sendable (Session) throws -> Value
     ) async -> Result<Value, any Error> {
@@ -75,7 +75,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// False if it was closed before.
+    /// Adds a job to the queue, and starts draining it if necessary. False if the queue was closed before.
     private func enqueue(_ job: Job, closing: Bool) -> Bool {
         let (isOpen, isFirst) = state.withLock { state in
             if state.isClosed { return (false, false) }
@@ -101,32 +101,32 @@ final class GroupCommit: Sendable {
             if group.count == 1 || !(together(group, session) || apart(group, session)) {
                 for job in group { alone(job, session) }
             }
-            log?.fold(session.database)
+            log?.checkpoint(session.database)
         }
-        if session.database.cachedBytes > Self.smallCache { watchCache() }
+        if session.database.cachedBytes > Self.smallCache { scheduleCacheCheck() }
     }
 
-    /// A page cache of so many bytes is kept while nothing is written.
+    /// A page cache of at most this many bytes is kept even when little is written.
     private static let smallCache = 4 << 20
 
-    /// Fewer commits during the rest are no burst.
+    /// With fewer commits than this during the idle time, a burst is over.
     private static let fewCommits = 30
 
-    /// Gives the page cache of a burst back, once little is written.
-    private func watchCache() {
+    /// Releases the memory of the page cache once a burst of writes is over.
+    private func scheduleCacheCheck() {
         let commits: Int? = state.withLock { state in
-            if state.isWatchingCache { return nil }
-            state.isWatchingCache = true
+            if state.isCacheCheckScheduled { return nil }
+            state.isCacheCheckScheduled = true
             return state.commits
         }
         guard let commits else { return }
-        connections.write(after: rest) { [self] access in
+        connections.write(after: idleTime) { [self] access in
             guard case .success(let database) = access else { return }
             let isIdle = state.withLock { state in
-                state.isWatchingCache = false
+                state.isCacheCheckScheduled = false
                 return state.commits - commits < Self.fewCommits
             }
-            if isIdle { database.giveBackMemory() } else { watchCache() }
+            if isIdle { database.giveBackMemory() } else { scheduleCacheCheck() }
         }
     }
 
@@ -141,7 +141,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// One transaction for all. False if one failed; no caller has been answered then.
+    /// Runs all jobs in one transaction. False if a job failed; then no caller has its result yet.
     private func together(_ group: [Job], _ session: Session) -> Bool {
         var kept: [@Sendable () -> Void] = []
         kept.reserveCapacity(group.count)
@@ -157,8 +157,8 @@ final class GroupCommit: Sendable {
         return true
     }
 
-    /// One transaction for all, a savepoint for each, so that those that fail do not stop the others. False if the whole transaction
-    /// failed; no caller has been answered then.
+    /// Runs all jobs in one transaction with a savepoint for each, so that a failing job does not stop the others. False if the whole
+    /// transaction failed; then no caller has its result yet.
     private func apart(_ group: [Job], _ session: Session) -> Bool {
         var kept: [@Sendable () -> Void] = []
         var failed: [(Job, any Error)] = []

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Makes the n-th statement from now fail, once. Only tests use it.
 ///
-/// A class over a lock because the test sets it while the connection's queue counts.
+/// A class over a lock, because a test sets the fault while the connection's queue counts statements.
 final class StatementFaults: Sendable {
     private struct State {
         var remaining: Int?

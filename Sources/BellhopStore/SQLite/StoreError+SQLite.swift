@@ -32,8 +32,8 @@ extension StoreError {
         case SQLITE_CANTOPEN where Self.hasUnreadableLog(path), SQLITE_READONLY where Self.hasUnreadableLog(path):
             self.init(
                 .full,
-                "The store \(path) has changes in its log `-wal`, which cannot be read where nothing can be written: copy the store with "
-                    + "its `-wal` to another folder, or make the disk writable.")
+                "The store \(path) has changes in its log `-wal`, which cannot be read on a read-only disk: copy the store with its `-wal` "
+                    + "to another folder, or make the disk writable.")
         case SQLITE_IOERR, SQLITE_READONLY, SQLITE_PERM:
             self.init(
                 .full,

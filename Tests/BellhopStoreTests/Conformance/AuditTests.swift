@@ -121,7 +121,7 @@ import Testing
 
     /// Each: the row, the audit, the end, the lane, its followers. All: `BEGIN`, the end of the audit, `COMMIT`.
     @Test(arguments: [1, 2, 5])
-    func `the end of a delivery costs five statements, of which the audit is one, and a transaction of ends three more`(
+    func `storing an outcome takes five statements, one of them for the audit, and its transaction three more`(
         _ deliveries: Int
     ) async throws {
         let bench = try StoreUnderTest.allCases[0].make()

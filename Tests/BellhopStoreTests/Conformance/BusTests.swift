@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a batch of which one event was routed meanwhile is refused whole`(_ kind: StoreUnderTest) async throws {
+    func `a batch is refused whole if one of its events was routed meanwhile`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.append((1...3).map { Sample.event($0) })
         let places = try await bench.store.unrouted(limit: 3).map(\.sequence)

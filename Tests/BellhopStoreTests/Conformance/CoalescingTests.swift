@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `messages with a thread, other actions, and what may have been sent stay as they are`(_ kind: StoreUnderTest)
+    func `other actions, and messages that have a thread or may have been sent, stay as they are`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `the messages of one lane become one, and one alone stays as it is`(_ kind: StoreUnderTest) async throws {
+    func `the messages of one lane become one, and a single message stays as it is`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...30).map { Self.message($0, lane: "rule") }))
         #expect(try await bench.store.coalesce(receiver: "chat", above: 20, at: bench.now) == 30)

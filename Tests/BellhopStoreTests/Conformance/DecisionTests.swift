@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a storm of one verdict leaves its latest records and a count, and no other record goes`(
+    func `too many records of one verdict are cut to the latest and a count, and no others are deleted`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()

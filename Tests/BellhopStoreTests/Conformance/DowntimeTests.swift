@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a delivery due after a downtime may have been performed in it, until the backlog is done`(
+    func `a delivery due before or soon after a downtime may have been performed without a record`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a possibly received delivery knows from when on to look for it`(_ kind: StoreUnderTest) async throws {
+    func `the retry of a possibly received delivery knows when its last attempt began`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: [Sample.delivery(1, at: bench.now)]))
         let began = bench.now

@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `the status counts them by state, receiver and reason, those with the most first`(_ kind: StoreUnderTest) async throws {
+    func `the status counts dead and held deliveries by state, receiver and reason`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let deliveries =
             [Sample.delivery(1, receiver: "b"), Sample.delivery(2, receiver: "a"), Sample.delivery(3, receiver: "a")]
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `they are found by receiver, age, reason and whole id`(_ kind: StoreUnderTest) async throws {
+    func `dead and held deliveries are found by receiver, age, reason and whole id`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let late = bench.after(100)
         try await bench.store.route(

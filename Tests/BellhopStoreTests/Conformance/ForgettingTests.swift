@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a routing that was decided before is refused, and one that begins anew is stored`(_ kind: StoreUnderTest) async throws {
+    func `a routing decided before the forgetting is refused, a later one is stored`(_ kind: StoreUnderTest) async throws {
         let bench = try await bench(kind)
         let id = Sample.key(1).text
         let timer = RuleTimer(.init(rule: "rule", kind: .hold, key: "tasks/\(id)"), due: bench.after(60))

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct `The history of a task` {
     @Test(arguments: StoreUnderTest.allCases)
-    func `a history has the events of a task, what stopped rules, and what timers made of them`(_ kind: StoreUnderTest)
+    func `a history has the events of a task, why rules stopped, and the deliveries of timers`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a history has the deliveries of its events, whatever the occasion, and no others`(_ kind: StoreUnderTest)
+    func `a history has the deliveries of its events, on every kind of occasion, and no others`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a history with causes has the events that led to these and all that they led to, and a long chain ends`(
+    func `a history with causes has the events before and after in the chain of causes, up to a limit`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()

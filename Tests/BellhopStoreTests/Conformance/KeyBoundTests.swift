@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a window is one key, and goes with its timer and what its task began`(_ kind: StoreUnderTest) async throws {
+    func `a window is one key, and is dropped with its timer and its task's records`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.register([rule(2)], at: bench.now)
         let began: JSON = ["source": "s", "task": "t"]

@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `ends and the next claims in one transaction are the same as one after the other`(_ kind: StoreUnderTest) async throws {
+    func `storing outcomes and claiming in one transaction has the same result as in two`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(
             Routing(deliveries: [Sample.delivery(1, lane: "a"), Sample.delivery(2, lane: "a"), Sample.delivery(3)]))
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a claim says whether its limit kept back more`(_ kind: StoreUnderTest) async throws {
+    func `a claim says whether more deliveries were due than its limit`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...3).map { Sample.delivery($0) }))
         for (limit, isCutShort) in [(2, true), (2, false)] {
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a node that starts takes back its own deliveries and those with an expired lease, and no others`(
+    func `a node that starts rescues its own deliveries and those with an expired lease, and no others`(
         _ kind: StoreUnderTest
     ) async throws {
         let bench = try kind.make()

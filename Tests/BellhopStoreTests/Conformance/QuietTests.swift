@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a held message is not due before its end, and bars no other of its lane`(_ kind: StoreUnderTest) async throws {
+    func `a held message is not due before its end, and blocks no other of its lane`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(
             Routing(deliveries: [Self.message(1, lane: "a"), Self.message(2), Sample.delivery(3, lane: "a")]))
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a release is one transaction, made once`(_ kind: StoreUnderTest) async throws {
+    func `a release is one transaction, and takes effect only once`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.route(Routing(deliveries: (1...5).map { Self.message($0) }))
         let silence = Silence(starts: bench.now, ends: bench.after(99_999), reason: "x", by: "ann").identified
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a release is refused if a silence of it has ended`(_ kind: StoreUnderTest) async throws {
+    func `a release is refused if a silence that it used has ended`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let silence = Silence(starts: bench.now, ends: bench.after(99_999), reason: "x", by: "ann").identified
         try await bench.store.add(silence, at: bench.now)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a message that is sent unchanged expires a day after its release, however late that is`(_ kind: StoreUnderTest)
+    func `a message that is sent unchanged expires a day after its release, even if that is late`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a message behind a step with on_error stop waits for that too, and is dropped if it dies`(_ kind: StoreUnderTest)
+    func `a message after a step with on_error stop waits for it, and is dropped if it dies`(_ kind: StoreUnderTest)
         async throws
     {
         for isFine in [true, false] {
@@ -123,7 +123,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a step before a held message that dies drops it while it is held`(_ kind: StoreUnderTest) async throws {
+    func `a held message is dropped at once if the step before it dies`(_ kind: StoreUnderTest) async throws {
         for isFine in [true, false] {
             let bench = try kind.make()
             try await bench.store.route(Routing(deliveries: [Sample.delivery(1), Self.message(2, after: [1])]))
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `each receiver and each end is released by itself, the earliest end first`(_ kind: StoreUnderTest) async throws {
+    func `each receiver and each end has its own release, the earliest first`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         var other = Self.message(2)
         other.id.receiver = "board"

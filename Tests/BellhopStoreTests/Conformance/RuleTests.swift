@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `escalations survive changes of their rule, with its text, and end with it`(_ kind: StoreUnderTest) async throws {
+    func `escalations keep their steps when their rule changes, and end when it is removed`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         func changed(_ name: String, isOff: Bool = false) -> RuleRegistration {
             RuleRegistration(name: name, revision: "2", waits: isOff ? nil : "other", isOff: isOff)

@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a silence begins and ends with one event each, whenever it is looked at`(_ kind: StoreUnderTest) async throws {
+    func `a silence begins and ends with one event each, even if it is checked more often`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         #expect(try await bench.store.add(Self.silence("later", from: 10, to: 20), at: bench.now))
         #expect(try await !bench.store.add(Self.silence("later", from: 10, to: 20), at: bench.now))
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a silence that began and ended between two looks is reported once, in order`(_ kind: StoreUnderTest) async throws {
+    func `a silence that began and ended between two checks is reported once, in order`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         try await bench.store.add(Self.silence("past", from: 10, to: 20), at: bench.now)
         await bench.clock.pass(3600)
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `what a silence keeps back is counted, never claimed, and pruned`(_ kind: StoreUnderTest) async throws {
+    func `deliveries that a silence keeps back are counted, never claimed, and pruned`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         let silence = Self.silence("now")
         try await bench.store.add(silence, at: bench.now)

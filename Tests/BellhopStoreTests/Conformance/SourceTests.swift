@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `an event that exists is not stored again, whatever stores it`(_ kind: StoreUnderTest) async throws {
+    func `an event that exists is not stored again, neither by the bus nor by a poll`(_ kind: StoreUnderTest) async throws {
         let bench = try kind.make()
         _ = try await bench.store.open(Sample.scope, source: "tasks", at: bench.now)
         #expect(try await bench.store.append([Sample.event(1), Sample.event(1), Sample.event(2)]) == 2)

@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
-    func `a pause is stored with its event and its message, once however many attempts met it`(_ kind: StoreUnderTest)
+    func `a pause that many attempts cause is stored once, with its event and its message`(_ kind: StoreUnderTest)
         async throws
     {
         let bench = try kind.make()

@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: SQLiteUnderTest.Place.allCases)
-    func `a write goes on if its writer is cancelled, and so do its neighbours`(_ place: SQLiteUnderTest.Place) async throws {
+    func `a write whose caller is cancelled is completed, as are others`(_ place: SQLiteUnderTest.Place) async throws {
         let bench = try SQLiteUnderTest(place)
         let gate = Gate()
         async let first: Void = bench.block(with: gate)
@@ -105,7 +105,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.file("burst.db")
         let connections = Connections(try Database(path: path, .writing), path: path, hasReaders: true)
-        let writing = GroupCommit(connections, log: nil, faults: nil, rest: .milliseconds(50))
+        let writing = GroupCommit(connections, log: nil, faults: nil, idleTime: .milliseconds(50))
         let burst = await writing.write { session in
             try session.database.execute(
                 """

@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a claim and a look for messages to coalesce do not take more work if 100,000 deliveries wait`(_ isOneLane: Bool)
+    func `claiming and coalescing take no more work if 100,000 deliveries wait`(_ isOneLane: Bool)
         async throws
     {
         let (few, many) = (
@@ -140,12 +140,12 @@ import Testing
         return try await bench.sqlite.write { $0.takeWork() }.steps
     }
 
-    @Test func `a new piece takes no more work beside 5,000 others`() async throws {
+    @Test func `storing a new piece takes no more work beside 5,000 others`() async throws {
         let (few, many) = (try await work(100), try await work(5000))
         #expect(many < few * 3 / 2 && few > 100, "\(few) \(many)")
     }
 
-    @Test func `the short key of a name is what stores already contain`() async throws {
+    @Test func `the short key of a name equals the one in existing stores`() async throws {
         let key = try await SQLiteUnderTest().sqlite.read { session in
             var statement = try session.prepare("SELECT name_key('rule', 'hold', 'a')")
             return try statement.next() ? statement.int(0) : 0

@@ -8,7 +8,7 @@ import Testing
 @Suite struct `Tasks that are kept decoded` {
     /// Polls in which tasks come, change, leave and return; some of them by another process.
     @Test(arguments: 0..<20)
-    func `rules see the tasks that the store has, whatever polls changed and whenever they look`(_ seed: UInt64) async throws {
+    func `rules see the tasks of the store after any changes by polls, at any time`(_ seed: UInt64) async throws {
         let tested = try SQLiteUnderTest(.onDisk)
         let store = tested.store
         var random = SeededRandom(seed: seed)
