@@ -39,7 +39,7 @@ import Testing
         #expect(try sentences([], report()) == [])
     }
 
-    @Test func `a history that begins later than asked says so, one that is quiet at first does not`() throws {
+    @Test func `a history that begins later than requested says so, one that is only quiet at first does not`() throws {
         #expect(try sentences([], report(first: .seconds(7200), hasEarlier: false)).count == 1)
         #expect(try sentences([], report(first: .seconds(7200), hasEarlier: true)) == [])
         #expect(try sentences([], report(first: .seconds(60), hasEarlier: false)) == [])

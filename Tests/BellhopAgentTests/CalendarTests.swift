@@ -15,7 +15,7 @@ import Testing
         return try CalendarEntry.read(configuration.calendars, at: Self.monday)
     }
 
-    @Test func `a calendar has its days, hours and holidays, and those of its files, read anew each time`() async throws {
+    @Test func `a calendar has its days, hours and holidays, and those of its files, read again each time`() async throws {
         let text = """
               office: {days: MON-FRI, hours: "08:00-12:00, 13:00-17:30", holidays: [2026-12-25, holidays.ics]}
               tokyo: {timezone: Asia/Tokyo}

@@ -76,7 +76,7 @@ private final class Rows: Sendable {
         }
     }
 
-    @Test(arguments: [0, 1, 499, 500, 501, 12_000]) func `all rows arrive in order, whatever their number`(_ count: Int)
+    @Test(arguments: [0, 1, 499, 500, 501, 12_000]) func `any number of rows arrives in order`(_ count: Int)
         async throws
     {
         try await withAgent(events: count) { _, path in
@@ -121,7 +121,7 @@ private final class Rows: Sendable {
         }
     }
 
-    @Test func `a follower with a filter goes on behind the events that did not fit`() async throws {
+    @Test func `a follower with a filter continues after the events that did not match`() async throws {
         let (bell, clock) = (Bell(), TestClock())
         try await withAgent(events: 700, bytes: 10, bell: bell, clock: clock) { store, path in
             let query = EventQuery(after: 2, types: [.taskRemoved])

@@ -11,7 +11,7 @@ import Testing
         ControlSocket.place(store: deep + name, environment: environment)
     }
 
-    @Test func `the control socket lies beside the store`() {
+    @Test func `the control socket is beside the store`() {
         let place = ControlSocket.place(store: "/var/lib/bellhop/bellhop.db", environment: [:])
         #expect(place == ControlSocket.Place(path: "/var/lib/bellhop/bellhop.db.sock"))
     }

@@ -36,7 +36,7 @@ import Testing
         #expect(throws: HistoryFile.FileError.self) { try HistoryFile(path: path).add("more") }
     }
 
-    @Test func `the history lies in the folder for program state`() {
+    @Test func `the history is in the folder for program state`() {
         func path(_ environment: [String: String]) -> String? { HistoryFile.standardPath("x", environment: environment) }
         #expect(path(["XDG_STATE_HOME": "/s", "HOME": "/h"]) == "/s/bellhop/x")
         #expect(path(["XDG_STATE_HOME": "relative", "HOME": "/h"]) == "/h/.local/state/bellhop/x")

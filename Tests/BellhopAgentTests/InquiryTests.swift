@@ -45,7 +45,7 @@ import Testing
         }
         #expect(
             await refusal("INC1")
-                == "Several tasks are called `INC1`: give one of https://one.example/a1 (No mail) and https://two.example/a1 (No mail), without its title."
+                == "Several tasks are called `INC1`: give the address of one of them, https://one.example/a1 (No mail) or https://two.example/a1 (No mail)."
         )
         #expect(await refusal("INC2") == "No source has shown a task `INC2`, and no rule waits for one.")
         #expect(try await store.state(for: [once])[once] == true)

@@ -56,7 +56,7 @@ import Testing
         #expect(other?.message.contains("is a folder and not a file") == true)
     }
 
-    @Test func `a keychain that cannot be written is reported as unwritable, for whatever reason`() throws {
+    @Test func `a keychain that cannot be written is reported as unwritable, for every reason`() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("file", "x")
         for path in ["\(file)/keychain.json", "\(file)/deep/keychain.json", "/proc/keychain.json"] {

@@ -25,13 +25,13 @@ import Testing
 
     private static let plain = "rule: a\non: task_created\ndo: [{log: x}]\n"
 
-    @Test func `the same files change nothing, however they are written`() throws {
+    @Test func `the same files in another layout change nothing`() throws {
         #expect(try plan(Self.plain, Self.plain).isEmpty)
         #expect(try plan(Self.plain, "# A comment\nrule: a\non: [task_created]\ndo:\n  - log: x\n").rules.map(\.name) == ["a"])
         #expect(try plan(Self.plain, "# A comment\nrule:   a\n\non: task_created\ndo:\n  - log: x\n").isEmpty)
     }
 
-    @Test func `rules that come, go and change are named in order, with the keys that change`() throws {
+    @Test func `added, removed and changed rules are named in order, with the keys that change`() throws {
         let before = Self.plain + "---\nrule: c\non: task_created\ndo: [{log: x}]\n"
         let after =
             "rule: a\non: task_created\nwhen: task.priority == 1\ndo: [{log: y}]\n---\nrule: b\non: task_created\ndo: [{log: x}]\n"
@@ -40,7 +40,7 @@ import Testing
         #expect(Set(rules[0].parts) == ["when", "do"] && rules[0].keepsTimers == nil)
     }
 
-    @Test func `a changed step keeps the timers of a rule, a changed wait or schedule begins them anew`() throws {
+    @Test func `a changed step keeps the timers of a rule, a changed wait or schedule restarts them`() throws {
         let waiting = "rule: a\non: task_created\nfor: 5m\ndo: [{log: x}]\n"
         #expect(try plan(waiting, waiting.replacing("log: x", with: "log: y")).rules.map(\.keepsTimers) == [true])
         #expect(try plan(waiting, waiting.replacing("5m", with: "6m")).rules.map(\.keepsTimers) == [false])
@@ -49,7 +49,7 @@ import Testing
         #expect(try plan(daily, daily.replacing("1d", with: "2d")).rules.map(\.keepsTimers) == [false])
     }
 
-    @Test func `sources, receivers and secrets that come and go are named, and so are new baselines`() throws {
+    @Test func `added and removed sources, receivers and secrets are named, and so are new baselines`() throws {
         let (old, new) = (Scope.ID(text: "old"), Scope.ID(text: "new"))
         let plan = try plan(
             Self.plain, Self.plain, sources: (["s", "t"], ["s", "u"]), connections: (["x"], []), secrets: ([], ["k"]),

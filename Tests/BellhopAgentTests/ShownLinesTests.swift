@@ -128,7 +128,7 @@ import Testing
         #expect(try await problems("version: 1\nlogin: a\nlogin: b\n").first?.message.contains("login") == false)
     }
 
-    @Test func `a setting that is refused only when it is used is shown no more than others`() async throws {
+    @Test func `the line of a setting that is refused only when it is used stays hidden`() async throws {
         let folder = try TemporaryFolder()
         let text = "version: 1\nconnections:\n  web: {kind: http, url: \"https://jane:hunter2@example.com\"}\n"
         let configuration = try await ConfigurationLoader(

@@ -107,7 +107,7 @@ import Testing
         #expect(try await inquirer.status()["stopped"] == [])
     }
 
-    @Test func `a receiver's long answer is quoted in full once, and shortened among what needs a person`() {
+    @Test func `a receiver's long answer is quoted in full once, and shortened in the list for people`() {
         let now = TestClock().now
         let why =
             "chat answered 404: there is nothing at this address (any more): " + String(repeating: "no such page ", count: 40)

@@ -23,7 +23,7 @@ import Testing
         try await ConfigurationTests().problems(Self.file(telemetry))
     }
 
-    @Test func `the place, the receiver, the parts and the header fields are read`() async throws {
+    @Test func `the address to listen at, the receiver and its options are read`() async throws {
         let telemetry = try await load(
             #"{listen: "0.0.0.0:9464", otlp: "https://otel.example/base", sample: 0.25, metrics: false, headers: {X-Key: abc}}"#)
         #expect(telemetry.place == .init(host: "0.0.0.0", port: 9464))

@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a receiver that is busy is asked again after the time that it names, and nothing is lost`() async throws {
+    @Test func `a request to a busy receiver is repeated after the time that it names, and nothing is lost`() async throws {
         try await SimulatorServer(simulation).serve { address in
             simulation.faults.add(.unavailable(.seconds(7)), path: "/otlp/v1/traces")
             happen(3)

@@ -2,8 +2,8 @@ import BellhopCore
 import BellhopEngine
 import Synchronization
 
-/// What the running agent knows beyond its store: the last successful poll of each source (the store records only polls that
-/// found something), whether bellhop.yaml has changed since the start, and which connections do not use the changed keychain.
+/// Facts of the running agent that are not in its store: the last successful poll of each source (the store records only polls that
+/// found changes), whether bellhop.yaml has changed since the start, and which connections do not use the changed keychain.
 ///
 /// A class over a mutex, because every loop writes to it and the control socket reads it.
 final class AgentNews: Sendable {

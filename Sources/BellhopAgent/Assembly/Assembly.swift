@@ -21,9 +21,9 @@ public struct Assembly: Sendable {
     let storeWatch: StoreWatch
     /// The agent's metrics and health.
     public let telemetry: AgentTelemetry
-    /// Sends them to an OpenTelemetry receiver, if bellhop.yaml names one.
+    /// Sends metrics and traces to an OpenTelemetry receiver; nil if bellhop.yaml names none.
     public let exporter: TelemetryExporter?
-    /// Who says who the console's visitors are.
+    /// Logs people in to the console with their accounts; nil without `openid`.
     let provider: OpenIDProvider?
     /// Warnings about the rule files.
     public let warnings: [Diagnostic]
@@ -31,13 +31,13 @@ public struct Assembly: Sendable {
     /// The caller's choices.
     public struct Options: Sendable {
         public var clock: any AgentClock
-        /// Receive every signal, besides the agent's own listeners.
+        /// Listeners that receive every signal, besides the agent's own.
         public var listeners: [SignalListener]
         /// Receives the lines of `log` actions without a file.
         public var output: LogSink
         public var checkpoint: @Sendable (Checkpoint) -> Void
         public var limits: Dispatcher.Limits
-        /// Keeps the metrics that are counted; nil to make a new one.
+        /// The registry that counts metrics; nil to make a new one.
         public var metrics: MetricsRegistry?
 
         public init(
@@ -168,16 +168,16 @@ public struct Assembly: Sendable {
                                 setting: problem.setting))
                     }))
         }
-        let doubles = hasPlaceholders ? Diagnostics() : doubles(among: connectors.sources, configuration)
-        if doubles.hasErrors {
+        let problems = hasPlaceholders ? Diagnostics() : sameScopes(among: connectors.sources, configuration)
+        if problems.hasErrors {
             await connectors.shutdown()
-            throw .diagnostics(doubles)
+            throw .diagnostics(problems)
         }
         return connectors
     }
 
-    /// Rejects two sources that read the same tasks: they would share their stored state.
-    private static func doubles(among sources: [any Source], _ configuration: Configuration) -> Diagnostics {
+    /// Reports sources that read the same tasks as another: they would share their stored state.
+    private static func sameScopes(among sources: [any Source], _ configuration: Configuration) -> Diagnostics {
         var first: [Scope.ID: String] = [:]
         var found = Diagnostics()
         for source in sources {

@@ -43,8 +43,8 @@ public struct CommandNotes: Notebook {
         try await open.close()
     }
 
-    /// The store to write; nil if there can be none: then no agent can run either and try the password again. Waits while
-    /// another connection of this command, or another command, writes it.
+    /// Opens the store for writing. Nil if it cannot exist: then no agent can run and try the password again either. Waits while
+    /// another connection of this command, or another command, writes the store.
     private func openStore() async throws -> (any Store)? {
         for _ in 0..<250 {
             do throws(StoreError) {

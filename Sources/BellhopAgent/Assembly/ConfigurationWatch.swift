@@ -50,7 +50,7 @@ struct ConfigurationWatch {
     private static func content(of file: String) -> [UInt8]? { (try? PrivateFile.readAny(file)).flatMap { $0 } }
 }
 
-/// What the changes of bellhop.yaml mean to people, one after the other: a mistake and its end are each reported once.
+/// Decides which signals a change of bellhop.yaml causes: a mistake and its correction are each reported once.
 struct ConfigurationChanges {
     private let file: String
     private let running: [UInt8]

@@ -49,7 +49,7 @@ public enum RuleLoading {
         }
     }
 
-    /// What rules are checked against, with a configuration.
+    /// The names against which rules are checked, with a configuration.
     /// - Parameter calendars: with the holidays of their files (``CalendarEntry/read(_:at:)``).
     public static func surroundings(
         _ configuration: Configuration, sources: [any Source], calendars: [String: WorkCalendar]
@@ -108,7 +108,7 @@ public enum RuleLoading {
         }
     }
 
-    /// What rules are checked against without a configuration: any source and receiver may be named.
+    /// The names against which rules are checked without a configuration: any source and receiver may be named.
     /// - Parameter events: those that rules may name.
     public static func openSurroundings(events: EventCatalogue = .builtIn) -> RuleSurroundings {
         RuleSurroundings(

@@ -3,8 +3,8 @@ import BellhopCore
 import BellhopEngine
 import Synchronization
 
-/// The tasks that another system sends to one path: each delivery is stored as a poll of a part of the source would be (T1), one
-/// at a time.
+/// The tasks that another system sends to one path. Each request is stored like a poll that listed a part of the source (T1), one at a
+/// time.
 ///
 /// A class with a mutex, because requests share it.
 final class SentTasks: Source {
@@ -19,7 +19,7 @@ final class SentTasks: Source {
         self.reading = reading
     }
 
-    /// What the stored tasks belong to.
+    /// The scope of the stored tasks.
     static func scope(_ name: String) -> Scope { Scope(instance: "inbound", user: "", kind: InboundReading.kind, query: name) }
 
     var scope: Scope { Self.scope(name) }
@@ -33,11 +33,11 @@ final class SentTasks: Source {
 
     func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
         var details = reading.details(of: keys, in: listing, for: name)
-        details.notice = nil  // One delivery says nothing about the fields of others.
+        details.notice = nil  // The items of one request do not show which fields other items have.
         return details
     }
 
-    /// Stores these items and the events of what changed. Throws `.giveUp` for items that can never be read.
+    /// Stores these items and the events of their changes. Throws `.giveUp` for items that can never be read.
     func take(_ items: [JSON], in surroundings: Surroundings) async throws(Failure) {
         let listing: Listing
         do throws(Failure) {
@@ -77,7 +77,7 @@ final class SentTasks: Source {
         }
     }
 
-    /// Throws if a state does not say how recent it is.
+    /// Throws if an item lacks the field that says how recent it is.
     private func checkVersions(_ listing: Listing) throws(Failure) {
         guard let version = reading.version else { return }
         for entry in listing.entries where reading.snapshot(of: entry, in: listing).fields[version.name]?.isNull != false {
@@ -88,7 +88,7 @@ final class SentTasks: Source {
         }
     }
 
-    /// The items without those that are older than what is known of their tasks.
+    /// The items without those that are older than the stored states of their tasks.
     private func recent(
         _ items: [JSON], _ listing: Listing, in surroundings: Surroundings
     ) async throws(StoreError) -> Listing {

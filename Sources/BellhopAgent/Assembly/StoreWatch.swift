@@ -14,7 +14,7 @@ public final class StoreWatch: Service {
         var time: Timestamp
         var times = 1
 
-        /// Whether it can pass by itself: the store may accept changes again.
+        /// Whether the problem can end without a person's help: the store may accept changes again.
         var isCurable: Bool { error.kind == .full || error.kind == .busy }
     }
 

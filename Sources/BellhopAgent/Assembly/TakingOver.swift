@@ -149,7 +149,7 @@ extension TakingOver.Outcome {
 }
 
 extension ConfigurationError {
-    /// What is wrong, in one sentence for people.
+    /// The problem, in one sentence for people.
     fileprivate var sentence: String {
         switch self {
         case .diagnostics(let problems):

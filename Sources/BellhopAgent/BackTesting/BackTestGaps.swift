@@ -1,9 +1,9 @@
 import BellhopCore
 import BellhopRules
 
-/// What the events of a store cannot tell a back-test.
+/// The reasons why a back-test is uncertain: times and facts that the events of a store do not show.
 struct BackTestGaps {
-    /// Times at which something was not as usual, by its name.
+    /// The times at which sources, receivers or rules did not work as usual, by their names.
     private struct Spans {
         private(set) var open: [String: Timestamp] = [:]
         private var closed: [(name: String, from: Timestamp?, to: Timestamp)] = []
@@ -11,7 +11,7 @@ struct BackTestGaps {
         mutating func begin(_ name: String, at time: Timestamp) { open[name] = open[name] ?? time }
         mutating func end(_ name: String, at time: Timestamp) { closed.append((name, open.removeValue(forKey: name), time)) }
 
-        /// The spans of those that are meant, each as a sentence.
+        /// The spans of the names that `isMeant` selects, each as a sentence.
         func sentences(_ isMeant: (String) -> Bool = { _ in true }, _ sentence: (String, String) -> String) -> [String] {
             let ended = closed.filter { isMeant($0.name) }.map { span in
                 let from = span.from.map { "from \($0.rfc3339) " } ?? ""
@@ -46,7 +46,7 @@ struct BackTestGaps {
         }
     }
 
-    /// Takes note of what people did.
+    /// Adds an act of a person.
     mutating func note(_ row: AuditRow) {
         // Most rows are attempts of deliveries.
         guard row.entry.contains(#""act""#), let entry = try? JSON.parse(row.entry) else { return }

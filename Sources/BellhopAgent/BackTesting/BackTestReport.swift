@@ -1,7 +1,7 @@
 public import BellhopCore
 public import BellhopRules
 
-/// What rules would have done in a time, and what of that is uncertain.
+/// The deliveries that rules would have made in a time, and the reasons why this is uncertain.
 public struct BackTestReport: Sendable {
     public var since: Timestamp
     public var until: Timestamp
@@ -15,11 +15,11 @@ public struct BackTestReport: Sendable {
     public var tally = BackTestTally(rules: nil)
     /// Nil if it was not compared.
     public var difference: DeliveryDifference?
-    /// What history cannot know, as sentences.
+    /// The facts that the history lacks, as sentences.
     public var gaps: [String] = []
     /// The deliveries in their order: for programs.
     public private(set) var deliveries = DeliveryOutlines()
-    /// Where the messages stand that quiet times hold.
+    /// The indexes in `deliveries` of the messages that quiet times hold.
     private var held: [Delivery.ID: Int] = [:]
 
     init(since: Timestamp, until: Timestamp) { (self.since, self.until) = (since, until) }

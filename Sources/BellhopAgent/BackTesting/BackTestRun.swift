@@ -1,7 +1,7 @@
 public import BellhopCore
 public import BellhopRules
 
-/// Reads a time of the store, page by page, and shows it to rules, and to others beside them for comparison.
+/// Reads the events of a time from the store, page by page, and routes them through rules, and through other rules for comparison.
 public struct BackTestRun {
     /// The most events that are read at once.
     private static let page = 1000
@@ -24,10 +24,10 @@ public struct BackTestRun {
         if against != nil { self.report.difference = DeliveryDifference() }
     }
 
-    /// What the rules would have done.
+    /// Finds out what the rules would have done.
     ///
     /// - Parameters:
-    ///   - coverage: records which parts of the rules run; the one that they were loaded with.
+    ///   - coverage: records which parts of the rules run; the rules were loaded with it.
     ///   - progress: called after each page with the part of the events that is done, from 0 to 1.
     public static func report(
         _ store: any Store, _ book: RuleBook, against: RuleBook? = nil, counting rules: Set<String>? = nil,

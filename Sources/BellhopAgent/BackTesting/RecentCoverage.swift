@@ -1,8 +1,8 @@
 public import BellhopCore
 public import BellhopRules
 
-/// What the recent events met of one file of rules: a short back-test of the newest events of the bus and of those that the latest runs
-/// and stops of its rules were for, with the deliveries that these runs made.
+/// Which parts of one file of rules recent events reached: a short back-test with the newest events of the bus and with the events of the
+/// latest runs and stops of its rules, and the deliveries that these runs made.
 public struct RecentCoverage: Sendable {
     public var file: RuleCoverage.File
     /// How many events the rules were shown.
@@ -96,7 +96,7 @@ public struct RecentCoverage: Sendable {
 }
 
 extension RuleWorkshop {
-    /// What recent events met of the file of a rule; nil if nothing in it can be met.
+    /// Which parts of a rule's file recent events reached; nil if events can reach no part of it.
     ///
     /// - Parameter text: the file as it is.
     public func recentCoverage(of text: RuleFile, rule: String) async throws(WorkshopError) -> RecentCoverage? {

@@ -81,7 +81,7 @@ public struct ConfigurationLoader: Sendable {
         return configuration
     }
 
-    /// The events that a file declares besides Bellhop's own, whatever mistakes it has elsewhere; nil if it is not YAML.
+    /// The events that a file declares besides Bellhop's own, even if it has mistakes elsewhere; nil if it is not YAML.
     public func events(declaredIn file: String) -> EventCatalogue? {
         guard let bytes = try? bytes(of: file), let root = try? Self.root(of: bytes, file: file) else { return nil }
         var reader = SettingsReader<Never>(file: file, hidesValues: true) { _, text, _ in .text(text) }
@@ -153,7 +153,7 @@ public struct ConfigurationLoader: Sendable {
         return (root["connections"]?[connection].map { [$0] } ?? []) + sources
     }
 
-    /// The connections, the sources and the other values at the top that lack a secret, a variable or a value of one's own, except
+    /// The connections, the sources and the other top-level values that lack a secret or a variable or still have a placeholder, except
     /// these.
     private static func incomplete(in root: Node, _ values: SecretResolver.Found, besides nodes: [Node]) -> [Node] {
         let entries = (root.mapping?.pairs ?? []).flatMap { pair in
@@ -224,7 +224,7 @@ extension ConfigurationLoader {
 }
 
 extension Diagnostics {
-    /// Removes the problems of values that need not be complete: what a missing secret belongs to is missing too.
+    /// Removes the problems of values that need not be complete: a value without its secret is reported as missing.
     mutating func excuse(_ nodes: [Node]) {
         all.removeAll { problem in
             guard let place = problem.place else { return false }

@@ -6,7 +6,7 @@ import YAML
 
 /// The settings of bellhop.yaml itself; those of connections and sources are declared by their kinds.
 public enum ConfigurationManifest {
-    /// What `bellhop init` writes for a value that only its user knows; refused until it is replaced.
+    /// The text that `bellhop init` writes for a value that only its user knows; refused until it is replaced.
     public static let placeholder = "CHANGE-ME"
 
     public static let root: [Setting] = [

@@ -4,7 +4,7 @@ public import BellhopInbound
 import BellhopRules
 import YAML
 
-/// What comes from outside, as bellhop.yaml says.
+/// The endpoints at which other systems send events and tasks, as bellhop.yaml declares them.
 public struct InboundConfiguration: Sendable {
     /// Nil if nothing listens.
     public var place: InboundServer.Place?

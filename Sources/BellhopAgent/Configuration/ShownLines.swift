@@ -4,11 +4,11 @@ import BellhopInbound
 import BellhopRules
 import YAML
 
-/// Decides which lines of bellhop.yaml messages may show: only those on which no secret can stand.
+/// Decides which lines of bellhop.yaml messages may show: only lines that cannot contain a secret.
 ///
-/// Decided by names, whatever the kind of a connection or a source: a line is hidden if a name on it is not that of a setting, or
-/// that of a setting which holds a secret in any kind. Hidden are also `secrets`, values with an `@` or a `?` (a login or a query of
-/// an address), comments, and all lines of a file that is not valid YAML.
+/// The names decide, not the kind of a connection or a source: a line is hidden if a name on it is not the name of a setting, or is the
+/// name of a setting that holds a secret in any kind. Also hidden are `secrets`, values with an `@` or a `?` (a login or a query of an
+/// address), comments, and all lines of a file that is not valid YAML.
 struct ShownLines: Sendable {
     private var hidden: Set<Int> = []
 
@@ -46,7 +46,7 @@ struct ShownLines: Sendable {
         for inner in pair.value.mapping?.pairs ?? [] { look(at: inner) }
     }
 
-    /// Below a setting, names are the user's own.
+    /// Looks at a value below a setting, where the user chooses the names.
     private mutating func look(at node: Node) {
         switch node.content {
         case .scalar(let scalar): if scalar.text.contains(where: { $0 == "@" || $0 == "?" }) { hide(node, node) }
@@ -125,7 +125,7 @@ struct ShownLines: Sendable {
 }
 
 extension SettingType {
-    /// Whether the value itself may be a secret, or contain one below names of the user's own.
+    /// Whether the value itself may be a secret, or contain one below names that the user chooses.
     fileprivate var holdsSecret: Bool {
         switch self {
         case .secret: true

@@ -12,7 +12,7 @@ struct SilenceReading {
     /// - Parameter connections: the names of those without mistakes.
     func entries(_ node: Node?, connections: [String], _ reader: inout SettingsReader<Never>) -> [SilenceEntry] {
         guard let node else { return [] }
-        // A single silence may stand without its list. Mistakes of the settings themselves are reported with those of the file.
+        // A single silence may be written without a list. Mistakes of its settings are reported with those of the file.
         return (node.items ?? [node]).compactMap { item in
             guard item.mapping != nil else { return nil }
             var silent = SettingsReader<Never>(file: file)

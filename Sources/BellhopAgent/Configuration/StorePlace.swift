@@ -3,7 +3,7 @@ import BellhopConnectors
 import BellhopRules
 import YAML
 
-/// What read-only commands need from bellhop.yaml: the store, the time zone and the project.
+/// The part of bellhop.yaml that read-only commands need: the store, the time zone and the project.
 public struct StorePlace: Sendable {
     public var store: String
     public var zone: TimeZoneTable

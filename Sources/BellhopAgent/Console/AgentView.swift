@@ -3,7 +3,7 @@ public import BellhopCore
 public import BellhopEngine
 public import BellhopRules
 
-/// What the console sees of a running agent. It reads nothing else: neither the store nor the engine.
+/// The part of a running agent that the console reads. It reads nothing else: neither the store nor the engine.
 public struct AgentView: Sendable {
     /// Answers questions, and carries out what a person decides.
     public let inquirer: Inquirer

@@ -4,28 +4,28 @@ public import BellhopInbound
 import BellhopRules
 import YAML
 
-/// What somebody may do in the console.
+/// The actions that a user may take in the console.
 public enum ConsoleRole: String, Sendable, Hashable, CaseIterable {
-    /// Looks.
+    /// May only look.
     case viewer
-    /// Also acts: retries, drops, edits, pauses, silences, replays.
+    /// May also retry, drop, edit, pause, silence and replay.
     case `operator`
-    /// Also changes rules in the workbench.
+    /// May also change rules in the workbench.
     case admin
 }
 
-/// The console, as bellhop.yaml says.
+/// The console, as bellhop.yaml configures it.
 public struct ConsoleConfiguration: Sendable {
     /// Nil if there is no console.
     public var place: InboundServer.Place?
     public var users: [User] = []
     /// Nil if it speaks plain HTTP.
     public var tls: Certificate?
-    /// The address under which browsers reach it, without a `/` at the end; nil if that is where it listens.
+    /// The address under which browsers reach the console, without a `/` at the end; nil if it is the address at which it listens.
     public var publicURL: String?
     /// Whether an admin may change rule files.
     public var mayEdit = false
-    /// Where people log in with their own accounts; nil if only tokens are taken.
+    /// The provider at which people log in with their own accounts; nil if only tokens are accepted.
     public var openID: OpenID?
 
     public init() {}
@@ -42,12 +42,12 @@ public struct ConsoleConfiguration: Sendable {
         }
     }
 
-    /// A provider of accounts, and what they may do here.
+    /// A provider of accounts, and the roles of these accounts in the console.
     public struct OpenID: Sendable {
         public var settings: OpenIDProvider.Settings
         /// A PEM file with authorities to trust besides the system's.
         public var ca: String?
-        /// The claim that gives roles; dots lead into it.
+        /// The claim that gives roles; a dot leads to a member of a claim.
         public var claim: String
         /// The values of the claim that give a role; `*` for everybody.
         public var roles: [ConsoleRole: Set<String>]
@@ -88,7 +88,7 @@ extension ConfigurationManifest {
 
     public static let consoleUser: [Setting] = [
         Setting("name", .text, required: true, "The name in the audit."),
-        Setting("token", .text, required: true, "What the user logs in with: at least 16 characters."),
+        Setting("token", .text, required: true, "The token with which the user logs in: at least 16 characters."),
         Setting("role", .oneOf(ConsoleRole.allCases.map(\.rawValue)), default: "viewer", "What the user may do."),
     ]
 
@@ -97,13 +97,13 @@ extension ConfigurationManifest {
             "issuer", .text, required: true,
             "The provider's address, exactly as it names itself: `https://login.example.com/realms/acme`."),
         Setting("client_id", .text, required: true, "The id under which the provider knows this console."),
-        Setting("client_secret", .secret, "Its secret; none for a public client."),
+        Setting("client_secret", .secret, "The client's secret; a public client has none."),
         Setting("scope", .text, default: "openid profile email", "The scopes to ask for."),
         Setting("name", .text, default: "email", "The claim that names a person in the audit."),
-        Setting("claim", .text, default: "groups", "The claim that gives roles; dots lead into it: `realm_access.roles`."),
+        Setting("claim", .text, default: "groups", "The claim that gives roles; a dot leads to a member: `realm_access.roles`."),
         Setting("viewers", .list(.text), "The values of the claim that make a viewer; `*` for everybody with an account."),
-        Setting("operators", .list(.text), "Those that make an operator."),
-        Setting("admins", .list(.text), "Those that make an admin."),
+        Setting("operators", .list(.text), "The values of the claim that make an operator."),
+        Setting("admins", .list(.text), "The values of the claim that make an admin."),
         Setting("ca", .path, "A PEM file with certificate authorities to trust in addition to the system's."),
     ]
 

@@ -1,7 +1,7 @@
 public import BellhopCore
 import Crypto
 
-/// A token of the console that a command made. Only its hash is stored: whoever reads the store cannot log in.
+/// A token of the console that a command made. Only its hash is stored, so that a reader of the store cannot log in with it.
 public struct ConsoleToken: Sendable, Hashable {
     /// Whose it is, for the audit.
     public var name: String
@@ -27,7 +27,7 @@ public struct ConsoleToken: Sendable, Hashable {
             }.joined()
     }
 
-    /// What is stored of a token. A plain hash suffices, because tokens are random and long.
+    /// The hash that is stored for a token. A plain hash suffices, because tokens are random and long.
     public static func hash(of token: String) -> String {
         Hexadecimal.text(SHA256.hash(data: Array(token.utf8)))
     }
@@ -68,7 +68,7 @@ extension Inquirer {
         return ["changed": .bool(isNew)]
     }
 
-    /// Removes a token: whoever uses it is refused from the next request on.
+    /// Removes a token. From the next request on its user is refused.
     func removeToken(of name: String) async throws(StoreError) -> JSON {
         var note = try await store.consoleNote()
         guard note[name] != nil else { return ["changed": false] }

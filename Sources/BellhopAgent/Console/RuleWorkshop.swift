@@ -38,7 +38,7 @@ public struct RuleWorkshop: Sendable {
         Hexadecimal.text(SHA256.hash(data: bytes).prefix(16))
     }
 
-    /// What is wrong with the text of a file, in place of the one in force, and what may be.
+    /// Checks the text of a file in place of the one in force. Returns its errors, or without errors its warnings.
     public func check(_ edited: RuleFile) async throws(WorkshopError) -> Diagnostics {
         let book = try inForce()
         let files = try await files(with: [edited])
@@ -138,7 +138,7 @@ public struct RuleWorkshop: Sendable {
                 store, plan.book, against: plan.against, counting: plan.counting, from: now - plan.span, to: now,
                 coverage: plan.coverage, progress: progress)
         } catch {
-            try? await store.close()  // the first error is the one to tell
+            try? await store.close()  // the first error is the one to report
             throw error
         }
         try await store.close()
@@ -169,8 +169,8 @@ public struct RuleWorkshop: Sendable {
         if !isReplaced { throw .changed }
     }
 
-    /// Makes a new file of rules, where the agent reads them and nothing stands yet; the agent then loads it. A row of the audit names the
-    /// person.
+    /// Makes a new file of rules at a path where the agent reads rules and no file exists; the agent then loads it. A row of the audit names
+    /// the person.
     public func make(_ new: RuleFile) async throws(WorkshopError) {
         try requirePlace(for: new.path)
         let (present, files) = (try inForce(), try await files(with: [new]))
@@ -209,22 +209,22 @@ public enum WorkshopError: Error, Sendable, Hashable {
     /// No rules are in force yet.
     case notReady
     case unknownRule(String, among: [String])
-    /// No rule in force stands in this file.
+    /// No rule in force is in this file.
     case unknownFile(String)
     /// The rules have mistakes.
     case refused(Diagnostics)
-    /// The file does not have the text any more that was read.
+    /// The file was changed after it was read.
     case changed
-    /// No new file can stand there: one sentence.
+    /// No new file may have this path; the sentence says why.
     case misplaced(String)
     /// There is such a file already.
     case exists(String)
-    /// One sentence.
+    /// The file cannot be written; the sentence says why.
     case unwritable(String)
     case store(StoreError)
 }
 
-/// What a back-test is to show.
+/// A request for a back-test.
 public struct BackTestRequest: Sendable, Hashable {
     /// Files in place of those in force, or beside them.
     public var files: [RuleFile]

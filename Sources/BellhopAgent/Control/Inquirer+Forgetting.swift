@@ -1,16 +1,16 @@
 import BellhopCore
 
 extension Inquirer {
-    /// Ends what rules wait for about the only task with this name. The rows are deleted in one transaction; a batch that was decided
-    /// with them meanwhile is decided again.
+    /// Ends everything that rules keep about the only task with this name. The rows are deleted in one transaction; a batch that was
+    /// decided meanwhile from these rows is decided again.
     func forget(_ name: String) async throws(StoreError) -> JSON {
         let found = try await store.tasks(named: name)
         guard let task = found.first else {
             throw StoreError(.other, "No source has shown a task `\(name)`, and no rule waits for one.")
         }
         guard found.count == 1 else {
-            let names = found.map { "\($0.subject) (\($0.title))" }.joined(separator: " and ")
-            throw StoreError(.other, "Several tasks are called `\(name)`: give one of \(names), without its title.")
+            let names = found.map { "\($0.subject) (\($0.title))" }.joined(separator: " or ")
+            throw StoreError(.other, "Several tasks are called `\(name)`: give the address of one of them, \(names).")
         }
         let forgotten = try await store.forget(task, at: clock.now)
         return [
@@ -24,7 +24,7 @@ extension Inquirer {
 }
 
 extension StateKey.Kind {
-    /// The part of a rule that keeps it.
+    /// The part of a rule that keeps state of this kind.
     fileprivate var part: String {
         switch self {
         case .hold: "for"

@@ -2,7 +2,7 @@ import BellhopCore
 import BellhopEngine
 import BellhopRules
 
-/// What a person wants to be routed again.
+/// The events that a person wants to be routed again.
 public struct ReplayRequest: Sendable, Hashable {
     /// Ids of events, or the starts of ids.
     public var events: [String]

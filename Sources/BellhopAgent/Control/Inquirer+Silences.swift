@@ -18,7 +18,7 @@ extension Inquirer {
     func endSilence(_ id: String) async throws(StoreError) -> JSON {
         let open = try await store.silences().filter { $0.ended == nil && !id.isEmpty && $0.silence.id.hasPrefix(id) }
         guard let found = open.first else {
-            throw StoreError(.other, "No silence that lasts or lies ahead has the id `\(id)`: `bellhop silence list` shows them.")
+            throw StoreError(.other, "No active or future silence has the id `\(id)`: `bellhop silence list` shows them.")
         }
         guard open.count == 1 else { throw StoreError(.other, "Several silences begin with \(id): give more of the id.") }
         let ended = try await store.endSilence(found.silence.id, at: clock.now)
@@ -28,7 +28,7 @@ extension Inquirer {
 }
 
 extension SilenceRecord {
-    /// With whether it is active.
+    /// The record, with a member that says whether the silence is active.
     func json(at now: Timestamp) -> JSON.Object {
         var json = json
         json["active"] = .bool(ended == nil && silence.isActive(at: now))

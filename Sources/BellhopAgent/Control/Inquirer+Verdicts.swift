@@ -1,7 +1,7 @@
 public import BellhopCore
 
 extension Inquirer {
-    /// How often a rule stopped or waited since a moment, by why, and when it last did; of each as far as records are kept.
+    /// How often and when last a rule stopped or waited since a moment, by the reason. Only as many records of each reason count as are kept.
     public func verdicts(
         of rule: String, since: Timestamp
     ) async throws(StoreError) -> [(verdict: DecisionRecord.Verdict, count: Int, last: Timestamp)] {

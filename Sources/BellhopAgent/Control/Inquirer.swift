@@ -14,17 +14,17 @@ public struct Inquirer: Sendable {
     let agent: Agent?
 
     public struct Agent: Sendable {
-        /// Its own part of the status.
+        /// The agent's own part of the status.
         public var facts: @Sendable () -> JSON.Object
-        /// The sources that it polls, including those still preparing.
+        /// The sources that the agent polls, including those still preparing.
         public var sources: @Sendable () -> [(name: String, scope: Scope)]
-        /// What the sources are doing, by name.
+        /// The current activities of sources, by name.
         public var underway: @Sendable () -> [String: SourceActivity]
         /// Called when deliveries became available.
         public var wake: @Sendable () -> Void
         /// Called when a person paused a receiver, after that is stored.
         public var pause: @Sendable (ReceiverStop) -> Void
-        /// Ends the pauses of a receiver, in the store too; false if there was none. Nil if only the store has to know.
+        /// Ends the pauses of a receiver, in the store too; false if there was none. Nil if a change of the store is enough.
         public var resume: (@Sendable (_ receiver: String) async throws(StoreError) -> Bool)?
         /// Applies the silences that are stored.
         public var applySilences: @Sendable () async throws(StoreError) -> Void
@@ -62,7 +62,7 @@ public struct Inquirer: Sendable {
         }
     }
 
-    /// - Parameter kind: returns the kind of a connection by its name; nil if unknown.
+    /// - Parameter connection: returns a connection by its name; nil if unknown.
     public init(
         store: any Store, clock: any AgentClock,
         connection: @escaping @Sendable (String) -> Configuration.ConnectionEntry? = { _ in nil }, book: RuleBook? = nil,
@@ -88,7 +88,7 @@ public struct Inquirer: Sendable {
         return [:]
     }
 
-    /// In the last 24 hours.
+    /// Counts events and deliveries of each hour in the last 24 hours.
     func activity() async throws(StoreError) -> JSON {
         let activity = try await store.activity(since: clock.now - .days(1))
         func json(_ hours: [Activity.Hour]) -> JSON {
@@ -151,7 +151,7 @@ public struct Inquirer: Sendable {
         return ["changed": .bool(isNew)]
     }
 
-    /// The stops that last, by receiver: of each the longest.
+    /// The stop of each stopped receiver; if it has several, the one that lasts longest.
     func stops() async throws(StoreError) -> [String: ReceiverStop] {
         ReceiverStop.lasting(try await store.stops(), at: clock.now)
     }
@@ -161,7 +161,8 @@ public struct Inquirer: Sendable {
         return ["changed": .bool(try await store.resume(receiver: receiver, at: clock.now))]
     }
 
-    /// Nothing is changed unless every id matches exactly one delivery.
+    /// Applies a command to deliveries; without ids to all dead and held ones. Changes nothing unless every id matches exactly one
+    /// delivery.
     func apply(_ command: DeliveryCommand, to ids: [String]) async throws(StoreError) -> JSON {
         var records: [DeliveryRecord] = []
         if ids.isEmpty { records = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max)) }

@@ -30,7 +30,7 @@ public enum Inquiry: Sendable, Hashable {
     case edit(FormEdit)
     /// A person has stored events routed again.
     case replay(ReplayRequest)
-    /// What the store has kept about a task or an event.
+    /// The history of a task or an event in the store.
     case history(HistoryQuery)
     /// The rows of the audit.
     case audit(AuditQuery)

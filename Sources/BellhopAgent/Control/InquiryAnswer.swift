@@ -15,16 +15,16 @@ public struct InquiryAnswer: Sendable {
     private var inquiry: Inquiry
     private var unreadable = 0
     private var lastPlace: Int64?
-    /// How far the bus was looked at: there, a follower's next inquiry begins.
+    /// The last place of the bus that was searched. A follower's next inquiry begins after it.
     private var seen: Int64?
-    /// The end of an answer about a history whose rows were given.
+    /// The end of the answer about a history, once its rows have been given.
     private var historyEnd: JSON?
     /// When to stop waiting for the first event.
     private var deadline: Timestamp?
     private var sources: [StoreStatus.SourceStatus]?
-    /// The stops that last, by receiver.
+    /// The stop of each stopped receiver, once they were read.
     private var stops: [String: ReceiverStop]?
-    /// The pause of all writes to tasks, if any, once it was looked for.
+    /// The pause of all writes to tasks, once it was read; the inner optional is nil without such a pause.
     private var writesPause: Pause??
 
     /// How many rows are read from the store at once.
@@ -74,7 +74,7 @@ public struct InquiryAnswer: Sendable {
         }
     }
 
-    /// The next piece as lines of JSON, each with its end, after which there may be more: rows, then the end or an error.
+    /// The next piece as lines of JSON, and whether it is the last one: rows, then the end or an error.
     public mutating func nextLines() async -> (bytes: [UInt8], isLast: Bool) {
         do throws(InquiryError) {
             switch try await next() {

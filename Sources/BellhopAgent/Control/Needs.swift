@@ -9,7 +9,7 @@ public enum Needs {
     /// - Parameter agent: the running agent's part of the status; nil without an agent.
     static func sentences(_ status: StoreStatus, agent: JSON.Object?, at now: Timestamp) -> [String] {
         var sentences: [String] = []
-        if let agent { tell(of: agent, at: now, &sentences) } else { sentences.append(noAgent) }
+        if let agent { add(agent, at: now, &sentences) } else { sentences.append(noAgent) }
         for source in status.sources where source.health.announced {
             sentences.append("The source \(source.source) is failing: " + ended(source.health.lastError))
         }
@@ -32,19 +32,19 @@ public enum Needs {
         return sentences
     }
 
-    /// The beginning of a reason that may quote a remote system's answer; the list of paused receivers has the whole.
+    /// The beginning of a reason that may quote a remote system's answer; the list of paused receivers has the whole reason.
     private static func shortened(_ sentence: String) -> String { Redaction.excerpt(sentence, length: longestReason) }
 
-    /// In characters.
+    /// The length of a shortened reason, in characters.
     private static let longestReason = 120
 
-    /// With a full stop.
+    /// A message with a full stop at its end.
     private static func ended(_ message: String?) -> String {
         let message = message ?? "no reason is known"
         return message.hasSuffix(".") ? message : message + "."
     }
 
-    private static func tell(of agent: JSON.Object, at now: Timestamp, _ sentences: inout [String]) {
+    private static func add(_ agent: JSON.Object, at now: Timestamp, _ sentences: inout [String]) {
         if let count = agent["refused_rules"]?.asInt, count > 0 {
             sentences.append("The changed rules have errors, and the old ones are in force: `bellhop check` says which.")
         }

@@ -66,7 +66,7 @@ extension DeliveryRecord {
 }
 
 extension Delivery {
-    /// What is sent, without when and how it goes on.
+    /// The contents of the delivery, without its state and its times.
     /// - Parameter connection: the connection that receives it.
     public func rendered(to connection: Configuration.ConnectionEntry?) -> JSON {
         let record = DeliveryRecord(delivery: self, state: .available, attempts: 0, runAt: createdAt).json(sentTo: connection)

@@ -71,7 +71,7 @@ public struct Examination: Sendable {
         self.sections = sections
     }
 
-    /// What sources and rules need from a connection.
+    /// The access that sources and rules need to a connection.
     static func needs(
         of connection: String, _ configuration: Configuration, _ connectors: Connectors, _ rules: [RuleSummary]
     ) -> ConnectionNeeds {

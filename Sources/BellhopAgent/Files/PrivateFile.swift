@@ -17,7 +17,7 @@ enum PrivateFile {
         try read(path, limit: limit, isPrivate: true)
     }
 
-    /// The file's bytes, whatever its mode; nil if there is no such file.
+    /// The file's bytes, without a check of its permissions; nil if there is no such file.
     static func readAny(_ path: String, limit: Int = 1 << 20) throws(FileError) -> [UInt8]? {
         try read(path, limit: limit, isPrivate: false)
     }

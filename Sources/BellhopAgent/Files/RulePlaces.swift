@@ -6,7 +6,7 @@ public struct RulePlaces: Sendable {
 
     public init(_ paths: [String]) { self.paths = paths }
 
-    /// The folders in which a new file can stand.
+    /// The folders in which a new file of rules can be made.
     public var folders: [String] {
         var folders: [String] = []
         for path in paths {
@@ -56,7 +56,7 @@ public struct RulePlaces: Sendable {
         return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// The folder in which a path stands.
+    /// The folder that contains a path.
     static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         let folder = String(path[..<slash])

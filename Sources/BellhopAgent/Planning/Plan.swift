@@ -1,7 +1,7 @@
 public import BellhopCore
 public import BellhopRules
 
-/// What a start or a reload with the present files would change against what is in force.
+/// The changes that a start or a reload with the present files would make to the configuration and rules in force.
 public struct Plan: Sendable {
     public struct Rule: Sendable, Hashable {
         public enum Change: String, Sendable { case added, removed, changed }
@@ -10,11 +10,11 @@ public struct Plan: Sendable {
         public var change: Change
         /// The keys of the rule whose values change.
         public var parts: [String] = []
-        /// Whether its schedule, waits, counts and groups go on; nil if it has none.
+        /// Whether the rule's schedule, waits, counts and groups continue; nil if it has none.
         public var keepsTimers: Bool?
     }
 
-    /// Names that come, go, and stay with other settings.
+    /// Names that are added, removed, or kept with changed settings.
     public struct Names: Sendable, Hashable {
         public var added: [String]
         public var removed: [String]
@@ -31,15 +31,15 @@ public struct Plan: Sendable {
 
     public var rules: [Rule] = []
     public var sources: Names
-    /// The sources whose next poll makes a baseline, because nothing is stored of what they show now.
+    /// The sources whose next poll makes a baseline, because the store has no tasks of their present scope.
     public var baselines: [String] = []
     public var connections: Names
     public var secrets: Names
     /// The other keys of bellhop.yaml whose values change.
     public var settings: [String]
-    /// What the rules would have done otherwise in the last day; nil if it cannot be said.
+    /// What the rules would have done differently in the last day; nil if there is an obstacle to finding out.
     public var report: BackTestReport?
-    /// Why it cannot be said.
+    /// Why there is no report, as a sentence.
     public var obstacle: String?
 
     public var isEmpty: Bool {
@@ -48,15 +48,15 @@ public struct Plan: Sendable {
     }
 
     /// - Parameters:
-    ///   - before: the rules of what is in force, if they can be loaded.
-    ///   - scopes: those of the sources in the files, by name.
+    ///   - before: the rules in force, if they can be loaded.
+    ///   - scopes: the scopes of the sources in the files, by name.
     ///   - known: the scopes of which the store has a baseline.
     public init(
         _ inForce: RulesInForce, _ files: RulesInForce, before: RuleBook?, after: RuleBook, scopes: [String: Scope.ID],
         known: Set<Scope.ID>, at now: Timestamp
     ) {
         let (was, becomes) = (inForce.settings, files.settings)
-        // An agent of an earlier version did not note them.
+        // An agent of an earlier version did not store the settings.
         func differs(_ place: String) -> Bool { !was.isEmpty && was[place] != becomes[place] }
         sources = Names(inForce.sources, files.sources) { differs("sources/" + $0) }
         connections = Names(inForce.connections, files.connections) { differs("connections/" + $0) }
@@ -78,7 +78,7 @@ public struct Plan: Sendable {
         }
     }
 
-    /// What the timers of each rule that has some are made from.
+    /// The parts of each rule from which its timers are made; without rules that have no timers.
     private static func timers(of book: RuleBook?, at now: Timestamp) -> [String: [String]] {
         var found: [String: [String]] = [:]
         for rule in book?.registrations(at: now) ?? [] {

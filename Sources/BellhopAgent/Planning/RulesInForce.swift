@@ -25,7 +25,7 @@ public struct RulesInForce: Sendable, Hashable {
         self.settings = settings
     }
 
-    /// What a configuration and its files would put in force.
+    /// The rules and names that a configuration and its files would put in force.
     public init(_ configuration: Configuration, _ files: [RuleFile], at now: Timestamp) {
         self.init(
             at: now, files: files.filter { !$0.isTest }, connections: configuration.connections.map(\.name).sorted(),
@@ -34,7 +34,7 @@ public struct RulesInForce: Sendable, Hashable {
             settings: configuration.content.map(ConfigurationLoader.fingerprints) ?? [:])
     }
 
-    /// Reads what the store notes; nil if no agent of this version has run.
+    /// Reads the note in the store; nil if no agent of this version has run.
     public init?(in store: any Store) async throws(StoreError) {
         let note: JSON?
         do {

@@ -1,7 +1,7 @@
 import BellhopCore
 import BellhopTelemetry
 
-/// What a running agent knows at one moment: the metrics that are not counted, and its health, follow from it.
+/// The state of a running agent at one moment. Its health, and the metrics that are not counters, are computed from it.
 struct AgentReading: Sendable {
     var now: Timestamp
     var started: Timestamp
@@ -17,10 +17,10 @@ struct AgentReading: Sendable {
     var connections: [String] = []
     /// How many rules are in force; nil before any are.
     var rules: Int?
-    /// The mistakes because of which the changed rules are not in force.
+    /// The number of mistakes that keep the changed rules out of force.
     var refusedRules = 0
     var inFlight = 0
-    /// The loops that have taken no turn for too long.
+    /// The loops whose turn takes too long.
     var hangingLoops: [String] = []
 
     var healthFacts: HealthFacts {
@@ -47,7 +47,7 @@ struct AgentReading: Sendable {
         ]
         for source in sources {
             let health = known(source)?.health
-            // A poll before the start counts too: an agent that was just restarted has not lost sight of its sources.
+            // A poll before the start counts too, so that the age does not jump when the agent is restarted.
             let last = polled[source] ?? health?.lastSuccess
             samples.append(.init(.sourcePollAge, source, value: max((now - (last ?? started)).inSeconds, 0)))
             samples.append(.init(.sourceFailures, source, value: Double(health?.failures ?? 0)))

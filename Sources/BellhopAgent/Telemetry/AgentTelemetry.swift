@@ -3,19 +3,19 @@ public import BellhopInbound
 public import BellhopTelemetry
 import Synchronization
 
-/// What a running agent says to the tools of operators: its metrics and its health, from the same sources as `bellhop status`.
+/// The metrics and the health of a running agent, for the tools of operators. They come from the same sources as `bellhop status`.
 ///
-/// A class over a mutex, because all who ask share the latest reading.
+/// A class over a mutex, because all requests share the latest reading.
 public final class AgentTelemetry: Sendable {
     /// The metrics that are counted.
     public let registry: MetricsRegistry
-    /// Where they are served without a login; nil for nowhere.
+    /// The address at which they are served without a login; nil if they are not.
     public let place: InboundServer.Place?
     private let clock: any AgentClock
     private let read: @Sendable () async -> AgentReading
     private let latest = Mutex<AgentReading?>(nil)
 
-    /// How long a reading serves: many may ask at the same time, and each reading looks through the store.
+    /// How long a reading is used for all requests, because each reading queries the store.
     private static let fresh = Duration.seconds(2)
 
     init(

@@ -1,7 +1,7 @@
 import BellhopTelemetry
 import Glibc
 
-/// What the system says about this process.
+/// The resources that this process uses, as the system reports them.
 struct ProcessFacts: Sendable, Hashable {
     /// Bytes of memory; nil if the system does not say.
     var memory: Double?

@@ -6,8 +6,8 @@ import Metrics
 public import ServiceLifecycle
 import Synchronization
 
-/// Sends spans and metrics to an OpenTelemetry receiver (OTLP over HTTP). It never slows the agent: what cannot be sent is dropped and
-/// counted.
+/// Sends spans and metrics to an OpenTelemetry receiver (OTLP over HTTP). It never slows the agent: spans that cannot be sent are dropped
+/// and counted.
 public struct TelemetryExporter: Service {
     private let address: HTTPAddress
     private let exchange: any HTTPExchange
@@ -25,11 +25,11 @@ public struct TelemetryExporter: Service {
     static let metricsPeriod = Duration.seconds(60)
     /// The most spans of one request.
     static let batch = 512
-    /// How often a request is tried.
+    /// The most attempts of one request.
     private static let attempts = 5
     private static let longestPause = Duration.seconds(30)
     /// How long the last requests may take when the agent stops.
-    private static let farewell = Duration.seconds(3)
+    private static let flushTime = Duration.seconds(3)
 
     init(
         _ receiver: TelemetryConfiguration.Receiver, over exchange: any HTTPExchange, tracer: Tracer?, telemetry: AgentTelemetry,
@@ -55,7 +55,7 @@ public struct TelemetryExporter: Service {
         await flush()
     }
 
-    /// Sends what there is, with one attempt each; gives up after some seconds.
+    /// Sends all waiting spans and the metrics, with one attempt for each request; gives up after some seconds.
     public func flush() async {
         await uncancelled {
             await withTaskGroup { group in
@@ -63,7 +63,7 @@ public struct TelemetryExporter: Service {
                     await self.sendSpans(attempts: 1)
                     await self.sendMetrics(attempts: 1)
                 }
-                group.addTask { try? await self.clock.sleep(for: Self.farewell) }
+                group.addTask { try? await self.clock.sleep(for: Self.flushTime) }
                 await group.next()
                 group.cancelAll()
             }
@@ -92,11 +92,11 @@ public struct TelemetryExporter: Service {
 
     private func sendMetrics(attempts: Int = 1) async {
         guard sendsMetrics else { return }
-        // They are cumulative: what a failed request would have said, the next one says.
+        // Metrics are cumulative: the next request includes the counts of a failed one.
         _ = await send(.metrics, otlp.request(await telemetry.metrics()), attempts: attempts)
     }
 
-    /// - Returns: how many items the receiver refused; nil if it took nothing.
+    /// - Returns: how many items the receiver refused; nil if it accepted nothing.
     private func send(_ signal: OTLP.Signal, _ body: JSON, attempts: Int) async -> Int? {
         let request = HTTPRequest(
             "POST", address.adding(path: signal.path), headers: ["Content-Type": "application/json"], body: body.encoded())

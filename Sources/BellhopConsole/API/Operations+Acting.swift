@@ -56,7 +56,7 @@ extension Operations {
                 let id = call.path["silence"] ?? ""
                 let open = try await call.ask(.silences(ended: false)).end["silences"]?.asArray ?? []
                 guard open.contains(where: { $0["id"]?.asString?.hasPrefix(id) == true }) else {
-                    throw Problem(404, "No silence that lasts or lies ahead has the id `\(id)`.")
+                    throw Problem(404, "No active or future silence has the id `\(id)`.")
                 }
                 return .json(try await call.ask(.endSilence(id)).end)
             },
