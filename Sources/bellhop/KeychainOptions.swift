@@ -38,7 +38,7 @@ extension ConfigOptions {
     }
 
     /// Informs the agent of this project of what changed in the keychain; for shared entries, the agents of all projects.
-    func tellAgent(_ change: KeychainChange, _ options: KeychainOptions) throws(CommandError) {
+    func informAgent(_ change: KeychainChange, _ options: KeychainOptions) throws(CommandError) {
         var own: String?
         if Files.exist(config) {
             let link = try storeLink()
@@ -47,14 +47,14 @@ extension ConfigOptions {
         }
         guard options.shared else { return }
         let others = try SecretCommand.keychain { () throws(SecretError) in try keychain.projects() }.filter { $0.id != own }
-        for other in others { tellAgent(ofProject: other, change) }
+        for other in others { informAgent(ofProject: other, change) }
         Console.sentence(
-            "An agent whose bellhop.yaml has no line `\(ProjectLine.key)`, or lies in a folder that was moved, uses it once it is restarted."
+            "An agent whose bellhop.yaml has no line `\(ProjectLine.key)`, or whose folder was moved, uses it after its next restart."
         )
     }
 
     /// Informs the running agent of another project, if any, of a change in the shared entries.
-    private func tellAgent(ofProject other: Keychain.Project, _ change: KeychainChange) {
+    private func informAgent(ofProject other: Keychain.Project, _ change: KeychainChange) {
         let link: StoreLink
         do throws(CommandError) {
             link = try storeLink(of: other.file)

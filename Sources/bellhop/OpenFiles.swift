@@ -2,7 +2,7 @@ import Glibc
 
 /// How many files and sockets this process may have open.
 enum OpenFiles {
-    /// Enough for thousands of viewers of the console, where the system allows it.
+    /// Raises the limit for thousands of viewers of the console, as far as the system allows it.
     static func allowMany() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

@@ -24,7 +24,7 @@ struct ConfigOptions: ParsableArguments {
         }
     }
 
-    /// The place of the store: reading it needs no secrets, and the rest of the file may have mistakes.
+    /// The access to the store. Finding the store needs no secrets, and the rest of bellhop.yaml may have mistakes.
     func storeLink() throws(CommandError) -> StoreLink { try storeLink(of: config) }
 
     /// The same for another bellhop.yaml.
@@ -40,7 +40,7 @@ struct ConfigOptions: ParsableArguments {
     }
 }
 
-/// The agent that a command asks: the one beside the files, or one elsewhere through its console.
+/// The agent that a command queries: the one beside the files, or one elsewhere through its console.
 struct AgentOptions: ParsableArguments {
     @OptionGroup var files: ConfigOptions
 
@@ -64,7 +64,7 @@ struct AgentOptions: ParsableArguments {
     }
 }
 
-/// Access to what an agent knows: through the agent itself, or its store.
+/// Access to the data of an agent: through the agent itself, or its store.
 struct StoreLink {
     let store: String
     let socket: ControlSocket.Place
@@ -74,9 +74,9 @@ struct StoreLink {
     let connections: [String: Configuration.ConnectionEntry]
     /// The types of events that bellhop.yaml declares.
     let events: [String]
-    /// Whose section of the keychain bellhop.yaml names.
+    /// The project whose section of the keychain bellhop.yaml names; nil if it names none.
     let project: Keychain.Project?
-    /// The console that is asked instead; nil for the agent of this machine.
+    /// The console through which the agent is queried; nil for the agent of this machine.
     var console: ConsoleClient?
     /// The rules of the files, for an inquiry that needs them if no agent runs.
     var book: RuleBook?
@@ -84,7 +84,7 @@ struct StoreLink {
     /// False if no agent has ever run: an agent's first act is to create the store.
     var hasRun: Bool { console != nil || Files.exist(store) }
 
-    /// Passes on the answer's rows as they are read, and returns its end.
+    /// Answers an inquiry: calls `row` for each row of the answer as it is read, and returns the end of the answer.
     func answer(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) async throws(CommandError) -> JSON {
         if let console { return try await console.ask(inquiry, row: row) }
         do throws(InquiryError) {

@@ -9,7 +9,7 @@ struct Workplace {
     var hasDefaultRules: Bool
     var surroundings: RuleSurroundings
 
-    /// What is missing but needed only for running.
+    /// Warnings about things that only a running agent needs.
     var warnings = Diagnostics()
 
     /// - Parameters:
@@ -24,7 +24,7 @@ struct Workplace {
         let configuration = try await config.load(focus: focus)
         var needed = configuration
         if focus == .shape {
-            // A receiver is only a name here: what its use needs may be missing.
+            // Checking rules needs only the names of receivers: their settings and logins may be missing.
             needed.connections.removeAll { connection in !configuration.sources.contains { $0.connection == connection.name } }
         }
         let notes = StoredNotes(path: configuration.store)
@@ -44,7 +44,7 @@ struct Workplace {
         }
         return Workplace(
             rulePaths: configuration.rules, hasDefaultRules: configuration.rules == [configuration.folder + "rules"],
-            surroundings: surroundings, warnings: try doubts(of: configuration))
+            surroundings: surroundings, warnings: try missingForRunning(of: configuration))
     }
 
     /// The rules of the files as they are now.
@@ -81,9 +81,9 @@ struct Workplace {
         }
     }
 
-    /// What a configuration lacks only for running: logins that are not stored, and login choices that are not written in
+    /// Warnings about things that only a running agent needs: logins that are not stored, and login choices that are not written in
     /// bellhop.yaml.
-    static func doubts(of configuration: Configuration) throws(CommandError) -> Diagnostics {
+    static func missingForRunning(of configuration: Configuration) throws(CommandError) -> Diagnostics {
         let logins = try missingLogins(configuration).map { name in
             Diagnostic(
                 .warning, code: "no-login", "the login of connection `\(name)` is not stored yet",

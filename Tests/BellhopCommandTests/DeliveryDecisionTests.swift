@@ -16,13 +16,13 @@ import Testing
         }
     }
 
-    @Test func `all are decided on, some at once`() async {
+    @Test func `all deliveries are decided on, several at once`() async {
         let (changed, decided, error) = await decide(failing: nil)
         #expect(changed == 22 && decided == Self.ids.map(JSON.string))
         #expect(error?.message == nil)
     }
 
-    @Test func `an error says how many were not changed, and what was done before counts`() async {
+    @Test func `an error says how many deliveries were not changed, and earlier changes count`() async {
         let first = await decide(failing: 1)
         #expect(first.error?.message == "The disk is full. Nothing was changed.")
         #expect(first.changed == 0 && first.decided.isEmpty)

@@ -30,7 +30,7 @@ import Testing
         let event = Self.event(
             .taskChanged, ["task": Self.task.json(source: "my-work"), "changes": ["priority": ["from": 3, "to": 2]]])
         #expect(
-            printed { $0.tell(.event(event)) } == [
+            printed { $0.report(.event(event)) } == [
                 "08:35:17  event     task_changed  my-work: INC0010001 priority: 3 → 2  0123456789ab"
             ])
     }
@@ -40,8 +40,8 @@ import Testing
             code: "unknown-field", "no field `pririty`",
             at: Diagnostic.Place(file: "rules/a.yaml", line: 4, column: 7, length: 3, excerpt: "when: x.y"), help: "look")
         let lines = printed {
-            $0.tell(.rulesRefused(problems: 1))
-            $0.tell(.ruleRefused(problem))
+            $0.report(.rulesRefused(problems: 1))
+            $0.report(.ruleRefused(problem))
         }
         #expect(lines.count == 2)
         #expect(lines[0] == "08:35:17  rules     the changed rules have a mistake; the old ones stay in force:")
@@ -52,7 +52,7 @@ import Testing
         let event = Self.event(
             .sourceRecovered, ["source": "my-work", "error": "No way there.", "since": "2026-01-05T07:30:00Z"])
         #expect(
-            printed { $0.tell(.event(event)) } == [
+            printed { $0.report(.event(event)) } == [
                 "08:35:17  event     source_recovered  my-work: works again; it had failed since 2026-01-05 08:30:00 (No way there.)  0123456789ab"
             ])
     }
@@ -65,7 +65,7 @@ import Testing
                 "comment": ["author": "Ada Lovelace", "text": "Any news?", "own": false],
             ])
         #expect(
-            printed { $0.tell(.event(event)) } == [
+            printed { $0.report(.event(event)) } == [
                 "08:35:17  event     task_commented  my-work: INC0010001 Ada Lovelace: Any news?  0123456789ab"
             ])
     }
@@ -73,10 +73,10 @@ import Testing
     @Test func `retries and final failures have different words, and a recovered source is reported`() {
         let failure = Failure(.unreachable, .retry(after: nil), "No way there.")
         let lines = printed {
-            $0.tell(.pollFailed(source: "my-work", failure: failure, failures: 2, next: Self.start))
-            $0.tell(.recovered(source: "my-work", failures: 2, since: Self.start))
-            $0.tell(.retrying(Self.delivery, failure, attempt: 2, at: Self.start))
-            $0.tell(.dead(Self.delivery, Failure(.goneOrHidden, .giveUp, "It is gone.")))
+            $0.report(.pollFailed(source: "my-work", failure: failure, failures: 2, next: Self.start))
+            $0.report(.recovered(source: "my-work", failures: 2, since: Self.start))
+            $0.report(.retrying(Self.delivery, failure, attempt: 2, at: Self.start))
+            $0.report(.dead(Self.delivery, Failure(.goneOrHidden, .giveUp, "It is gone.")))
         }
         #expect(
             lines == [
@@ -92,8 +92,8 @@ import Testing
         revision: "", action: "log", arguments: .values([:]), task: nil, lane: "", createdAt: start)
 
     @Test func `stopping is shown in one line, and only if deliveries are in flight`() {
-        #expect(printed { $0.tell(.stopping(inFlight: 0)) }.isEmpty)
-        #expect(printed { $0.tell(.stopping(inFlight: 2)) } == ["08:35:17  bellhop   Finishing what is in flight…"])
+        #expect(printed { $0.report(.stopping(inFlight: 0)) }.isEmpty)
+        #expect(printed { $0.report(.stopping(inFlight: 2)) } == ["08:35:17  bellhop   Finishing what is in flight…"])
     }
 }
 

@@ -47,7 +47,7 @@ import Testing
         return view
     }
 
-    @Test func `arrows and numbers change the view, in a circle`() {
+    @Test func `arrows and numbers change the view, and the first follows the last`() {
         var view = Self.view(.sources)
         _ = view.press(.left)
         #expect(view.tab == .events)

@@ -22,21 +22,21 @@ public struct ServiceManager: Service {
     }
 
     public func run() async throws {
-        tell("READY=1\nSTATUS=Watching.")
+        notify("READY=1\nSTATUS=Watching.")
         if let interval, socketPath != nil {
             await cancelWhenGracefulShutdown {
                 while (try? await clock.sleep(for: interval)) != nil {
-                    if isLive() { tell("WATCHDOG=1") }
+                    if isLive() { notify("WATCHDOG=1") }
                 }
             }
         } else {
             try? await gracefulShutdown()
         }
         // From here on systemd's watchdog rests; its own time to stop limits what is in flight.
-        tell("STOPPING=1\nSTATUS=Finishing what is in flight.")
+        notify("STOPPING=1\nSTATUS=Finishing what is in flight.")
     }
 
-    private func tell(_ state: String) {
+    private func notify(_ state: String) {
         guard let socketPath else { return }
         let socket = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard socket >= 0 else { return }

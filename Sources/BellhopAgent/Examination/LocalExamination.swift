@@ -25,7 +25,7 @@ public struct LocalExamination: Sendable {
         var facts = stat()
         let exists = stat(path, &facts) == 0
         if access(folder, F_OK) != 0 {
-            return missing("store", "the folder \(folder) is not there", "make it, or name another under `store`")
+            return missing("store", "the folder \(folder) does not exist", "make it, or name another under `store`")
         }
         if access(folder, W_OK | X_OK) != 0 {
             return missing("store", "the folder \(folder) cannot be written to", "let this user write there")
@@ -33,7 +33,7 @@ public struct LocalExamination: Sendable {
         if exists, access(path, R_OK | W_OK) != 0 {
             return missing("store", "\(path) cannot be read and written", "let this user do both")
         }
-        guard exists, facts.st_size > 0 else { return Finding("store", .ok, "\(path) is made by the first run") }
+        guard exists, facts.st_size > 0 else { return Finding("store", .ok, "the first run creates \(path)") }
         do throws(StoreError) {
             _ = try Stores.openForReading(path)
             return Finding("store", .ok, "\(path) can be read and written")

@@ -4,7 +4,7 @@ import BellhopCore
 
 struct Audit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "audit", abstract: "What was sent and what people did, in rows whose later changes show.",
+        commandName: "audit", abstract: "Show what was sent and what people did, from a record that reveals later changes.",
         discussion: """
             Each attempt of a delivery that ended, each change of the rules in force and each act of a person is a row. The hash of a \
             row covers the row before, so that a row that was changed, moved or removed is found.
@@ -23,7 +23,7 @@ struct AuditVerify: AsyncParsableCommand {
     @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
-    @Option(help: "What `bellhop audit checkpoint` printed earlier.")
+    @Option(help: "The line that `bellhop audit checkpoint` printed earlier.")
     var checkpoint: String?
 
     func validate() throws {

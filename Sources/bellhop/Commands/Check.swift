@@ -39,7 +39,7 @@ struct Check: AsyncParsableCommand {
         }
     }
 
-    /// What the rules are checked against. Mistakes in bellhop.yaml do not hide those of the rules.
+    /// The configuration against which rules are checked. If it has mistakes, the error also lists the mistakes of the rules.
     private func workplace() async throws(CommandError) -> Workplace {
         do throws(CommandError) {
             return try await Workplace.open(config, mayLackConfiguration: !paths.isEmpty)
@@ -54,7 +54,7 @@ struct Check: AsyncParsableCommand {
     /// The missing logins, as far as a bellhop.yaml with mistakes can be read.
     private func missingLogins() async -> [Diagnostic] {
         do throws(CommandError) {
-            return try Workplace.doubts(of: await config.load(focus: .shape)).all
+            return try Workplace.missingForRunning(of: await config.load(focus: .shape)).all
         } catch {
             return []  // The reason was already reported.
         }

@@ -4,7 +4,7 @@ import BellhopCore
 
 struct ConsoleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "console", abstract: "Who may use the console: its tokens.",
+        commandName: "console", abstract: "Manage the tokens of the console's users.",
         discussion: """
             The console listens where `console` in bellhop.yaml says. Users log in with a token: one that bellhop.yaml names, or one \
             that this command makes.
@@ -28,12 +28,12 @@ struct TokenAdd: AsyncParsableCommand {
 
     @OptionGroup var config: ConfigOptions
 
-    @Option(help: "What its owner may do: look (viewer), act (operator), or also change rules (admin).")
+    @Option(help: "What the user may do: look (viewer), act (operator), or also change rules (admin).")
     var role = Role.viewer
 
     enum Role: String, ExpressibleByArgument, CaseIterable { case viewer, `operator`, admin }
 
-    @Argument(help: "Whose it is, for the audit.")
+    @Argument(help: "The name of the user, for the audit.")
     var name: String
 
     func validate() throws {
@@ -72,7 +72,7 @@ struct TokenList: AsyncParsableCommand {
 
 struct TokenRemove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove", abstract: "Remove a token: whoever uses it is logged out.")
+        commandName: "remove", abstract: "Remove a token: its user is logged out.")
 
     @OptionGroup var config: ConfigOptions
 

@@ -88,7 +88,7 @@ struct Doctor: AsyncParsableCommand {
         return !Console.isAsked || Console.ask("Call them? [y/N] ").isYes
     }
 
-    /// What people paused, and the silences that last. Nothing before the first run of an agent.
+    /// The pauses by people, and the active silences. Empty before the first run of an agent.
     private func pauses() async -> [Finding] {
         let status: JSON
         do throws(CommandError) {

@@ -2,13 +2,13 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// The event or task of `bellhop eval`, and access to all others.
+/// A session of `bellhop eval`: the event or task on which expressions are evaluated, and access to all others.
 struct EvalSession: Sendable {
     private let subjects: StoredSubjects
     private let surroundings: RuleSurroundings
     private var bench: ExpressionBench
     /// The current event or task, in a sentence.
-    private(set) var about = "There is no event and no task here."
+    private(set) var about = "No event and no task is chosen."
 
     /// How to choose an event or a task, for an expression that needs one.
     var hint = "name it with --event ID or --task NUMBER"

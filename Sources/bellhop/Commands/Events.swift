@@ -5,7 +5,7 @@ import BellhopRules
 import BellhopEngine
 
 struct Events: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "events", abstract: "The events on the bus, oldest first.")
+    static let configuration = CommandConfiguration(commandName: "events", abstract: "List the events on the bus, oldest first.")
 
     @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions

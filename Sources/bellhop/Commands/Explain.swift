@@ -7,7 +7,7 @@ struct Explain: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain", abstract: "Show what rules did for a task or an event, and why.",
         discussion: """
-            For each event, the rules that came into question: whether they ran, or what stopped them, with the value of each part \
+            For each event, the rules that might have run: whether they ran, or what stopped them, with the value of each part \
             of the condition; their deliveries with each attempt and answer; and the events that they caused. What happened is read \
             from the store. Why a rule did not run is found by evaluating the rules of the files again, and where they have been \
             changed since, this says so.
@@ -21,7 +21,7 @@ struct Explain: AsyncParsableCommand {
     @Option(help: "Only this rule.")
     var rule: String?
 
-    @Flag(help: "What caused what, as a tree: events, deliveries, and the events that these runs emitted.")
+    @Flag(help: "Causes and effects as a tree: events, deliveries, and the events that these runs emitted.")
     var tree = false
 
     @Flag(help: "Print a case for a file of tests: given the events, the rules do what they did.")
@@ -75,7 +75,7 @@ struct Explain: AsyncParsableCommand {
         for line in ExplanationPage(zone: link.zone, isWhole: rule != nil).lines(explanation) { Console.data(line) }
     }
 
-    /// What is stored about the subject, as a task or else as an event; nil if nothing is stored.
+    /// The stored history of the subject, as a task or else as an event; nil if nothing is stored.
     private func facts(_ link: StoreLink) async throws(CommandError) -> ExplanationFacts? {
         let ofTask = try await link.history(HistoryQuery(task: subject, withCauses: tree, limit: limit))
         if !ofTask.events.isEmpty { return ofTask }
@@ -170,7 +170,7 @@ struct Explain: AsyncParsableCommand {
 }
 
 extension StoreLink {
-    /// What the store has kept about a task or an event.
+    /// The stored history of a task or an event.
     func history(_ query: HistoryQuery) async throws(CommandError) -> ExplanationFacts {
         var rows: [JSON] = []
         let end = try await answer(.history(query)) { rows.append($0) }
@@ -178,14 +178,14 @@ extension StoreLink {
     }
 }
 
-/// What caused what: from the first cause of some events to the last event that they led to. Pure.
+/// Causes and effects as a tree: from the first cause of some events to the last event that they caused. Pure.
 private struct CauseTree {
     let page: ExplanationPage
     private let deliveries: [Event.ID: [ExplainedDelivery]]
     private let caused: [Event.ID: [StoredEvent]]
     private let roots: [StoredEvent]
 
-    /// - Parameter facts: with the events that led to others.
+    /// - Parameter facts: the history, with the events in the chain of causes.
     init(_ facts: ExplanationFacts, _ page: ExplanationPage) {
         self.page = page
         deliveries = facts.deliveriesByEvent

@@ -4,11 +4,11 @@ import BellhopCore
 
 struct Forget: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "forget", abstract: "End what rules wait for, have counted and have gathered about a task.",
+        commandName: "forget", abstract: "Make rules forget a task: end its waits, and remove it from counts and groups.",
         discussion: """
             Ends the task's waits of `for`, takes it out of counts and groups, and forgets that `once` and `throttle` have seen it, where \
             the task's id is their key; ends its escalations, and drops its messages that quiet times hold. The next event of the task \
-            begins anew. What was delivered stays, and so does what else waits to be delivered: `bellhop deliveries drop` ends that.
+            begins all of these again. Deliveries that were made stay, and others still wait: `bellhop deliveries drop` drops them.
 
             Works beside a running agent, and without one.
             """)
@@ -31,7 +31,7 @@ struct Forget: AsyncParsableCommand {
         for one in ended { Console.data("  rule \((one["rule"]?.asString ?? "").visible): \(Self.words(one))") }
     }
 
-    /// What was ended, in words.
+    /// The waits, counts or groups that ended, in words.
     private static func words(_ one: JSON) -> String {
         let count = one["count"]?.asInt ?? 0
         switch one["part"]?.asString {
@@ -42,7 +42,7 @@ struct Forget: AsyncParsableCommand {
         case "escalate": return count == 1 ? "1 escalation ended" : "\(count) escalations ended"
         case "once": return "`once` lets it run again"
         case "throttle": return "`throttle` lets it run at once"
-        case let part: return "\(count) of `\(part ?? "")` ended"
+        case let part: return "\(count) wait\(count == 1 ? "" : "s") of `\(part ?? "")` ended"
         }
     }
 }

@@ -6,7 +6,7 @@ import BellhopCore
 struct Initialise: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init", abstract: "Write a configuration and rules to start from.",
-        discussion: "Writes bellhop.yaml and rules/ into a folder. What is there already stays as it is.")
+        discussion: "Writes bellhop.yaml and rules/ into a folder. Files that exist are not changed.")
 
     @Argument(help: "The folder; by default this one.")
     var folder = "."

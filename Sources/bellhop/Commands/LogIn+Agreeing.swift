@@ -51,9 +51,9 @@ extension LogIn {
             Console.sentence(Self.words(trial, "the tokens") + " They are stored in \(keychain.path).")
         }
         if tokens.refresh == nil {
-            Console.sentence("The server gave no refresh token: when this token expires, somebody must log in again.")
+            Console.sentence("The server gave no refresh token: when this token expires, a person must log in again.")
         }
-        try config.tellAgent(.login(connection), options)
+        try config.informAgent(.login(connection), options)
     }
 
     private func agree(_ connectors: Connectors, _ configuration: Configuration) async throws(CommandError) -> LoginTrial {

@@ -25,7 +25,7 @@ struct LogIn: AsyncParsableCommand {
     @Option(help: "Log in by OAuth with this client, and a browser; its secret is asked for.")
     var clientId: String?
 
-    @Flag(help: "Paste the address that the browser ends at, if no browser can reach this machine.")
+    @Flag(help: "Paste the address at which the browser ends, if no browser can reach this machine.")
     var paste = false
 
     @Argument(help: "The connection's name in bellhop.yaml.")
@@ -85,7 +85,7 @@ struct LogIn: AsyncParsableCommand {
             let whose = before.place.map { "\(before.username) at \($0)" } ?? before.username
             Console.sentence("It replaces the login of \(whose.singleLine).")
         }
-        try config.tellAgent(.login(connection), options)
+        try config.informAgent(.login(connection), options)
         choices.report()
     }
 
@@ -120,7 +120,7 @@ struct LogIn: AsyncParsableCommand {
         Console.sentence(Self.words(trial, "the login in bellhop.yaml") + " Nothing was stored.")
         choices.report()
         // Until it is informed, a running agent does not retry a login that was refused before.
-        if agentRuns { try config.tellAgent(.login(connection), options) }
+        if agentRuns { try config.informAgent(.login(connection), options) }
     }
 
     private func close(_ store: (any Store)?) async throws(CommandError) {
@@ -136,7 +136,7 @@ struct LogIn: AsyncParsableCommand {
         let user = trial.user.map { " as \($0.singleLine)" } ?? ""
         if let doubt = trial.doubt {
             let end = doubt.hasSuffix(".") ? "" : "."
-            return "Nothing rejects \(what)\(user), but nothing confirms it. \(doubt.visible)\(end)"
+            return "The system does not reject \(what)\(user), but does not confirm it either. \(doubt.visible)\(end)"
         }
         return trial.user == nil ? "Accepted: \(what)." : "Logged in\(user) with \(what)."
     }
@@ -175,7 +175,7 @@ struct LogIn: AsyncParsableCommand {
         }
     }
 
-    /// The connection alone.
+    /// The connectors of this connection alone.
     func connectors(
         _ configuration: Configuration, notebook: any Notebook, login: (username: String, password: String)?,
         tokens: any TokenKeeper
@@ -194,7 +194,7 @@ struct LogIn: AsyncParsableCommand {
 }
 
 extension Configuration {
-    /// The same with a different entry for a connection.
+    /// This configuration with another entry for one connection.
     fileprivate func with(_ entry: ConnectionEntry) -> Configuration {
         var copy = self
         if let place = connections.firstIndex(where: { $0.name == entry.name }) { copy.connections[place] = entry }

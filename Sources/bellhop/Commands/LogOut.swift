@@ -28,6 +28,6 @@ struct LogOut: AsyncParsableCommand {
                     : "No login of a connection `\(connection.visible)` is stored.")
         }
         Console.sentence("The login of `\(connection.visible)` is forgotten.")
-        try config.tellAgent(.login(connection), options)
+        try config.informAgent(.login(connection), options)
     }
 }

@@ -3,7 +3,7 @@ import BellhopEngine
 
 /// The result of one pass of `run --once`: its most serious problem. Problems that need a person are the most serious.
 struct PassVerdict {
-    /// Nil if everything is done.
+    /// The most serious problem; nil if everything is done.
     let trouble: CommandError?
 
     /// - Parameters:
@@ -38,7 +38,7 @@ struct PassVerdict {
         } else if !held.isEmpty {
             trouble = CommandError(
                 .tryLater,
-                "What \(held.map { "`\($0)`" }.joined(separator: " and ")) showed is held back until the next poll shows the same: run this again."
+                "The result of \(held.map { "`\($0)`" }.joined(separator: " and ")) is held until the next poll shows the same: run this again."
             )
         } else if left > 0 {
             trouble = CommandError(

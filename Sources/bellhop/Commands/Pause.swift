@@ -12,8 +12,7 @@ struct PauseCommand: AsyncParsableCommand {
             A paused rule sees no events: those that come meanwhile are lost to it. Its schedule and its other timers wait. What it \
             delivered before goes on.
 
-            With --writes everything that writes to a task or creates one waits, whichever rule and connection it is of; messages \
-            go on.
+            With --writes all deliveries that write to a task or create one wait, of every rule and connection; messages go on.
 
             A pause survives a restart, and `bellhop status` shows it. Bellhop itself pauses a connection whose address is gone or \
             whose token is not accepted any more (401, 404, 410). Repair it in bellhop.yaml, then resume it.
@@ -31,21 +30,21 @@ struct PauseCommand: AsyncParsableCommand {
         switch try await paused.target(link) {
         case .receiver(let name):
             let answer = try await link.answer(.pause(receiver: name, why: why))
-            tell(answer, "\(name) is paused: its deliveries wait until `bellhop resume \(name)`.", "\(name) was paused before.")
+            show(answer, "\(name) is paused: its deliveries wait until `bellhop resume \(name)`.", "\(name) was already paused.")
         case .subject(.rule(let name)):
             let answer = try await link.answer(.pauseSubject(.rule(name), why: why))
-            tell(
+            show(
                 answer, "Rule \(name) is paused: it sees no events until `bellhop resume \(name)`.",
-                "Rule \(name) was paused before.")
+                "Rule \(name) was already paused.")
         case .subject(.writes):
             let answer = try await link.answer(.pauseSubject(.writes, why: why))
-            tell(
+            show(
                 answer, "Writes to tasks are paused: they wait until `bellhop resume --writes`.",
-                "Writes to tasks were paused before.")
+                "Writes to tasks were already paused.")
         }
     }
 
-    private func tell(_ answer: JSON, _ changed: String, _ unchanged: String) {
+    private func show(_ answer: JSON, _ changed: String, _ unchanged: String) {
         if output.json { return Console.json(answer) }
         Console.data(answer["changed"] == true ? changed : unchanged)
     }
@@ -74,13 +73,13 @@ struct Resume: AsyncParsableCommand {
         }
         if output.json { return Console.json(answer) }
         guard answer["changed"] == true else {
-            throw CommandError(.problem, "\(name) is not paused: `bellhop status` lists what is.")
+            throw CommandError(.problem, "\(name) is not paused: `bellhop status` lists all pauses.")
         }
         Console.data("\(name) is resumed.")
     }
 }
 
-/// What is paused or resumed.
+/// The options that select what is paused or resumed.
 struct PausedOptions: ParsableArguments {
     enum Target {
         case receiver(String)

@@ -49,7 +49,7 @@ struct ReplayCommand: AsyncParsableCommand {
         let what = "\(shown.count) event\(shown.count == 1 ? "" : "s")"
         if !yes {
             guard Console.isAsked else {
-                throw CommandError(.usage, "This would replay \(what): say --yes, because there is no terminal to ask at.")
+                throw CommandError(.usage, "This would replay \(what): add --yes, because there is no terminal at which to ask.")
             }
             guard Console.ask("Replay \(what)? [y/N] ").isYes else { throw CommandError(.problem, "Nothing was changed.") }
         }

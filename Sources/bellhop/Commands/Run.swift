@@ -35,7 +35,7 @@ struct Run: AsyncParsableCommand {
         let clock = SystemClock.ofThisRun(environment: config.environment)
         let story = log.story(clock: clock, zone: configuration.timeZone)
         let logger = log.logger(clock: clock, zone: configuration.timeZone)
-        let report: SignalListener = if let story { { story.tell($0) } } else { Signals.log(logger) }
+        let report: SignalListener = if let story { { story.report($0) } } else { Signals.log(logger) }
         let options = Assembly.Options(
             clock: clock, listeners: [report],
             output: { [zone = configuration.timeZone] in try await Console.agentData($0, in: zone) },

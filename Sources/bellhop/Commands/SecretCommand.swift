@@ -7,8 +7,8 @@ struct SecretCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "secret", abstract: "Keep secrets for `${{ secret.NAME }}` in the keychain.",
         discussion: """
-            Each project has its own: the keychain keeps them by the line `project:` of bellhop.yaml. A running agent uses what is changed \
-            at once.
+            Each project has its own: the keychain keeps them by the line `project:` of bellhop.yaml. A running agent uses a changed \
+            secret at once.
             """,
         subcommands: [SetSecret.self, Generate.self, Names.self, Remove.self])
 
@@ -39,7 +39,7 @@ struct SecretCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "generate", abstract: "Generate a secret for signing webhooks, and store it.",
             discussion: """
-                It is `whsec_` and the Base64 of 32 random bytes, as Standard Webhooks has it: for the `secret` of a connection of kind \
+                It is `whsec_` and the Base64 of 32 random bytes, as Standard Webhooks specifies: for the `secret` of a connection of kind \
                 webhook. It is shown only with --show, once, to be given to the receiver.
                 """)
 
@@ -65,7 +65,8 @@ struct SecretCommand: AsyncParsableCommand {
             }
             let secret = WebhookSigner.makeSecret()
             try SecretCommand.store(secret, as: name, config, keychain)
-            if show { Console.data(secret) } else { Console.sentence("With --show it is printed too, for the receiver.") }
+            if show { return Console.data(secret) }
+            Console.sentence("It was not printed: --show prints a secret when it is generated, for the receiver.")
         }
     }
 
@@ -109,7 +110,7 @@ struct SecretCommand: AsyncParsableCommand {
             }
             try SecretCommand.keychain { () throws(SecretError) in try keychain.setSecret(name, to: nil) }
             Console.sentence("Removed from \(keychain.path).")
-            try config.tellAgent(.secret(name), options)
+            try config.informAgent(.secret(name), options)
         }
     }
 
@@ -133,7 +134,7 @@ struct SecretCommand: AsyncParsableCommand {
             return (options.shared ? names.shared : names.own).contains(name)
         }
         Console.sentence("Stored in \(section.path)\(isThere ? ", replacing the previous value" : "").")
-        try config.tellAgent(.secret(name), options)
+        try config.informAgent(.secret(name), options)
     }
 
     static func keychain<Value>(_ work: () throws(SecretError) -> Value) throws(CommandError) -> Value {

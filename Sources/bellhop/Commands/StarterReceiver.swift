@@ -27,7 +27,7 @@ struct StarterReceiver {
             + settings.map { line, comment in line.padded(to: width) + "# " + comment }
     }
 
-    /// What is left to do: the settings to write, and the commands that store its secrets.
+    /// The remaining steps for the user: the settings to write, and the commands that store the secrets.
     var steps: [String] {
         let own = settings.filter { $0.type != .secret }.map {
             "Write the `\($0.name)` of `ops` into bellhop.yaml: \(Self.sentence($0))."
@@ -35,7 +35,7 @@ struct StarterReceiver {
         return own + secrets.map { "bellhop secret set ops_\($0.name)".padded(to: 29) + " " + Self.sentence($0) }
     }
 
-    /// What the kind names; else what it requires, or at least its first secret.
+    /// The starter settings of the kind; if it names none, its required settings, or else its first secret.
     private var settings: [Setting] {
         if let names = manifest.starter { return names.compactMap { name in manifest.settings.first { $0.name == name } } }
         let required = manifest.settings.filter(\.required)

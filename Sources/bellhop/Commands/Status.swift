@@ -4,12 +4,13 @@ import BellhopCore
 
 struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "How the sources, the rules and the deliveries are doing.",
+        commandName: "status", abstract: "Show the state of the sources, the rules and the deliveries.",
         discussion: """
             Asks the running agent; without one, reads its store. Failures come first. Lines that do not fit a screen of 24 \
             lines are only counted; --all shows them. For a health probe, --check exits with 1 if something needs a person: no \
             agent runs, a source failed three times in a row, a rule failed when it last ran, changed rules or the store have \
-            errors, or deliveries are dead or held. Before the first run it says so, and exits with 1 too.
+            errors, or deliveries are dead or held. Before the first run, --check says that no agent has run, \
+            and exits with 1 too.
             """)
 
     @OptionGroup var config: AgentOptions

@@ -81,7 +81,7 @@ struct Demo: AsyncParsableCommand {
             assembly = try await Assembly(
                 configuration,
                 options: Assembly.Options(
-                    clock: clock, listeners: [{ story.tell($0) }], output: { story.log($0) }))
+                    clock: clock, listeners: [{ story.report($0) }], output: { story.log($0) }))
         } catch let error as ConfigurationError {
             throw CommandError(error)
         } catch let error as AssemblyError {

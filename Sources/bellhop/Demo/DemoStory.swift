@@ -16,10 +16,10 @@ struct DemoStory: Sendable {
 
     func log(_ line: String) { story.log(line) }
 
-    func tell(_ signal: Signal) {
+    func report(_ signal: Signal) {
         switch signal {
         case .rulesLoaded, .stopping: break
-        default: story.tell(signal)
+        default: story.report(signal)
         }
     }
 

@@ -2,7 +2,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// What rules would have done, for people.
+/// The report of a back-test, for people.
 struct BackTestPage {
     private let report: BackTestReport
     private let link: StoreLink

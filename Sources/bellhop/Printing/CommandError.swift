@@ -75,7 +75,7 @@ struct CommandError: Error {
         if let kind = error.storeKind { self.init(StoreError(kind, error.message)) } else { self.init(.problem, error.message) }
     }
 
-    /// - Parameter isTriedAgain: whether Bellhop itself tries again; otherwise the user must.
+    /// - Parameter isTriedAgain: whether Bellhop itself tries again; otherwise the user has to.
     init(_ failure: Failure, isTriedAgain: Bool = true) {
         let code: Code =
             switch failure.reason {
@@ -84,10 +84,10 @@ struct CommandError: Error {
                 .unreachable
             default: .problem
             }
-        let comfort =
+        let prospect =
             isTriedAgain ? " Nothing is lost, and the next try may work." : " This may pass: run the command again later."
         let isSentence = failure.advised.last.map { ".!?".contains($0) } ?? true
-        self.init(code, failure.advised + (failure.passesByItself ? (isSentence ? "" : ".") + comfort : ""))
+        self.init(code, failure.advised + (failure.passesByItself ? (isSentence ? "" : ".") + prospect : ""))
     }
 
     /// Prints it on standard error.

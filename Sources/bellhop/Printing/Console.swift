@@ -3,7 +3,7 @@ import Glibc
 
 /// The terminal, or its replacement: data goes to standard output, everything else to standard error.
 ///
-/// Everything printed goes through ``BellhopCore/TerminalText`` here, whatever its origin.
+/// All printed text goes through ``BellhopCore/TerminalText`` here.
 enum Console {
     /// Prints a line of data.
     static func data(_ line: String) {

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// One delivery for people: its story, then what is sent.
+/// One delivery for people: its history, then its content.
 struct DeliveryPage {
     private let delivery: JSON
     private let zone: TimeZoneTable
@@ -21,7 +21,7 @@ struct DeliveryPage {
 
     private func text(_ name: String) -> String { delivery[name]?.asString ?? "" }
 
-    /// Names and values, in the order of what happened.
+    /// The history as names and values, in order of time.
     private var story: [(String, String)] {
         var story: [(String, String)] = []
         func add(_ name: String, _ value: String?) { if let value, !value.isEmpty { story.append((name, value)) } }
@@ -57,7 +57,7 @@ struct DeliveryPage {
         return story
     }
 
-    /// When the next attempt is, or what keeps it from being made.
+    /// The time of the next attempt, or the reason why it waits.
     private var nextTry: String {
         guard let stop = delivery["stopped"] else { return text("next") }
         let why = stop["why"]?.asString ?? ""

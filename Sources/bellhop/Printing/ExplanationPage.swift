@@ -4,7 +4,7 @@ import BellhopRules
 /// An explanation as lines for people.
 struct ExplanationPage {
     let zone: TimeZoneTable
-    /// Whether rules are shown for which the event does not come into question.
+    /// Whether to show also rules that do not match the event.
     let isWhole: Bool
 
     func lines(_ explanation: Explanation) -> [String] {
@@ -25,7 +25,7 @@ struct ExplanationPage {
         let event = account.event.event
         var lines = [head(event)]
         let rules = account.rules.filter { isWhole || $0.isInQuestion }
-        if rules.isEmpty { lines.append("  No rule is for it: --rule R says why.") }
+        if rules.isEmpty { lines.append("  No rule matches it: --rule R says why.") }
         for rule in rules { lines += self.lines(rule) }
         for event in account.caused { lines.append("  caused " + head(event.event)) }
         return lines

@@ -2,7 +2,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// What a start or reload would change, for people: for a terminal, or in Markdown.
+/// The changes that a start or reload would make, for people: for a terminal, or in Markdown.
 struct PlanPage {
     private let plan: Plan
     private let link: StoreLink
@@ -59,7 +59,7 @@ struct PlanPage {
 }
 
 extension DeliveryDifference {
-    /// What comes, goes and changes: of each the first ones, and how many more there are.
+    /// The added, removed and changed deliveries: the first ones of each, and the number of the others.
     func lines(zone: TimeZoneTable, name: (String) -> String = \.visible) -> [(mark: String, text: String)] {
         let most = 10
         return [("+", coming), ("-", going), ("~", changed)].flatMap { mark, deliveries in

@@ -1,7 +1,7 @@
 import BellhopAgent
 import BellhopCore
 
-/// What rules wait for, have counted and have gathered.
+/// The waits, counts and groups of rules.
 extension StatusPage {
     /// A sentence for each rule and part; in the short form a line each.
     func waits(limit: Int) -> [String] {
@@ -17,7 +17,7 @@ extension StatusPage {
             case "on":
                 return "Rule \(rule) has \(Self.words(count)) event\(count == 1 ? " that waits" : "s that wait") for others."
             case "none":
-                return "Rule \(rule) runs if nothing comes for \(Self.words(count)) key\(count == 1 ? "" : "s")"
+                return "Rule \(rule) runs for \(Self.words(count)) key\(count == 1 ? "" : "s") if no event comes"
                     + (next.map { ", for the first at \($0)." } ?? ".")
             case "escalate":
                 return "Rule \(rule) escalates \(Self.words(count)) task\(count == 1 ? "" : "s")"
@@ -38,7 +38,7 @@ extension StatusPage {
             + (more > 0 ? ["and \(more) more: `bellhop status --all`"] : [])
     }
 
-    /// What comes due next, and how much more there is.
+    /// The timers that come due next, and the number of the others.
     var upcoming: [String] {
         let next = status["upcoming"]?.asArray ?? []
         if next.isEmpty { return [] }

@@ -16,7 +16,7 @@ struct StatusPage {
 
     var needsNoAction: Bool { (status["needs"]?.asArray ?? []).isEmpty }
 
-    /// What needs a person.
+    /// The problems that need a person.
     var needs: [String] { needsNoAction ? ["Nothing needs a person."] : lines(ofNeeds: sentences, atMost: .max) }
 
     var whole: [String] {
@@ -164,7 +164,7 @@ struct StatusPage {
             silences + shown + (more > 0 ? ["and \(more) more rules are paused: `bellhop status --json` lists them."] : []))
     }
 
-    /// What quiet times hold, a sentence for each receiver and end; in the short form a line each.
+    /// The messages that quiet times hold, a sentence for each receiver and end; in the short form a line each.
     private func quiet(limit: Int) -> [String] {
         let (shown, more) = cut(status["quiet"]?.asArray ?? [], limit: limit)
         let lines = shown.map { held in

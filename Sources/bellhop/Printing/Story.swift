@@ -40,7 +40,7 @@ final class Story: Sendable {
         say("log", .dim, hasMoment && words.count == 2 ? String(words[1]) : line)
     }
 
-    func tell(_ signal: Signal) {
+    func report(_ signal: Signal) {
         guard signal.level >= level.threshold else { return }
         switch signal {
         case .baseline(let source, let tasks):

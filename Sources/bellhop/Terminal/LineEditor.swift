@@ -1,6 +1,6 @@
 /// A line being typed, edited by keys. Pure; the caller handles the terminal.
 struct LineEditor {
-    /// What the caller must do after a key.
+    /// The action that the caller must take after a key.
     enum Effect: Hashable {
         case redraw
         /// The line is finished.

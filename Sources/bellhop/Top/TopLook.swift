@@ -1,7 +1,7 @@
 import BellhopAgent
 import BellhopCore
 
-/// What one look at the agent showed.
+/// The result of one query of the agent.
 struct TopLook {
     struct Row {
         var id: String
@@ -70,7 +70,7 @@ struct TopLook {
         }
     }
 
-    /// What grows with time, by name; see ``TopRates``.
+    /// The growing counts from which ``TopRates`` computes rates, by name.
     var counts: [String: Int64] {
         var counts: [String: Int64] = [:]
         for (source, count) in seen { counts["source \(source)"] = count }
@@ -182,7 +182,7 @@ struct TopRates {
     /// `-` before there are two looks.
     func perMinute(_ name: String) -> String {
         guard let first = samples.first, let last = samples.last, last.time > first.time else { return "-" }
-        // A count that was begun anew is smaller than before.
+        // A count that was restarted is smaller than before.
         let grown = max((last.counts[name] ?? 0) - (first.counts[name] ?? 0), 0)
         let rate = Double(grown) / ((last.time - first.time) / .seconds(60))
         return rate >= 10 || rate == 0 ? "\(Int(rate.rounded()))" : "\((rate * 10).rounded() / 10)"

@@ -7,12 +7,12 @@ struct TopView {
         case sources, rules, receivers, deliveries, waiting, events
     }
 
-    /// What a key asks for beyond a change of the view.
+    /// An action that a key asks for, other than a change of the view.
     enum Act: Hashable {
         case quit
-        /// All about one row.
+        /// Shows the details of one row.
         case look(Tab, id: String)
-        /// Pauses it, or resumes it if it is paused.
+        /// Pauses the rule, or resumes it if it is paused.
         case pauseRule(String, isPaused: Bool)
         case pauseReceiver(String, isPaused: Bool)
         case apply(DeliveryCommand, delivery: String)
@@ -36,7 +36,7 @@ struct TopView {
     private(set) var details: Details?
     /// The act that waits for the person's yes, and the question.
     private(set) var question: (act: Act, words: String)?
-    /// What the latest act led to.
+    /// The result of the latest act.
     private(set) var message: String?
     /// The selected row of each tab, by its id, so that it stays selected when rows come and go.
     private var selections: [Tab: String] = [:]
@@ -62,7 +62,7 @@ struct TopView {
         return selections[tab].flatMap { id in rows.firstIndex { $0.id == id } } ?? 0
     }
 
-    /// What the person asked for with the key, if it is more than a change of the view.
+    /// Handles a key. Returns the act that it asks for; nil if it only changes the view.
     mutating func press(_ key: Key) -> Act? {
         message = nil
         if let question {

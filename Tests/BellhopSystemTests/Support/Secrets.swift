@@ -8,7 +8,7 @@ enum Secrets {
     static let chatPath = "canary-chat-path-Wv63"
     static let hookToken = "canary-hook-token-Ku54"
     static let clientSecret = "canary-client-secret-Js36"
-    /// `whsec_` and Base64, as Standard Webhooks has it.
+    /// `whsec_` and Base64, as Standard Webhooks specifies.
     static let signing = "whsec_Y2FuYXJ5LXNpZ25pbmcta2V5LVR0NDUtMDEyMzQ1Njc4OQ=="
 
     /// Texts that must appear nowhere: the secrets, their Base64 as in Basic authentication, and the part after `whsec_`.

@@ -2,7 +2,7 @@ import ArgumentParser
 
 struct Deliveries: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "deliveries", abstract: "What was done, what is still to be done, and what needs a decision.",
+        commandName: "deliveries", abstract: "List what was done, what is still to be done, and what needs a decision.",
         discussion: """
             A delivery is in one of these states:
               available  to be done now, or at its next try

@@ -6,7 +6,7 @@ import BellhopRules
 struct DeliveryRetry: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry", abstract: "Try dead or held deliveries again.",
-        discussion: "Names deliveries, or selects them with options: then it shows them and asks.")
+        discussion: "Takes ids of deliveries, or options that select some: then it shows them and asks first.")
     @OptionGroup var decision: DeliveryDecision
     func run() async throws { try await decision.run(.retry) }
 }
@@ -15,8 +15,8 @@ struct DeliveryDrop: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop", abstract: "Drop deliveries for good: they are not done any more.",
         discussion: """
-            Names deliveries, or selects them with options: then it shows them and asks. Without --state those are the dead and \
-            held ones, and with --receiver also those that wait for it while it is paused.
+            Takes ids of deliveries, or options that select some: then it shows them and asks first. Without --state the options \
+            select dead and held deliveries, and --receiver also those that wait because it is paused.
             """)
     @OptionGroup var decision: DeliveryDecision
     func run() async throws { try await decision.run(.drop) }
@@ -136,7 +136,7 @@ struct DeliveryDecision: ParsableArguments {
         for line in table.lines(width: Screen.noteWidth) { Console.note(line) }
         if ids.count > Self.mostShown { Console.note("and \(ids.count - Self.mostShown) more") }
         guard Console.isAsked else {
-            throw CommandError(.usage, "This would \(verb) \(what): say --yes, because there is no terminal to ask at.")
+            throw CommandError(.usage, "This would \(verb) \(what): add --yes, because there is no terminal at which to ask.")
         }
         guard Console.ask("\(verb == "retry" ? "Retry" : "Drop") \(what)? [y/N] ").isYes else {
             throw CommandError(.problem, "Nothing was changed.")

@@ -47,7 +47,7 @@ struct DeliveryEditor: AsyncParsableCommand {
         }
     }
 
-    /// What the delivery is and why it was not done, as comments.
+    /// The delivery and the reason why it was not done, as comments.
     private static func heading(of delivery: JSON, _ short: String) -> String {
         func text(_ name: String) -> String { delivery[name]?.asString?.singleLine.visible ?? "" }
         let task = delivery["task"]?["number"]?.asString.map { " on \($0.singleLine.visible)" } ?? ""

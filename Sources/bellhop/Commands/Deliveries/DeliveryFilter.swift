@@ -58,7 +58,7 @@ struct DeliveryFilter: ParsableArguments {
         }
     }
 
-    /// - Parameter states: those if none is given.
+    /// - Parameter states: the states to select without `--state`.
     func query(at now: Timestamp, states: [DeliveryState] = [], limit: Int) -> DeliveryQuery {
         DeliveryQuery(
             states: state.isEmpty ? states : state.compactMap(DeliveryState.init(rawValue:)), rule: rule, receiver: receiver,

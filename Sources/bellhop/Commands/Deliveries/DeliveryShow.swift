@@ -16,7 +16,7 @@ struct DeliveryShow: AsyncParsableCommand {
 
     static func show(_ id: String, _ link: StoreLink, _ output: OutputOptions) async throws(CommandError) {
         var count = 0
-        // One more than a person reads: a shorter start of an id may fit many.
+        // Limited, because a short start of an id may match many deliveries.
         _ = try await link.answer(.deliveries(DeliveryQuery(id: id, limit: 20))) { delivery in
             if output.json { return Console.json(delivery) }
             if count > 0 { Console.data("") }
