@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `an unknown address, method, parameter or member is refused with what there is`() async throws {
+    @Test func `an unknown address, method, parameter or member is refused with the known ones`() async throws {
         let fixture = try await ConsoleFixture()
         #expect(await fixture.api("GET", "/nothing").status == 404)
         let wrong = await fixture.api("DELETE", "/status")
@@ -138,7 +138,7 @@ import Testing
 }
 
 @Suite struct `The guide to the console` {
-    @Test func `it lists every operation with its role`() throws {
+    @Test func `the guide lists every operation with its role`() throws {
         let table =
             "| operation | role | |\n|---|---|---|\n"
             + Operations.all.map { "| `\($0.method.rawValue) /api/v1\($0.path)` | \($0.role.rawValue) | \($0.summary) |\n" }
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `it lists every page`() throws {
+    @Test func `the guide lists every page`() throws {
         let page = try Repository.text("Sources/BellhopAgent/BellhopAgent.docc/Console.md")
         for path in Set(Pages.all.compactMap { $0.path.split(separator: "/").first }) { #expect(page.contains("`/\(path)")) }
     }

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `a role allows only the actions that it is for`() async throws {
+    @Test func `a role allows only its actions`() async throws {
         let fixture = try await ConsoleFixture()
         let viewer = try await fixture.logIn(as: .viewer)
         for operation in Operations.all where operation.role != .viewer {

@@ -38,7 +38,7 @@ import Testing
             #expect(points.count == 4 && points.allSatisfy { $0["missing"]?.isNull == true }, "\(points)")
             let browser = try await fixture.logIn(as: .viewer)
             let page = await browser.get("/backtests/" + id)
-            #expect(page.text.contains("Would go") && page.text.contains("✓ | ") && page.field("Refresh") == nil)
+            #expect(page.text.contains("Would be removed") && page.text.contains("✓ | ") && page.field("Refresh") == nil)
         }
     }
 
@@ -66,7 +66,7 @@ import Testing
         #expect(await fixture.api("POST", "/backtests", as: .viewer, body: [:]).status == 403)
     }
 
-    @Test func `few wait, and one that waits ends when a person says so`() async throws {
+    @Test func `only a few back-tests wait, and a person can end a waiting one`() async throws {
         let fixture = try await ConsoleFixture()
         var ids: [String] = []
         for _ in 0..<BackTestJobs.mostWaiting {
@@ -82,7 +82,7 @@ import Testing
         #expect(await fixture.api("GET", "/backtests/" + ids[0]).status == 404)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `one that takes too long is ended, and a report is kept for an hour`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `a back-test that takes too long ends, and reports are kept for an hour`() async throws {
         let gate = DispatchSemaphore(value: 0)
         let fixture = try await ConsoleFixture(inFiles: true) { gate.wait() }
         try await fixture.working {
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `one that runs ends when a person says so, and the next one begins`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `a person can end a running back-test, and the next one begins`() async throws {
         let gate = DispatchSemaphore(value: 0)
         let fixture = try await ConsoleFixture(inFiles: true) { gate.wait() }
         try await fixture.working {
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a store that cannot be read is said`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `a store that cannot be read is reported`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true) { () throws(StoreError) in
             throw StoreError(.busy, "The store is locked.")
         }

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a place that is taken is said in a sentence`() async throws {
+    @Test func `an address in use is reported in one sentence`() async throws {
         let fixture = try await ConsoleFixture()
         try await serve(fixture) { address, _ in
             var configuration = fixture.view.configuration

@@ -72,7 +72,7 @@ import Testing
         #expect(feed.viewers == 0)
     }
 
-    @Test func `a viewer with filters sees what fits, and hears that the stream is alive`() async throws {
+    @Test func `a viewer with filters gets the events that match, and signs that the stream is alive`() async throws {
         let fixture = try await ConsoleFixture()
         let following = Task { await fixture.feed.follow() }
         defer { following.cancel() }
@@ -89,7 +89,7 @@ import Testing
         #expect(try await stream.next() == ": still here\n\n")
     }
 
-    @Test func `what is sent at once stays small, however far a viewer is behind`() async throws {
+    @Test func `each piece stays small, even if a viewer is far behind`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<3000).map { "Before \($0) " + String(repeating: "x", count: 500) })
         let feed = fixture.feed
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `the more viewers there are, the longer each rests after a piece`() async throws {
+    @Test func `with more viewers, each waits longer after a piece`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen((0..<3).map { "Task \($0)" })
         let feed = fixture.feed

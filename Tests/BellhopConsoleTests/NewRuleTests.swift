@@ -16,7 +16,7 @@ import Testing
 
     private func text(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
 
-    @Test func `it is checked beside the rules in force, tested, and shown against nothing`() async throws {
+    @Test func `a new file is checked beside the rules in force, tested, and shown as added text`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         let places = await fixture.api("GET", "/rule-files").json
         #expect(places["files"] == [.string(fixture.path)] && places["editable"] == false)
@@ -40,7 +40,7 @@ import Testing
         #expect(tests?.asArray?.count == 1 && tests?[0]?["passed"] == true)
     }
 
-    @Test func `it is made by an admin alone, where bellhop.yaml allows it, and never over another file`() async throws {
+    @Test func `only an admin makes a new file, where bellhop.yaml allows it, and never over another file`() async throws {
         let closed = try await ConsoleFixture(inFiles: true)
         let open = try await ConsoleFixture(inFiles: true, mayEdit: true)
         func make(_ fixture: ConsoleFixture, _ role: ConsoleRole, _ path: String, _ text: String = Self.rule) async -> Int {
@@ -68,7 +68,7 @@ import Testing
         #expect(audit.contains("add rules") && audit.contains("the admin") && audit.contains("new.yaml"), "\(audit)")
     }
 
-    @Test func `it stands only where rules are read from`() async throws {
+    @Test func `a new file is only made where the agent reads rules`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
         let names = [
             "../new.yaml", ".hidden.yaml", ".git/new.yaml", "x/../new.yaml", "x//new.yaml", "missing/new.yaml", "new.txt",
@@ -87,7 +87,7 @@ import Testing
         #expect(await fixture.api("POST", "/rule-files", as: .admin, body: body).status == 409)
     }
 
-    @Test func `the page begins with a rule that fits, and shows mistakes, the difference and the file to commit`() async throws {
+    @Test func `the page begins with a valid rule, and shows mistakes, the difference and the file to commit`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true)
         let browser = try await fixture.logIn(as: .operator)
         #expect(await browser.get("/rules").text.contains("action=\"/workbench\""))
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test func `an admin saves it from the page`() async throws {
+    @Test func `an admin saves a new file from the page`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
         let browser = try await fixture.logIn(as: .admin)
         let fields = [("command", "save"), ("file", path(fixture)), ("text", Self.rule.replacing("\n", with: "\r\n"))]
@@ -158,7 +158,7 @@ import Testing
         #expect(points.contains { $0["kind"] == "step" && $0["missing"] == "not_met" && $0["line"] == 7 }, "\(points)")
     }
 
-    @Test func `it counts the events of runs that lie behind many others, and nothing that is older`() async throws {
+    @Test func `the coverage counts the events of older runs behind many others, up to a limit`() async throws {
         let fixture = try await ConsoleFixture(
             rule: Self.rule.replacing("task.title != \"nothing\"", with: "task.title == \"Rare\""))
         let rare = try await fixture.happen(["Rare"])

@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `the page to log in offers it, and the session ends after half a day`() async throws {
+    @Test func `the login page offers the provider, and the session ends after half a day`() async throws {
         try await with { fixture, _ in
             var browser = Browser(fixture: fixture)
             #expect(await browser.get("/login?next=/rules").text.contains("/login/openid?next=%2Frules"))
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `an answer for another browser, another login or a second time begins no session`() async throws {
+    @Test func `an answer for another browser or another login, or a repeated one, begins no session`() async throws {
         try await with { fixture, _ in
             var browser = Browser(fixture: fixture)
             let back = try await browser.agree()
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `an account without a role is refused, and so is one with a strange name`() async throws {
+    @Test func `an account without a role is refused, and so is an account with an invalid name`() async throws {
         try await with(roles: [.operator: ["ops"]], claim: "realm_access.roles") { fixture, simulation in
             simulation.openID.setClaims(["email": "eve@example.com", "realm_access": ["roles": ["staff"]]])
             var browser = Browser(fixture: fixture)
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `a provider that does not answer is said, and tokens go on working`() async throws {
+    @Test func `a provider that does not answer is reported, and tokens still work`() async throws {
         try await with { fixture, simulation in
             simulation.faults.add(.status(503, body: ""), path: "/openid/.well-known/openid-configuration")
             var browser = Browser(fixture: fixture)

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `every word of the pages has a German one`() throws {
+    @Test func `every text of the pages has a German translation`() throws {
         for name in try FileManager.default.contentsOfDirectory(
             atPath: Repository.root.appending(path: "Sources/BellhopConsole/Pages").path)
         {
@@ -111,7 +111,7 @@ import Testing
         #expect(language("en", cookie: "bellhop_language=de") == .german)
     }
 
-    @Test func `the overview shows what became of the deliveries of each hour`() async throws {
+    @Test func `the overview shows the results of the deliveries of each hour`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer", "Scanner"], initial: .dead(Failure(.refused, .giveUp, "No.")))
         await fixture.clock.advance(by: .seconds(7200))

@@ -107,7 +107,7 @@ import Testing
 }
 
 @Suite struct `Editing a delivery` {
-    @Test func `it is refused if the delivery changed since it was read`() async throws {
+    @Test func `an edit is refused if the delivery changed since it was read`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["Printer"], initial: .dead(Failure(.refused, .giveUp, "No.")))
         let id = await fixture.api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""

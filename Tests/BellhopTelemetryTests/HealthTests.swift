@@ -38,7 +38,7 @@ import Testing
         #expect(Health(facts).reasons.map(\.code) == [.sourceFails, .sourceFails, .rulesRefused, .receiverPaused])
     }
 
-    @Test func `an agent with a loop that hangs neither lives nor is ready`() {
+    @Test func `an agent with a hanging loop is neither alive nor ready`() {
         var facts = HealthFacts()
         facts.hangingLoops = ["router"]
         #expect(!Health(facts).isLive && !Health(facts).isReady)

@@ -14,7 +14,7 @@ import Testing
         "test_took_seconds", .histogram([0.1, 1]), unit: .seconds, labels: [.init("who")], "Took.")
 
     @Test(arguments: MetricsFormat.allCases)
-    func `labels and values are the same after writing and reading, whatever text the labels hold`(
+    func `labels and values are the same after writing and reading, for any text of labels`(
         _ format: MetricsFormat
     ) async throws {
         let registry = MetricsRegistry([Self.asked, Self.took], most: 10_000, clock: TestClock())
@@ -89,7 +89,7 @@ import Testing
         #expect(!registry.text(.prometheus).contains("trace_id"))
     }
 
-    @Test func `beyond the limit a name becomes other, and nothing counted is lost`() async throws {
+    @Test func `names beyond the limit become other, and no count is lost`() async throws {
         let registry = MetricsRegistry([Self.asked], most: 20, clock: TestClock())
         for number in 0..<100 {
             Self.asked.counter("name \(number)", number.isMultiple(of: 2) ? "well" : "badly", in: registry).increment()

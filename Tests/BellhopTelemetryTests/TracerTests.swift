@@ -42,7 +42,7 @@ import Testing
         #expect(spans[3].id.text == tracer.context(of: claim(event, attempt: 2)).traceparent.split(separator: "-")[2])
     }
 
-    @Test func `about the part of all traces that is asked for is sent, each whole or not at all`() {
+    @Test func `about the configured share of traces is sent, each trace whole or not at all`() {
         for part in [0, 0.1, 0.5, 1] {
             let tracer = Tracer(TraceSampling(part), room: 20_000)
             for number in 0..<4000 {
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `beyond its room it drops the newest spans and counts them`() {
+    @Test func `a full tracer drops new spans and counts them`() {
         let tracer = Tracer(TraceSampling(1), room: 3)
         for number in 0..<5 { tracer.stored(event(number), by: "poll", from: now, to: now) }
         let (spans, dropped) = tracer.take(most: 2)
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test
-    func `an id of another form than Bellhop's makes a trace of its own, and traceparent has the form of the specification`() {
+    func `an id of another form makes a separate trace, and traceparent has the form of the specification`() {
         let (first, second) = (TraceID(of: Event.ID("a")), TraceID(of: Event.ID("b")))
         #expect(first != second && first == TraceID(of: Event.ID("a")))
         #expect(TraceID(digits: String(repeating: "0", count: 32)) == nil && TraceID(digits: "ABC") == nil)

@@ -286,7 +286,7 @@ class Checks:
         wait_for("the new file", lambda: driver.find_elements(By.ID, "f-file"))
         press = lambda command: driver.find_element(By.CSS_SELECTOR, f"button[value={command}]").click()
         press("check")
-        wait_for("the new rule's check", lambda: "The rules fit." in body())
+        wait_for("the new rule's check", lambda: "The rules are valid." in body())
         self.expect("the difference against nothing", "+rule: welcome" in driver.find_element(By.CSS_SELECTOR, "pre.diff").text)
         self.expect("only added lines", not driver.find_elements(By.CSS_SELECTOR, "pre.diff del"))
         if self.pictures:
@@ -360,7 +360,7 @@ class Checks:
         enter("New:", "Very new:", "test")
         wait_for("the tests", lambda: "1 passed" in body())
         enter("rule: tell\non:", "rule: tell\nwhen: task.title == 'Mail is down'\non:", "backtest")
-        wait_for("the back-test", lambda: "Would go" in body())
+        wait_for("the back-test", lambda: "Would be removed" in body())
         self.picture(driver, "back-test")
         enter("New:", "Truly new:", "save")
         wait_for("the saved rule", lambda: "Truly new:" in self.site.get("/rules/tell").get("text", ""))

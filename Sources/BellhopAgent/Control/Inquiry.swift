@@ -16,7 +16,7 @@ public enum Inquiry: Sendable, Hashable {
     /// A person pauses a rule or all writes to tasks.
     case pauseSubject(Pause.Subject, why: String)
     case resumeSubject(Pause.Subject)
-    /// The silences that last or lie ahead; with those that ended not long ago, if asked.
+    /// The active and the future silences; with `ended` also those that ended recently.
     case silences(ended: Bool)
     /// A person adds a silence, whose condition is checked already.
     case addSilence(Silence)

@@ -25,7 +25,7 @@ public struct RulePlaces: Sendable {
         guard isRead(path) else {
             let known = folders
             return "The agent reads no rules from \(path)"
-                + (known.isEmpty ? "." : ": a new file stands in \(known.joined(separator: " or ")).")
+                + (known.isEmpty ? "." : ": make the file in \(known.joined(separator: " or ")).")
         }
         if !Self.isFolder(Self.parent(of: path)) { return "There is no folder \(Self.parent(of: path))." }
         return nil

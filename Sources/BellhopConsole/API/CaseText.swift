@@ -13,7 +13,7 @@ struct CaseText: Sendable {
     init(_ call: Call, task: String?, event id: String?) async throws(Problem) {
         let asked = try await Self.facts(call, HistoryQuery(task: task, event: id, limit: id == nil ? 50 : 1))
         guard let last = asked.events.last else {
-            throw Problem(404, "No event is kept about \(task.map { "a task `\($0)`" } ?? "an event `\(id ?? "")`").")
+            throw Problem(404, "No event is stored about \(task.map { "a task `\($0)`" } ?? "an event `\(id ?? "")`").")
         }
         var known = [asked]
         if id != nil { known.append(try await Self.facts(call, HistoryQuery(task: last.event.subject, limit: 50))) }

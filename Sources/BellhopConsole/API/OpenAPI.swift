@@ -87,7 +87,7 @@ enum OpenAPI {
             ("problems", .list(.named("Diagnostic"))),
         ]),
         "Coverage": .object([
-            ("file", .text()), ("percent", .integer("How much was met.")),
+            ("file", .text()), ("percent", .integer("The covered part.")),
             (
                 "points",
                 .list(
@@ -118,7 +118,7 @@ enum OpenAPI {
             "openapi": "3.1.0",
             "info": [
                 "title": "Bellhop", "version": .string(BellhopVersion.text),
-                "description": "What a running agent sees and does, and the acts of a person.",
+                "description": "The data of a running agent, and the acts of people on it.",
             ],
             "servers": [["url": .string(server + "/api/v1")]],
             "security": [["token": []], ["session": []]],
@@ -148,7 +148,7 @@ enum OpenAPI {
         if operation.ifMatch != .none {
             parameters.append([
                 "name": "If-Match", "in": "header", "required": .bool(operation.ifMatch == .required),
-                "description": "The `ETag` of what was read: the change is refused if it is no longer so.",
+                "description": "The `ETag` of the text that was read: the change is refused if the text has changed since.",
                 "schema": ["type": "string"],
             ])
         }

@@ -1,7 +1,7 @@
 import BellhopAgent
 import BellhopCore
 
-/// One operation of the API: what the OpenAPI document says about it, and what it does.
+/// One operation of the API: its description for the OpenAPI document, and the function that runs it.
 struct Operation: Sendable {
     enum Method: String, Sendable, CaseIterable {
         case get = "GET"
@@ -21,7 +21,7 @@ struct Operation: Sendable {
             case text
             /// A number from 1 to this one.
             case count(most: Int)
-            /// A place: a number that an answer gave.
+            /// A place on the bus, which an earlier answer gave.
             case place
             /// A span of time before now, such as `7d`.
             case span
@@ -37,15 +37,16 @@ struct Operation: Sendable {
         }
     }
 
-    /// What becomes of a change to something that has changed since it was read.
+    /// Whether a change may or must name the version that was read, so that it is refused if that has changed since.
     enum Match: Sendable {
         case none
-        /// It is refused if the request has the tag of what was read.
+        /// A request may have `If-Match`.
         case allowed
+        /// A request must have `If-Match`.
         case required
     }
 
-    /// What an operation answers with.
+    /// The form of an operation's answer.
     enum Content: Sendable {
         case json(Schema)
         /// Server-sent events.
@@ -64,7 +65,7 @@ struct Operation: Sendable {
     var parameters: [Parameter] = []
     var body: Schema?
     var content: Content
-    /// The status when it is done.
+    /// The status of a successful answer.
     var success = 200
     /// Whether it takes `If-Match`.
     var ifMatch = Match.none
@@ -96,7 +97,7 @@ struct Call: Sendable {
     let request: ConsoleRequest
     let visitor: Visitor
     let path: [String: String]
-    /// Null without one.
+    /// The body of the request; null without one.
     let body: JSON
 
     private let query: [(name: String, value: String)]
@@ -119,7 +120,7 @@ struct Call: Sendable {
                 throw Problem(400, "There is no parameter `\(name)`\(help)")
             }
             if !parameter.isRepeated, query.filter({ $0.name == name }).count > 1 {
-                throw Problem(400, "The parameter `\(name)` stands here more than once.")
+                throw Problem(400, "The parameter `\(name)` is given more than once.")
             }
             if let complaint = parameter.type.complaint(about: value) {
                 throw Problem(400, "The parameter `\(name)` \(complaint).")
@@ -135,7 +136,7 @@ struct Call: Sendable {
         body = try Self.body(of: request, as: schema)
     }
 
-    /// A page's use of the API, whose values the page knows to fit.
+    /// A call by a page, which gives only valid values.
     init(
         _ context: PageContext, query: [(name: String, value: String)], path: [String: String], body: JSON
     ) {
@@ -167,7 +168,7 @@ struct Call: Sendable {
     func number(_ name: String) -> Int64? { text(name).flatMap { Int64($0) } }
     func flag(_ name: String) -> Bool { text(name) == "true" }
 
-    /// The moment that lies a span before now.
+    /// The moment before now by the span in a parameter; nil without the parameter.
     func since(_ name: String) -> Timestamp? {
         text(name).flatMap { try? DurationText.parse($0) }.map { view.clock.now - $0 }
     }
@@ -185,7 +186,7 @@ struct Call: Sendable {
 }
 
 extension Operation.Parameter.Kind {
-    /// What is wrong with a value, after the parameter's name.
+    /// The mistake of a value, as the words after the parameter's name; nil for a valid one.
     fileprivate func complaint(about value: String) -> String? {
         switch self {
         case .text: return value.contains("\0") ? "has a character that cannot be used" : nil

@@ -62,7 +62,7 @@ extension Operations {
             },
             Operation(
                 id: "replay", method: .post, path: "/replays",
-                summary: "Has stored events routed again, or says what that would do.",
+                summary: "Routes stored events again, or says what that would do.",
                 role: .operator,
                 body: .object(
                     [
@@ -86,12 +86,14 @@ extension Operations {
                 body: why, content: .json(.named("Changed"))
             ) { call async throws(Problem) in .json(try await call.ask(.pauseSubject(.writes, why: call.why)).end) },
             Operation(
-                id: "resumeWrites", method: .post, path: "/writes/resume", summary: "Ends that pause.", role: .operator,
+                id: "resumeWrites", method: .post, path: "/writes/resume", summary: "Ends the pause of all writes to tasks.",
+                role: .operator,
                 content: .json(.named("Changed"))
             ) { call async throws(Problem) in .json(try await call.ask(.resumeSubject(.writes)).end) },
             Operation(
                 id: "inquire", method: .post, path: "/inquiries",
-                summary: "A question of the command line, in its own form, with `--console`.", role: .viewer, body: .any(),
+                summary: "Answers an inquiry that a command with `--console` sends, in the form of the control socket.",
+                role: .viewer, body: .any(),
                 content: .lines, problems: [409]
             ) { call async throws(Problem) in try Inquiring(call).answer },
         ] + decisions + pauses
@@ -111,7 +113,7 @@ extension Operations {
         Operation(
             id: command.rawValue, method: .post, path: "/deliveries/{delivery}/\(command.rawValue)",
             summary: command == .retry
-                ? "Makes a delivery again that is dead, held or kept back." : "Gives up a delivery for good.",
+                ? "Retries a delivery that is dead, held or kept back." : "Gives up a delivery for good.",
             role: .operator, content: .json(.named("ChangedCount"))
         ) { call async throws(Problem) in
             .json(try await call.ask(.apply(command, deliveries: [try await delivery(call)["id"]?.asString ?? ""])).end)
@@ -154,7 +156,7 @@ extension Operations {
 extension Call {
     /// Stores a person's change to a delivery.
     ///
-    /// - Throws: 412 if it is no longer as the person, or `If-Match`, says.
+    /// - Throws: 412 if the delivery has changed since the person read it.
     func change(_ edit: FormEdit) async throws(Problem) -> JSON {
         let present = try await ask(.form(edit.delivery)).end["text"].text
         let isMatching = request.header("if-match") == nil || request.matchTag == RuleWorkshop.tag(of: Array(present.utf8))
@@ -173,7 +175,7 @@ extension Call {
 struct SilenceForm {
     let silence: Silence
 
-    /// - Throws: 422 with what is wrong.
+    /// - Throws: 422 with the mistake.
     init(_ body: JSON, _ call: Call) throws(Problem) {
         func texts(_ name: String) -> [String] { body[name]?.asArray?.compactMap(\.asString) ?? [] }
         func time(_ name: String) -> Timestamp? { body[name]?.asString.flatMap { Timestamp(rfc3339: $0) } }
@@ -206,13 +208,13 @@ struct SilenceForm {
     }
 }
 
-/// A question of the command line.
+/// An inquiry of the command line, and its answer.
 struct Inquiring {
     let answer: ConsoleAnswer
 
     init(_ call: Call) throws(Problem) {
         guard let inquiry = Inquiry(json: call.body) else {
-            throw Problem(422, "The agent does not know this question; is it of another version?")
+            throw Problem(422, "The agent does not know this inquiry: use a `bellhop` of the agent's version.")
         }
         guard call.visitor.role.includes(inquiry.role) else {
             throw Problem(403, "This needs the role `\(inquiry.role.rawValue)`; yours is `\(call.visitor.role.rawValue)`.")
@@ -243,7 +245,7 @@ struct Inquiring {
 }
 
 extension Inquiry {
-    /// Who may ask this.
+    /// The role that the inquiry needs.
     fileprivate var role: ConsoleRole {
         switch self {
         case .status, .activity, .events, .deliveries, .tasks, .silences, .history, .audit: .viewer

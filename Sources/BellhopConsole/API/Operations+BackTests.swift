@@ -10,7 +10,7 @@ extension Operations {
             role: .operator,
             body: .object(
                 [
-                    ("rules", .list(.text("The rules that count; all of `files` without it, or else all."))),
+                    ("rules", .list(.text("The rules to count; by default those of `files`, or without files all rules."))),
                     (
                         "files",
                         .list(
@@ -35,7 +35,7 @@ extension Operations {
         },
         Operation(
             id: "backTest", method: .get, path: "/backtests/{backtest}",
-            summary: "How far a back-test is, then its report, as `bellhop backtest --json` prints it.", role: .viewer,
+            summary: "The progress of a back-test, then its report, as `bellhop backtest --json` prints it.", role: .viewer,
             content: .json(.named("BackTest"))
         ) { call async throws(Problem) in .json(try call.jobs.job(call.path["backtest"] ?? "").json(isWhole: true)) },
         Operation(
@@ -71,7 +71,7 @@ struct BackTestForm {
 }
 
 extension RuleFile {
-    /// A file that a person has edited: with rules in force, or a new one beside them.
+    /// A file that a person has edited: one with rules in force, or a new one.
     init(edited json: JSON, _ call: Call) throws(Problem) {
         let (path, text) = (json["file"]?.asString ?? "", json["text"]?.asString ?? "")
         guard text.utf8.count <= RuleWorkshop.largest else {
@@ -101,7 +101,7 @@ extension Problem {
         case .unknownRule(let name, let known):
             let help = Suggestion.didYouMean(name, among: known).map { ": \($0)" } ?? "."
             self.init(422, "There is no rule `\(name)`\(help)")
-        case .unknownFile(let path): self.init(404, "No rule in force stands in \(path).")
+        case .unknownFile(let path): self.init(404, "No rule in force is in the file \(path).")
         case .refused(let problems):
             self.init(422, problems.all.prefix(20).map(\.inOneLine).joined(separator: "; "))
         case .changed:
@@ -115,7 +115,7 @@ extension Problem {
 }
 
 extension Diagnostic {
-    /// The place, what is wrong, and what to do.
+    /// The place, the message, and the help.
     var inOneLine: String {
         (place.map { "\($0.file):\($0.line):\($0.column): " } ?? "") + message + (help.map { ": \($0)" } ?? "")
     }

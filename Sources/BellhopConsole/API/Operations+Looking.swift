@@ -11,7 +11,8 @@ extension Operations {
             .json(OpenAPI.document(all, server: call.view.configuration.publicURL ?? ""))
         },
         Operation(
-            id: "status", method: .get, path: "/status", summary: "What needs a person, and numbers of everything.",
+            id: "status", method: .get, path: "/status",
+            summary: "The problems that need a person, and the numbers of sources, rules, events and deliveries.",
             role: .viewer,
             content: .json(
                 .object([
@@ -21,7 +22,7 @@ extension Operations {
                 ]))
         ) { call async throws(Problem) in .json(try await call.ask(.status).end) },
         Operation(
-            id: "sources", method: .get, path: "/sources", summary: "The sources and how they are.", role: .viewer,
+            id: "sources", method: .get, path: "/sources", summary: "The sources and their states.", role: .viewer,
             content: .json(.object([("sources", .list(.named("Source")))]))
         ) { call async throws(Problem) in .json(["sources": try await call.ask(.status).end["sources"] ?? []]) },
         Operation(
@@ -51,7 +52,7 @@ extension Operations {
         ) { call async throws(Problem) in try await EventSearch(call).page() },
         Operation(
             id: "liveEvents", method: .get, path: "/events/stream",
-            summary: "The events as they come, as server-sent events. `Last-Event-ID` goes on where a connection broke.",
+            summary: "The events as they happen, as server-sent events. `Last-Event-ID` continues after a broken connection.",
             role: .viewer, parameters: filters + [.init("after", "Begin after this place.", .place)], content: .events,
             problems: [422]
         ) { call async throws(Problem) in try EventSearch(call).stream() },
@@ -103,7 +104,7 @@ extension Operations {
             content: .json(.named("Delivery")), problems: [409]
         ) { call async throws(Problem) in .json(try await delivery(call)) },
         Operation(
-            id: "timers", method: .get, path: "/timers", summary: "What rules wait for next.", role: .viewer,
+            id: "timers", method: .get, path: "/timers", summary: "The timers that come due next.", role: .viewer,
             content: .json(
                 .object([("timers", .list(.named("Timer"))), ("more", .integer("How many others there are."))]))
         ) { call async throws(Problem) in
@@ -115,7 +116,7 @@ extension Operations {
             content: .json(.object([("receivers", .list(.named("Receiver")))]))
         ) { call async throws(Problem) in .json(["receivers": .array(try await receivers(call))]) },
         Operation(
-            id: "silences", method: .get, path: "/silences", summary: "The silences that last or lie ahead.", role: .viewer,
+            id: "silences", method: .get, path: "/silences", summary: "The active and the future silences.", role: .viewer,
             parameters: [.init("ended", "Also those that ended not long ago.", .flag)],
             content: .json(.object([("silences", .list(.named("Silence")))]))
         ) { call async throws(Problem) in .json(try await call.ask(.silences(ended: call.flag("ended"))).end) },

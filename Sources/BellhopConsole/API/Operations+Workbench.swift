@@ -57,7 +57,7 @@ extension Operations {
         },
         Operation(
             id: "rulePlaces", method: .get, path: "/rule-files",
-            summary: "The files of the rules in force, and where a new one can stand.",
+            summary: "The files of the rules in force, and the folders for new ones.",
             role: .viewer,
             content: .json(
                 .object([

@@ -2,7 +2,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// The rules in force, with what the store counts of them.
+/// The rules in force, with their statistics from the store.
 struct RuleList: Sendable {
     struct Rule: Sendable {
         var summary: RuleSummary
@@ -32,7 +32,7 @@ struct RuleList: Sendable {
     }
 
     let rules: [Rule]
-    /// How many errors the files have because of which the rules in force are older ones.
+    /// The number of errors in the rule files that keep the changed rules out of force.
     let refused: Int
     private let view: AgentView
 
@@ -64,7 +64,7 @@ struct RuleList: Sendable {
         }
     }
 
-    /// What recent events met of a rule's file, and of the others in it; nil if it cannot be read.
+    /// Which parts of a rule's file recent events reached; nil if the file cannot be read.
     func coverage(of rule: Rule, _ call: Call) async throws(Problem) -> RecentCoverage? {
         guard let bytes = view.file(rule.summary.file) else { return nil }
         let workshop = try call.workshop

@@ -46,7 +46,7 @@ indirect enum Schema: Sendable {
         return .object(schema)
     }
 
-    /// What is wrong with a value; nil if it fits. Used for the bodies of requests, and by tests for answers.
+    /// The mistake of a value; nil if it fits the schema. Used for the bodies of requests, and by tests for answers.
     func complaint(about value: JSON?, at place: String = "the body", named: [String: Schema]) -> String? {
         func wrong(_ what: String) -> String { "\(place) is \(what)" }
         guard let value else { return "\(place) is missing" }

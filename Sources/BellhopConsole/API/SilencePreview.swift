@@ -3,11 +3,11 @@ import BellhopConnectors
 import BellhopCore
 import BellhopRules
 
-/// What a silence would have kept back of the deliveries that were made.
+/// The deliveries that a silence would have kept back, among those that were made.
 struct SilencePreview: Sendable {
     /// The newest first.
     private(set) var deliveries: [JSON] = []
-    /// Those whose event is not known, so that it cannot be said.
+    /// The number of deliveries that cannot be decided, because their event is not known.
     private(set) var unknown = 0
     /// Whether there were more deliveries than it looked at.
     private(set) var isCut = false

@@ -2,7 +2,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-/// What happened for a task or an event, and why.
+/// The explanation of what happened for a task or an event, and why.
 struct Story: Sendable {
     let explanation: Explanation
 
@@ -20,7 +20,7 @@ struct Story: Sendable {
         let answer = try await call.ask(.history(HistoryQuery(task: task, event: event, limit: event == nil ? limit : 1)))
         let facts = ExplanationFacts(rows: answer.rows, end: answer.end)
         if facts.events.isEmpty {
-            throw Problem(404, "No event is kept about \(task.map { "a task `\($0)`" } ?? "an event `\(event ?? "")`").")
+            throw Problem(404, "No event is stored about \(task.map { "a task `\($0)`" } ?? "an event `\(event ?? "")`").")
         }
         var tasks: [Scope.ID: [Snapshot]] = [:]
         for row in try await call.ask(.tasks(nil)).rows {
@@ -30,7 +30,7 @@ struct Story: Sendable {
         explanation = Explanation(facts, by: Self.book(call.view), rule: rule, tasks: tasks)
     }
 
-    /// The rules in force, able to explain their conditions; nil if their files do not fit any more.
+    /// The rules in force, able to explain their conditions; nil if their files have changed so that they cannot be loaded.
     private static func book(_ view: AgentView) -> RuleBook? {
         try? view.book()?.explainable(files(view))
     }

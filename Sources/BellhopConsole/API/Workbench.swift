@@ -25,7 +25,7 @@ struct Workbench: Sendable {
         workshop = try call.workshop
     }
 
-    /// - Throws: 422 if no new file can stand there, 409 if there is one.
+    /// - Throws: 422 if no new file may have this path, 409 if the file exists.
     init(_ call: Call, newFile path: String) throws(Problem) {
         workshop = try call.workshop
         guard path.utf8.count < 1000 else { throw Problem(422, "The path of the file is too long.") }
@@ -46,7 +46,7 @@ struct Workbench: Sendable {
 
     func difference(to text: String) -> String {
         let shown = LineDiff(from: self.text, to: text).unified(limit: 256 << 10)
-        // Without the empty line that stands for nothing.
+        // A new file is compared with an empty text, whose one empty line must not appear as removed.
         return rule == nil ? shown.replacing("\n-\n", with: "\n") : shown
     }
 

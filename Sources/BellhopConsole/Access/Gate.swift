@@ -3,7 +3,7 @@ import BellhopCore
 import Crypto
 import Synchronization
 
-/// Decides who makes a request: by a token, or by the cookie of a session that began with one.
+/// Finds out who makes a request: by a token, or by the cookie of a session.
 ///
 /// A class with a mutex, because requests come on several threads.
 final class Gate: Sendable {
@@ -17,7 +17,7 @@ final class Gate: Sendable {
     static let mostFailures = 10
     static let span = Duration.seconds(60)
     private static let mostAddresses = 1000
-    /// How long a session lasts that began with an account elsewhere.
+    /// How long a session lasts that began with an account at a provider.
     static let accountSpan = Duration.seconds(12 * 3600)
 
     private struct Entry {
@@ -29,7 +29,7 @@ final class Gate: Sendable {
     private enum Owner {
         /// The hash of the token that began the session, so that it ends with the token.
         case token(String)
-        /// Somebody with an account elsewhere; what they may do is asked again after some time.
+        /// A person with an account at a provider. The session ends after some time, so that the provider is asked for the role again.
         case person(Visitor, until: Timestamp)
     }
 
@@ -50,7 +50,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Who makes a request; nil for somebody who is not logged in.
+    /// The visitor who makes a request; nil without a login.
     func visitor(of request: ConsoleRequest) async throws(Problem) -> Visitor? {
         if let text = request.header("authorization") {
             let parts = text.split(separator: " ", maxSplits: 1)
@@ -92,7 +92,7 @@ final class Gate: Sendable {
         return Visitor(name: owner.name, role: owner.role, session: session)
     }
 
-    /// Begins a session for somebody with an account elsewhere.
+    /// Begins a session for a person with an account at a provider.
     func logIn(_ name: String, _ role: ConsoleRole) -> Visitor {
         var visitor = Visitor(name: name, role: role)
         visitor.session = begin(.person(visitor, until: view.clock.now + Self.accountSpan))

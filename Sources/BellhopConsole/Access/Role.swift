@@ -13,7 +13,7 @@ extension ConsoleRole {
     }
 }
 
-/// Who made a request.
+/// The user who made a request.
 struct Visitor: Sendable, Hashable {
     var name: String
     var role: ConsoleRole
@@ -23,7 +23,7 @@ struct Visitor: Sendable, Hashable {
     struct Session: Sendable, Hashable {
         /// The secret of the cookie.
         var id: String
-        /// Must stand in each request that changes something, so that no other site's page can make one.
+        /// Each request that changes something must contain this token, so that a page of another site cannot make one.
         var formToken: String
     }
 }

@@ -1,4 +1,4 @@
-// What pages do beyond showing: the browser's time zone, live events, and a question before something cannot be undone.
+// The script of all pages: it sends the browser's time zone, shows live events, and asks before an act that cannot be undone.
 "use strict";
 (() => {
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;

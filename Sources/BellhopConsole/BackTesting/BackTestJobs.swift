@@ -14,14 +14,14 @@ final class BackTestJobs: Sendable {
 
         var id: String
         var by: String
-        /// What it shows, for people: names of rules and files.
+        /// The rules or files that are tested, for people.
         var about: String
         var span: Duration
         var asked: Timestamp
         var state = State.waiting
         /// From 0 to 1.
         var progress = 0.0
-        /// When it was over.
+        /// When the job ended.
         var finished: Timestamp?
         var report: JSON?
         /// Which parts of the counted rules' files ran, if that was asked for.
@@ -29,22 +29,22 @@ final class BackTestJobs: Sendable {
         /// Why it failed or was ended, in a sentence.
         var problem: String?
         fileprivate var plan: BackTestPlan?
-        /// Rings once, when it is to end.
+        /// Rings once, when the job is to end.
         fileprivate let ending = Bell()
 
         fileprivate var isOver: Bool { state != .waiting && state != .running }
     }
 
-    /// The most that wait.
+    /// The most jobs that wait.
     static let mostWaiting = 4
-    /// The most that are kept when they are over, and for how long.
+    /// The most ended jobs that are kept, and for how long.
     static let mostKept = 20
     static let keeping = Duration.seconds(3600)
-    /// How long one may take.
+    /// The longest time of a back-test.
     static let patience = Duration.seconds(600)
 
     private struct State {
-        /// The oldest first.
+        /// All jobs, oldest first.
         var jobs: [Job] = []
         var isStopping = false
     }
@@ -52,12 +52,12 @@ final class BackTestJobs: Sendable {
     private let view: AgentView
     private let state = Mutex(State())
     private let bell = Bell()
-    /// For checks and tests of rules, which take processor time from routing, too.
+    /// Limits checks and tests of rules, which take processor time from routing.
     let trying = Turnstile(most: 2)
 
     init(_ view: AgentView) { self.view = view }
 
-    /// Those that wait, run or are kept, the newest first.
+    /// The jobs that wait, run or are kept, newest first.
     var jobs: [Job] {
         let now = view.clock.now
         return state.withLock { state in
@@ -71,7 +71,7 @@ final class BackTestJobs: Sendable {
         throw Problem(404, "There is no back-test `\(id)`: reports are kept for an hour.")
     }
 
-    /// Adds one, which runs when those before it are over.
+    /// Adds a job, which runs when those before it have ended.
     func add(_ plan: BackTestPlan, about: String, span: Duration, by name: String) throws(Problem) -> Job {
         let job = Job(id: Self.newID(), by: name, about: about, span: span, asked: view.clock.now, plan: plan)
         let isTaken = state.withLock { state in
@@ -84,7 +84,8 @@ final class BackTestJobs: Sendable {
             return true
         }
         guard isTaken else {
-            throw Problem(429, "\(Self.mostWaiting) back-tests wait already. Try again when one is over.", retryAfter: 10)
+            throw Problem(
+                429, "\(Self.mostWaiting) back-tests are waiting already: try again when one of them has run.", retryAfter: 10)
         }
         bell.ring()
         return job
@@ -95,7 +96,7 @@ final class BackTestJobs: Sendable {
         return String(repeating: "0", count: 16 - digits.count) + digits
     }
 
-    /// Ends one that waits or runs; forgets the report of one that is over.
+    /// Ends a job that waits or runs; removes one that has ended, with its report.
     func end(_ id: String) throws(Problem) -> Job {
         var job = try job(id)
         state.withLock { state in
@@ -111,7 +112,7 @@ final class BackTestJobs: Sendable {
         return job
     }
 
-    /// Ends the work.
+    /// Ends the running job and takes no other.
     func stop() {
         let running = state.withLock { state in
             state.isStopping = true
@@ -121,7 +122,7 @@ final class BackTestJobs: Sendable {
         bell.ring()
     }
 
-    /// Runs what people ask for, until the task is cancelled or the work ends.
+    /// Runs the jobs, until the task is cancelled or ``stop()`` is called.
     func run() async {
         while !Task.isCancelled, !state.withLock(\.isStopping) {
             let rings = bell.rings
@@ -183,7 +184,7 @@ final class BackTestJobs: Sendable {
     /// The most members of a list in a report.
     static let mostInList = 500
 
-    /// Changes one that is not over.
+    /// Changes a job that has not ended.
     private func change(_ id: String, _ change: (inout Job, Timestamp) -> Void) {
         let now = view.clock.now
         state.withLock { state in
@@ -198,7 +199,7 @@ final class BackTestJobs: Sendable {
 }
 
 extension JSON {
-    /// The same with lists that have no more members than this, at any depth.
+    /// This value with all lists, at any depth, cut to a number of members.
     fileprivate func cut(to most: Int) -> JSON {
         switch self {
         case .array(let items): .array(items.prefix(most).map { $0.cut(to: most) })

@@ -1,7 +1,7 @@
-/// A piece of a page. What a literal says is markup; what is inserted into it is text and is escaped, unless it is such a piece
-/// itself. So text from a ticket cannot become markup, wherever it stands.
+/// A piece of a page. Literals are markup; an inserted value is text and is escaped, unless it is an ``HTML`` itself. So text from a
+/// ticket cannot become markup anywhere.
 ///
-/// Attributes stand in double quotes.
+/// Attributes must be in double quotes.
 struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
     private(set) var text: String
 
@@ -48,8 +48,8 @@ struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
         return address.hasPrefix("/") && !address.hasPrefix("//") && !address.hasPrefix("/\\")
     }
 
-    /// With everything escaped that could end a text or a quoted attribute. Characters that HTML does not allow, and those that
-    /// change the direction of the text around them, are replaced.
+    /// A text with all characters escaped that could end a text or a quoted attribute. Characters that HTML does not allow, and
+    /// characters that change the direction of text, are replaced.
     private static func escaped(_ text: String) -> String {
         var escaped = ""
         escaped.reserveCapacity(text.utf8.count)

@@ -4,8 +4,8 @@ import BellhopEngine
 import BellhopRules
 import Synchronization
 
-/// Shows events to many viewers as they come: one reader follows the bus for all of them. A viewer that was away, or is slow,
-/// reads what it missed by itself, so none misses an event, and none delays another.
+/// Sends events to many viewers as they happen: one reader follows the bus for all of them. A viewer that was away, or is slow,
+/// reads the events that it missed separately, so that no viewer misses an event or delays another.
 ///
 /// A class with a mutex, because viewers come and go on several threads.
 final class LiveFeed: Sendable {
@@ -52,14 +52,14 @@ final class LiveFeed: Sendable {
     private static let (longestRest, shortestRest) = (Duration.seconds(2), Duration.milliseconds(60))
     /// The longest rest of the reader after a full page: then viewers see 5,000 events a second, and the others later.
     private static let readersRest = Duration.milliseconds(100)
-    /// A viewer hears something at least this often, so that proxies keep the connection.
+    /// Something is sent to each viewer at least this often, so that proxies keep the connection.
     fileprivate static let pulse = Duration.seconds(15)
     /// The most viewers.
     static let mostViewers = 5000
 
     fileprivate let view: AgentView
     private let state = Mutex(State())
-    /// What viewers that are behind read: one reads at a time, and the others find it here.
+    /// The latest chunks that viewers who are behind have read: one viewer reads at a time, and the others reuse its chunk.
     private let older = Mutex<[Chunk]>([])
     private let gate = FIFOGate()
     fileprivate let bell = Bell()
@@ -205,7 +205,7 @@ final class LiveFeed: Sendable {
         return Array(items.prefix(count))
     }
 
-    /// What a viewer missed that the feed no longer has.
+    /// Events that a viewer missed and that the feed no longer has.
     private func missed(after place: Int64) async throws -> (items: [Item], end: Int64) {
         if let chunk = await chunk(around: place) {
             let left = chunk.items.drop { $0.sequence <= place }

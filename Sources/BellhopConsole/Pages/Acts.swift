@@ -3,7 +3,7 @@ import BellhopCore
 import BellhopRules
 
 extension Pages {
-    /// What forms do. Each leads back to a page.
+    /// The acts of forms. Each leads back to a page.
     static let acts: [Page] = [
         Page(.post, "/logout") { _, _ throws(Problem) in .seeOther("/login") },
         Page(.post, "/deliveries", role: .operator) { context, _ throws(Problem) in

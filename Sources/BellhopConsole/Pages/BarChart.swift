@@ -3,7 +3,7 @@ import BellhopCore
 
 /// Bars for the last 24 hours, as a picture with a text.
 struct BarChart {
-    /// What the parts of the bars in one colour count.
+    /// The counts that one colour of the bars shows.
     struct Series {
         var name: String
         var classes: HTML
@@ -11,7 +11,7 @@ struct BarChart {
         fileprivate(set) var counts = [Int64](repeating: 0, count: BarChart.hours)
         private let entries: [JSON?]
 
-        /// - Parameter entries: lists with `hour` and `count` of each hour with any.
+        /// - Parameter entries: lists with `hour` and `count` for each hour whose count is not zero.
         init(_ name: String, _ classes: HTML, _ entries: [JSON?]) {
             self.name = name
             self.classes = classes
@@ -72,7 +72,7 @@ struct BarChart {
 }
 
 extension PageContext {
-    /// The hour of a bar, and what it counts.
+    /// The hour of a bar, and the name of its series.
     fileprivate func clock(_ moment: Timestamp, _ name: String) -> String {
         let hour = zone.local(moment).hour
         return (hour < 10 ? "0" : "") + "\(hour):00 \(name)"

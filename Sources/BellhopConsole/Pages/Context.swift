@@ -1,7 +1,7 @@
 import BellhopAgent
 import BellhopCore
 
-/// What a page is made with.
+/// The request, the visitor and the data from which a page is made.
 struct PageContext: Sendable {
     let request: ConsoleRequest
     let visitor: Visitor
@@ -26,7 +26,7 @@ struct PageContext: Sendable {
         Call(self, query: query.filter { !$0.value.isEmpty }, path: path, body: body)
     }
 
-    /// What is wrong with a search, for the page that shows its form.
+    /// The mistake in a search, for the page with its form.
     ///
     /// - Throws: any other problem.
     func complaint(_ problem: Problem) throws(Problem) -> HTML {

@@ -91,7 +91,7 @@ struct BackTestPage {
     private static func differences(_ context: PageContext, _ difference: JSON?) -> HTML {
         let t = context.t
         guard let difference, difference.asObject != nil else { return "" }
-        let kinds = [("comes", "Would come"), ("goes", "Would go"), ("changes", "Would change")].map { name, title -> HTML in
+        let kinds = [("comes", "Would be added"), ("goes", "Would be removed"), ("changes", "Would be changed")].map { name, title -> HTML in
             "<h3>\(t(title))</h3>\(deliveries(context, difference[name], difference["counts"]?[name], t(title)))"
         }
         return "<h2>\(t("Difference"))</h2><p>\(t("The same in both")): \(difference["same"].shown)</p>\(kinds)"
@@ -102,7 +102,7 @@ struct BackTestPage {
 
     /// The first of a list of deliveries, and how many there are.
     ///
-    /// - Parameter count: of all of them, if the report says it.
+    /// - Parameter count: how many deliveries there are, if the report says it.
     private static func deliveries(_ context: PageContext, _ list: JSON?, _ count: JSON?, _ caption: String) -> HTML {
         let t = context.t
         let all = list?.asArray ?? []

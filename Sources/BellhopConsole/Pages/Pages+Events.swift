@@ -97,7 +97,7 @@ extension Pages {
         return "/silences?when=" + PercentText.encoded(when) + rule
     }
 
-    /// What happened, as a case for a file of tests.
+    /// A case for a file of tests, made from stored events and their deliveries.
     static func test(
         _ context: PageContext, task: String? = nil, event: String? = nil
     ) async throws(Problem) -> ConsoleAnswer {
@@ -111,7 +111,7 @@ extension Pages {
         let problems = test.problems.map { problem -> HTML in "<pre class=\"bad\" tabindex=\"0\">\(problem.rendered())</pre>" }
         let note: HTML =
             problems.isEmpty
-            ? "" : "<p>\(t("It does not pass as it is, because something that mattered is not in it:"))</p>\(problems)"
+            ? "" : "<p>\(t("It does not pass yet, because a fact that mattered is missing from it:"))</p>\(problems)"
         return page(
             context, t("Copy as a test"),
             """
@@ -174,7 +174,7 @@ extension Pages {
         } catch {
             guard error.status == 404 else { throw error }
             if shown.isEmpty { throw error }
-            accounts = ["<p>\(t("No event is kept about it."))</p>"]
+            accounts = ["<p>\(t("No event about it is stored."))</p>"]
         }
         let copy: HTML =
             context.may(.operator)
@@ -184,7 +184,7 @@ extension Pages {
     }
 }
 
-/// What happened for one event.
+/// The explanation of one event: the rules and their deliveries.
 struct StoryPage {
     let context: PageContext
     /// The level of its headings, from 2 on.

@@ -23,7 +23,7 @@ extension Pages {
         return page(context, t("Overview"), content)
     }
 
-    /// What became of the deliveries of each hour.
+    /// The results of the deliveries of each hour.
     private static func results(_ byState: JSON?, _ t: Words) -> [BarChart.Series] {
         func hours(_ states: DeliveryState...) -> [JSON?] { states.map { byState?[$0.rawValue] } }
         return [

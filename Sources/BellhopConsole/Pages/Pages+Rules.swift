@@ -181,7 +181,7 @@ extension Pages {
                 + preview)
     }
 
-    /// What a silence would have kept back that the address describes.
+    /// A preview of the silence that the address describes: the deliveries that it would have kept back.
     private static func preview(_ context: PageContext, _ entered: JSON) async throws(Problem) -> HTML {
         let t = context.t
         let request = context.request

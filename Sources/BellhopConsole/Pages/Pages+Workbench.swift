@@ -3,7 +3,7 @@ import BellhopCore
 import BellhopRules
 
 extension Pages {
-    /// What a person did in the workbench, and what came of it.
+    /// The text that a person entered in the workbench, and the result of the act.
     struct Tried {
         var text: String
         /// The tag of the text that was edited.
@@ -49,10 +49,10 @@ extension Pages {
     /// Why this visitor cannot save, and what to do instead.
     static func note(_ context: PageContext) -> HTML {
         guard let refusal = Workbench.refusal(context.view, context.visitor) else { return "" }
-        return "<p>\(context.t("Commit the file by yourself.")) \(refusal)</p>"
+        return "<p>\(context.t("Commit the file yourself.")) \(refusal)</p>"
     }
 
-    /// What was found, in a few words.
+    /// The result in a few words.
     static func outcome(_ context: PageContext, _ tried: Tried?) -> HTML {
         let t = context.t
         guard let tried else { return "" }
@@ -70,12 +70,12 @@ extension Pages {
         }
         guard tried.isChecked else { return "" }
         let errors = tried.problems.count { $0.severity == .error }
-        if errors == 0 { return "<p role=\"status\" class=\"good\">\(t("The rules fit."))</p>" }
+        if errors == 0 { return "<p role=\"status\" class=\"good\">\(t("The rules are valid."))</p>" }
         let list = tried.problems.prefix(20).map { problem -> HTML in "<li>\(problem.inOneLine)</li>" }
         return "<div role=\"alert\" class=\"bad\"><p>\(t("Errors")): \(errors)</p><ul>\(list)</ul></div>"
     }
 
-    /// The text with line numbers, and what is wrong below its line.
+    /// The text with line numbers, and each problem below its line.
     static func listing(_ context: PageContext, _ text: String, of path: String, _ tried: Tried?) -> HTML {
         guard let tried, !tried.problems.isEmpty else { return "" }
         let t = context.t
@@ -135,7 +135,7 @@ extension Pages {
         (context.request.form.first { $0.name == name }?.value ?? "").replacing("\r\n", with: "\n")
     }
 
-    /// Does what a button of the workbench says; returns the page to go to, if it is another one.
+    /// Carries out the command of a button of the workbench. Returns the address of the next page; nil to stay on this one.
     private static func carryOut(
         _ context: PageContext, _ bench: Workbench, _ tried: inout Tried
     ) async throws(Problem) -> String? {
@@ -157,7 +157,7 @@ extension Pages {
         return nil
     }
 
-    /// A problem to be shown above what was entered.
+    /// A problem that is shown above the entered text.
     ///
     /// - Throws: any other one.
     private static func shown(_ problem: Problem) throws(Problem) -> Problem {
@@ -167,7 +167,7 @@ extension Pages {
 
     // A new file.
 
-    /// The workbench of a file that is not there yet.
+    /// The workbench of a file that does not exist yet.
     static func newRule(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
         let wanted = context.request.value("name") ?? ""
         let name = wanted.isEmpty ? "new-rule" : wanted

@@ -55,7 +55,7 @@ struct Words: Sendable {
         "Works": "Arbeitet", "Due": "Fällig", "About": "Worüber", "Act": "Handlung", "Person": "Person", "Number": "Nummer",
         "What happened": "Was geschah", "Changes": "Änderungen", "Led to": "Führte zu", "Caused by": "Verursacht durch",
         "Why": "Warum",
-        "No event is kept about it.": "Es ist kein Ereignis darüber aufbewahrt.", "live": "live", "Watch live": "Live mitlesen",
+        "No event about it is stored.": "Es ist kein Ereignis darüber aufbewahrt.", "live": "live", "Watch live": "Live mitlesen",
         "Stop watching": "Nicht mehr mitlesen", "Language": "Sprache", "Time zone": "Zeitzone", "Details": "Einzelheiten",
         "Everything about this task": "Alles über diese Aufgabe", "Silence such messages": "Solche Nachrichten stummschalten",
         "Really?": "Wirklich?", "Yes": "Ja", "Back": "Zurück", "of these": "davon", "Choose": "Auswählen", "Before": "Vorher",
@@ -80,7 +80,7 @@ struct Words: Sendable {
         "Copy as a test": "Als Test kopieren", "Download": "Herunterladen",
         "Given these events, the rules do what they did. Put it into a file beside the rules:":
             "Bei diesen Ereignissen tun die Regeln, was sie taten. Legen Sie es in eine Datei neben den Regeln:",
-        "It does not pass as it is, because something that mattered is not in it:":
+        "It does not pass yet, because a fact that mattered is missing from it:":
             "So gelingt er nicht, weil etwas Wichtiges darin fehlt:",
         "Stopped or waited in the last day": "Am letzten Tag gestoppt oder gewartet",
         "What would it keep back?": "Was hielte sie zurück?",
@@ -93,17 +93,17 @@ struct Words: Sendable {
             "Was Regeln mit den gespeicherten Ereignissen getan hätten. Gesendet wird nichts.",
         "What the rules would have done": "Was die Regeln getan hätten", "Stopped or waited": "Gestoppt oder gewartet",
         "Limits of this result": "Grenzen dieses Ergebnisses", "Difference": "Unterschied",
-        "Would come": "Käme hinzu", "Would go": "Fiele weg", "Would change": "Wäre anders",
+        "Would be added": "Käme hinzu", "Would be removed": "Fiele weg", "Would be changed": "Wäre anders",
         "The same in both": "In beiden gleich",
         "Coverage": "Abdeckung", "Coverage of the last day": "Abdeckung des letzten Tages",
         "Delivery": "Zustellung", "New rule": "Neue Regel", "Name": "Name", "New file": "Neue Datei",
         "is saved. The agent reads it now.": "ist gespeichert. Der Agent liest sie jetzt.",
         "Rules are read from": "Regeln werden gelesen aus",
         "Coverage by recent events": "Abdeckung durch die letzten Ereignisse", "since": "seit",
-        "Workbench": "Werkbank", "Check": "Prüfen", "Test": "Testen", "The rules fit.": "Die Regeln passen.",
+        "Workbench": "Werkbank", "Check": "Prüfen", "Test": "Testen", "The rules are valid.": "Die Regeln sind gültig.",
         "There are no tests beside this file.": "Neben dieser Datei stehen keine Tests.",
         "The whole file to commit": "Die ganze Datei zum Einchecken",
-        "Commit the file by yourself.": "Checken Sie die Datei selbst ein.",
+        "Commit the file yourself.": "Checken Sie die Datei selbst ein.",
         "Pause all writes": "Alles Schreiben anhalten", "Resume writes": "Schreiben fortsetzen",
         "Writes to tasks are paused.": "Schreiben in Aufgaben ist angehalten.",
     ]

@@ -56,14 +56,15 @@ struct ConsoleAnswer: Sendable {
         return fields
     }
 
-    /// With an entity tag of what the answer shows.
+    /// This answer with an entity tag of its content.
     func tagged(as tag: String) -> ConsoleAnswer {
         var answer = self
         answer.fields.append(("ETag", "\"\(tag)\""))
         return answer
     }
 
-    /// With an entity tag, made of the body if it has none; 304 and no body if the asker has it already (RFC 9110, section 13).
+    /// This answer with an entity tag, made from the body if it has none; 304 without a body if the client has the same content
+    /// (RFC 9110, section 13).
     func tagged(for request: ConsoleRequest) -> ConsoleAnswer {
         guard status == 200, request.method == "GET", case .bytes(let bytes) = body else { return self }
         var answer = self

@@ -1,7 +1,7 @@
 import BellhopAgent
 import BellhopCore
 
-/// Answers requests: decides who asks, whether they may, and who answers.
+/// Answers requests: finds the visitor, checks the role, and runs the operation or makes the page.
 struct ConsoleDesk: Sendable {
     let view: AgentView
     let feed: LiveFeed
@@ -69,7 +69,7 @@ struct ConsoleDesk: Sendable {
         }
     }
 
-    /// - Throws: 403 if a browser may have been led here by the page of another site.
+    /// - Throws: 403 if a page of another site may have made the browser send the request.
     func checkOrigin(_ request: ConsoleRequest, _ visitor: Visitor, formToken: String?) throws(Problem) {
         guard let session = visitor.session else { return }
         guard let formToken, ConsoleToken.hash(of: formToken) == ConsoleToken.hash(of: session.formToken) else {

@@ -28,7 +28,7 @@ struct ConsoleRequest: Sendable {
         headers.first { $0.name.lowercased() == name }?.value
     }
 
-    /// The tag that `If-Match` names, without its quotes; nil without one, or if it names several or any.
+    /// The tag of `If-Match`, without its quotes; nil without the field, or if it has several tags or `*`.
     var matchTag: String? {
         guard let field = header("if-match"), field.count > 2, field.hasPrefix("\""), field.hasSuffix("\"") else { return nil }
         let tag = field.dropFirst().dropLast()

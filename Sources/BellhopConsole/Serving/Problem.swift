@@ -6,7 +6,7 @@ struct Problem: Error, Sendable, Hashable {
     var status: Int
     /// In a few words, the same for every problem of its kind.
     var title: String
-    /// What happened and what to do.
+    /// A sentence that says what happened and what to do.
     var detail: String
     /// After how many seconds to try again.
     var retryAfter: Int?

@@ -16,7 +16,7 @@ public struct ServerProblem: Error, Sendable, Hashable {
     public var message: String
 }
 
-/// An HTTP server, with bounds for what it reads and how many it serves.
+/// An HTTP server, with limits for the size of requests and the number of connections.
 struct WebServer: Sendable {
     /// For messages.
     private let name: String
@@ -29,14 +29,14 @@ struct WebServer: Sendable {
 
     /// The largest body of a request, in bytes.
     static let largestBody = 1 << 20
-    /// In bytes, of all header fields of a request.
+    /// The largest size of all header fields of a request, in bytes.
     private static let largestHead = 16 << 10
     /// How many connections are kept open at once, viewers of live events included.
     private static let mostConnections = 6000
 
     /// - Parameters:
-    ///   - name: of the server, at the beginning of a message.
-    ///   - setting: what names its place in bellhop.yaml.
+    ///   - name: the name of the server, at the beginning of a message.
+    ///   - setting: the setting of bellhop.yaml that names its address.
     ///   - isListening: called with the port.
     init(
         name: String, setting: String, at place: InboundServer.Place?, tls: ConsoleConfiguration.Certificate? = nil,
@@ -54,7 +54,7 @@ struct WebServer: Sendable {
         self.answer = answer
     }
 
-    /// Serves on threads of its own, which leave the processor to the agent's work.
+    /// Serves on separate threads, which leave the processor to the agent's work.
     func run() async throws {
         guard let place else { return }
         let (loop, threads) = (QuietThreads.loop(), QuietThreads(count: 2))

@@ -2,9 +2,9 @@ public import BellhopCore
 
 /// Whether the agent lives, and whether it is ready, with the reasons why not.
 ///
-/// It *lives* while its loops take turns: if not, only a restart helps. It is *ready* when its store is open and accepts changes, its
-/// rules are in force, and each source was polled once since the start. A source whose polls fail does not make it unready, because
-/// the others work: it is only said. The same holds for receivers.
+/// The agent *lives* while its loops take turns; otherwise only a restart helps. It is *ready* when its store is open and accepts
+/// changes, its rules are in force, and each source was polled once since the start. A source whose polls fail is reported but does not
+/// make the agent unready, because the others work. The same holds for receivers.
 public struct Health: Sendable, Hashable {
     public struct Reason: Sendable, Hashable {
         public enum Code: String, Sendable, Hashable, CaseIterable {
@@ -22,10 +22,10 @@ public struct Health: Sendable, Hashable {
             case receiverPaused = "receiver_paused"
         }
 
-        /// What a reason makes false.
+        /// The state that a reason makes false.
         public enum Effect: String, Sendable, Hashable, CaseIterable {
             case live, ready
-            /// It is only said.
+            /// The reason is only reported.
             case nothing
         }
 
@@ -42,7 +42,7 @@ public struct Health: Sendable, Hashable {
         }
     }
 
-    /// Those that block something come first.
+    /// All reasons. Those that make something false come first.
     public var reasons: [Reason]
 
     public var isLive: Bool { !reasons.contains { $0.blocks == .live } }
@@ -88,7 +88,7 @@ public struct Health: Sendable, Hashable {
     }
 }
 
-/// What is known about an agent that its health follows from.
+/// The facts from which the health of an agent is computed.
 public struct HealthFacts: Sendable, Hashable {
     public struct Source: Sendable, Hashable {
         public var name: String
@@ -104,14 +104,14 @@ public struct HealthFacts: Sendable, Hashable {
         }
     }
 
-    /// The loops that have taken no turn for too long.
+    /// The loops whose turn takes too long.
     public var hangingLoops: [String] = []
     /// Whether the store cannot be read, or accepted no change when it was last tried.
     public var storeFails = false
     public var hasRules = true
-    /// The mistakes because of which the changed rules are not in force.
+    /// The number of mistakes that keep the changed rules out of force.
     public var refusedRules = 0
-    /// Those that are polled.
+    /// The sources that are polled.
     public var sources: [Source] = []
     /// Connections only: an address that a rule computes is not shown.
     public var pausedReceivers: [String] = []

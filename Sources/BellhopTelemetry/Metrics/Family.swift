@@ -1,7 +1,7 @@
 import BellhopCore
 import Synchronization
 
-/// The series of one instrument, in lists that only grow: finding a series takes no lock, and adding one neither.
+/// The series of one instrument, in lists that only grow. Finding or adding a series takes no lock.
 ///
 /// A class over atomic references, because all threads that count share it.
 final class Family: Sendable {
@@ -22,7 +22,7 @@ final class Family: Sendable {
         self.most = most
         self.clock = clock
         heads = (0..<(instrument.hasNames ? 64 : 1)).map { _ in Link() }
-        // Whoever watches the growth of a counter needs its zero.
+        // A reader can see the first growth of a counter only if it has seen its zero.
         if !instrument.hasNames { for values in instrument.combinations { _ = series(values) } }
     }
 
@@ -58,7 +58,7 @@ final class Family: Sendable {
     private func series(_ values: [String]) -> Series {
         let known = instrument.declared(values)
         if let series = find(known, adding: count.load(ordering: .relaxed) < most) { return series }
-        // So few that they need no limit: the other labels have the values that they declare.
+        // Without names there are few combinations of label values, so these series need no limit.
         let merged = instrument.merged(known)
         return find(merged, adding: true) ?? Series(merged, of: instrument, clock: clock)
     }
@@ -84,10 +84,10 @@ extension Instrument {
     /// The longest value of a label, in bytes.
     private static let longestValue = 200
 
-    /// Whether values of its labels are names, which no list declares.
+    /// Whether a label of the instrument takes names instead of declared values.
     var hasNames: Bool { labels.contains { $0.values == nil } }
 
-    /// The label values with what their labels do not declare replaced, and shortened.
+    /// The label values, with undeclared ones replaced by ``other`` and long names shortened.
     func declared(_ values: [String]) -> [String] {
         zip(labels, values).map { label, value in
             if let declared = label.values { return declared.contains(value) ? value : Self.other }
@@ -95,7 +95,7 @@ extension Instrument {
         }
     }
 
-    /// The label values without names.
+    /// The label values, with names replaced by ``other``.
     func merged(_ values: [String]) -> [String] {
         zip(labels, values).map { $0.values == nil ? Self.other : $1 }
     }

@@ -2,17 +2,17 @@ import BellhopCore
 
 /// All metrics. Their names are stable: new ones are added, and none changes its meaning.
 extension Instrument {
-    /// In the order of their names.
+    /// All instruments, in the order of their names.
     public static let all = (counted + shown).sorted { $0.name < $1.name }
 
-    /// Those that are counted while the agent works.
+    /// The instruments that are counted while the agent works.
     public static let counted = [
         polls, pollEvents, pollSeconds, eventsRouted, eventsDropped, routeSeconds, deliveriesMade, deliveries, deliverySeconds,
         deliveriesReleased, deliveriesCoalesced, breaker, receiverPauses, ruleErrors, ruleKeysDropped, storeErrors, spans,
         exports,
     ]
 
-    /// Those whose values are read when somebody asks.
+    /// The instruments whose values are read at each request.
     public static let shown = [
         build, startTime, ready, storeUp, storeEvents, storeEventsUnrouted, storeDeliveries, deliveriesInFlight, sourcePollAge,
         sourceFailures, sourceTasks, receiverStopped, receiverWaiting, ruleWaits, rules, rulesRefused, silences, residentMemory,
@@ -58,7 +58,7 @@ extension Instrument {
     public static let ruleWaits = Instrument(
         "bellhop_rule_waits", .gauge,
         labels: [rule, Label("part", StoreStatus.WaitStatus.Part.allCases.map(\.rawValue))],
-        "What the parts of a rule wait for: timers of `for` and `none`, counts, groups, events of `on`, escalations.")
+        "How many things the parts of a rule wait for: timers of `for` and `none`, counts, groups, events of `on`, escalations.")
     public static let rules = Instrument("bellhop_rules", .gauge, "The rules in force.")
     public static let rulesRefused = Instrument(
         "bellhop_rules_refused", .gauge, "Mistakes in the rule files, because of which the previous rules stay in force.")

@@ -29,7 +29,7 @@ public struct Instrument: Sendable, Hashable {
 
     public struct Label: Sendable, Hashable {
         public var name: String
-        /// All its values; nil for names from the configuration and the rules, of which an instrument keeps a limited number.
+        /// All values of the label; nil for names from the configuration and the rules, of which an instrument keeps a limited number.
         public var values: [String]?
 
         public init(_ name: String, _ values: [String]? = nil) {
@@ -38,18 +38,18 @@ public struct Instrument: Sendable, Hashable {
         }
     }
 
-    /// How values are combined whose label values became ``other``.
+    /// How the values of series are combined when their label values are replaced by ``other``.
     public enum Combining: Sendable, Hashable {
         case sum, greatest
     }
 
-    /// The whole name: it ends in its unit, that of a counter in `_total`, that of an info in `_info`.
+    /// The whole name. It ends in the unit, for a counter in `_total`, for an info in `_info`.
     public var name: String
     public var kind: Kind
     public var unit: Unit?
     public var labels: [Label]
     public var combining: Combining
-    /// What it counts or shows, in one sentence.
+    /// One sentence about the values of the metric.
     public var help: String
 
     /// The value of a label beyond the limit, or one that its instrument does not declare.

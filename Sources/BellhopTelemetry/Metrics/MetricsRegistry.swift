@@ -3,8 +3,8 @@ public import Metrics
 
 /// Keeps the metrics that the agent counts through swift-metrics, and gives all metrics as values or text.
 ///
-/// It keeps what ``Instrument/counted`` declares and discards the rest, so that its size is limited. A class, as its protocol
-/// requires; counting takes no lock.
+/// It keeps the metrics that ``Instrument/counted`` declares and discards all others, so that its size is limited. A class, as its
+/// protocol requires; counting takes no lock.
 public final class MetricsRegistry: MetricsFactory {
     /// The most series of an instrument, by default.
     public static let mostSeries = 500
@@ -15,7 +15,7 @@ public final class MetricsRegistry: MetricsFactory {
     private let started: Timestamp
 
     /// - Parameters:
-    ///   - instruments: those that are counted.
+    ///   - instruments: the instruments that are counted.
     ///   - most: the most series of an instrument: further names become ``Instrument/other``.
     public init(_ instruments: [Instrument] = Instrument.counted, most: Int = mostSeries, clock: any AgentClock) {
         self.most = most
@@ -25,7 +25,7 @@ public final class MetricsRegistry: MetricsFactory {
     }
 
     /// All metrics at this moment.
-    /// - Parameter shown: the values of those that are not counted.
+    /// - Parameter shown: the values of the instruments that are not counted.
     public func snapshot(with shown: [MetricsSnapshot.Sample] = []) -> MetricsSnapshot {
         let counted = families.values.map { family in
             MetricsSnapshot.Family(family.instrument, family.all.map { MetricsSnapshot.Series($0.labels, $0.snapshot) })
@@ -66,7 +66,7 @@ public final class MetricsRegistry: MetricsFactory {
         return NOOPMetricsHandler.instance
     }
 
-    // A series stays: what it counted is still true.
+    // A series is never removed, because its count stays true.
     public func destroyCounter(_ handler: any CounterHandler) {}
     public func destroyMeter(_ handler: any MeterHandler) {}
     public func destroyRecorder(_ handler: any RecorderHandler) {}

@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension MetricsSnapshot {
-    /// The text that Prometheus and others read, with the whole of each family together.
+    /// The text that Prometheus and others read. The lines of each family are together.
     public func text(_ format: MetricsFormat) -> String {
         var writer = MetricsWriter(format: format)
         for family in families { writer.write(family) }
@@ -85,7 +85,7 @@ private struct MetricsWriter {
         return number.description
     }
 
-    /// Without an exponent.
+    /// A number of seconds with three decimals, without an exponent.
     private static func decimal(_ seconds: Double) -> String {
         let thousandths = Int64(seconds * 1000)
         let rest = String(thousandths % 1000)

@@ -5,7 +5,7 @@ public struct MetricsSnapshot: Sendable, Hashable {
     /// When counting began.
     public var started: Timestamp
     public var at: Timestamp
-    /// Those that have values, by their names.
+    /// The metrics that have values, in the order of their names.
     public var families: [Family]
 
     public init(started: Timestamp, at: Timestamp, families: [Family]) {
@@ -14,7 +14,7 @@ public struct MetricsSnapshot: Sendable, Hashable {
         self.families = families.filter { !$0.series.isEmpty }.sorted { $0.instrument.name < $1.instrument.name }
     }
 
-    /// One value of an instrument that is read when somebody asks.
+    /// One value of an instrument that is read at each request.
     public struct Sample: Sendable, Hashable {
         public var instrument: Instrument
         /// Of the instrument's labels, in their order.

@@ -4,11 +4,11 @@ import Synchronization
 
 /// The values of one instrument under one set of label values. Written without a lock, by any number of threads.
 ///
-/// A class, because whoever counts keeps it, and because the series of an instrument form lists.
+/// A class, because the code that counts keeps it, and because the series of an instrument form lists.
 final class Series: Sendable {
     let labels: [String]
     let value: Value
-    /// The rest of its list.
+    /// The next series of its list.
     let next = Family.Link()
 
     enum Value: Sendable {
@@ -62,7 +62,7 @@ final class HistogramCell: TimerHandler, RecorderHandler {
     private let clock: any AgentClock
     private let counts: [CounterCell]
     private let total = AtomicDouble()
-    /// The latest of each bucket. A lock, taken only for values of sampled traces.
+    /// The latest exemplar of each bucket. Its lock is taken only for values of sampled traces.
     private let exemplars = Mutex<[Int: Exemplar]>([:])
 
     init(_ bounds: [Double], clock: any AgentClock) {

@@ -8,7 +8,7 @@ public struct Span: Sendable, Hashable {
         case client = 3
     }
 
-    /// A moment of interest within it.
+    /// A moment of interest within the work.
     public struct Moment: Sendable, Hashable {
         public var name: String
         public var time: Timestamp
@@ -21,7 +21,7 @@ public struct Span: Sendable, Hashable {
 
     public var trace: TraceID
     public var id: SpanID
-    /// Nil for the first of its trace.
+    /// The span that caused this one; nil for the first of its trace.
     public var parent: SpanID?
     public var name: String
     public var kind: Kind
@@ -47,7 +47,7 @@ public struct Span: Sendable, Hashable {
     }
 }
 
-/// Which traces are sent: a part of them, the same in every program that sees their ids (OpenTelemetry, `TraceIdRatioBased`).
+/// The share of traces that are sent. Every program chooses the same traces by their ids (OpenTelemetry, `TraceIdRatioBased`).
 public struct TraceSampling: Sendable, Hashable {
     /// From 0, none, to 1, all.
     public var part: Double

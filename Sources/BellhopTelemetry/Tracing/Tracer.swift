@@ -1,8 +1,8 @@
 public import BellhopCore
 import Synchronization
 
-/// Keeps the spans of sampled traces until they are sent. Beyond its room it drops the newest and counts them, so that a receiver that
-/// is slow or gone costs neither memory nor time.
+/// Keeps the spans of sampled traces until they are sent. When it is full it drops new spans and counts them, so that a slow or missing
+/// receiver costs neither memory nor time.
 ///
 /// A class over a mutex, because every loop writes to it.
 public final class Tracer: Sendable {

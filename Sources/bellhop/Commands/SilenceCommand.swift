@@ -12,8 +12,8 @@ struct SilenceCommand: AsyncParsableCommand {
             afterwards. A message is covered if it fits all of --when, --rule and --receiver. Writes to tasks go on, unless the \
             silence says --writes.
 
-            A silence is in force at once, also in a running agent, and survives a restart. `bellhop status` shows those that \
-            last. Silences that recur stand under `silences` in bellhop.yaml.
+            A silence is in force at once, also in a running agent, and survives a restart. `bellhop status` shows active \
+            silences. Silences that recur belong under `silences` in bellhop.yaml.
             """,
         subcommands: [SilenceAdd.self, SilenceList.self, SilenceEnd.self], defaultSubcommand: SilenceList.self)
 }
@@ -113,7 +113,7 @@ struct SilenceAdd: AsyncParsableCommand {
 
 struct SilenceList: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list", abstract: "List the silences that last or lie ahead.",
+        commandName: "list", abstract: "List the active and the future silences.",
         discussion: "KEPT is how many deliveries a silence has kept back: `bellhop deliveries --state silenced` lists them.")
 
     @OptionGroup var config: AgentOptions

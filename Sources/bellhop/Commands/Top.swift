@@ -8,7 +8,7 @@ struct Top: AsyncParsableCommand {
         commandName: "top",
         abstract: "Watch the agent in the terminal: sources, rules, receivers, deliveries, what waits, events.",
         discussion: """
-            Asks the running agent again and again; without one, reads its store. What needs a person stands above.
+            Asks the running agent repeatedly; without one, reads its store. Problems that need a person are shown at the top.
 
             Keys: ← and → or 1 to 6 change the view, ↑ and ↓ select a row, enter shows all about it. p pauses a rule or a receiver, or \
             resumes it; r retries a delivery and d drops it, after a question. q goes back, and quits.

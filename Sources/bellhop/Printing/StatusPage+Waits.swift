@@ -68,7 +68,7 @@ extension StatusPage {
             + keyed.map { "\($0["count"]?.asInt ?? 0) for \(($0["key"]?.asString ?? "").singleLine)" }.joined(separator: ", ")
     }
 
-    /// The number; one above the most that is counted stands for any.
+    /// A number in words. Counting stops at a limit, so a number above it means "more than the limit".
     private static func words(_ count: Int64) -> String {
         count > Int64(StoreStatus.WaitStatus.most) ? "more than \(StoreStatus.WaitStatus.most)" : "\(count)"
     }
