@@ -1,14 +1,14 @@
 public import BellhopCore
 import Synchronization
 
-/// Wakes the loops that wait on it; it is rung when there may be work or news for them. Many may ring, and many may wait.
+/// Wakes the loops that wait on it; it is rung when there may be work or news for them. Any number of tasks may ring and wait.
 ///
-/// A ring between looking and waiting is not missed: rings are counted, and a wait ends at once if the count is higher than the
-/// one that the waiter saw. A class over a mutex, because ringers and waiters share it.
+/// A ring between a look for work and the wait is not missed: rings are counted, and a wait ends at once if the count is higher than
+/// the one that the waiting task saw. A class over a mutex, because the tasks that ring and wait share it.
 public final class Bell: Sendable {
     private struct State {
         var rings: UInt64 = 0
-        /// The rings that the bell's own loop has seen.
+        /// The rings that the loop that owns the bell has seen.
         var seen: UInt64 = 0
         var lastWaiter: UInt64 = 0
         var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
@@ -18,10 +18,10 @@ public final class Bell: Sendable {
 
     public init() {}
 
-    /// How often it has rung. Read it before looking for news, then wait for the next ring after it.
+    /// How often the bell has rung. Read this before looking for news, then wait for the next ring.
     public var rings: UInt64 { state.withLock { $0.rings } }
 
-    /// Wakes all who wait, and ends the next wait of the bell's own loop.
+    /// Wakes all waiting tasks, and ends the next wait of the loop that owns the bell.
     public func ring() {
         let waiters = state.withLock { state in
             state.rings += 1
@@ -41,7 +41,7 @@ public final class Bell: Sendable {
         state.withLock { $0.seen = $0.rings }
     }
 
-    /// The same for any number of others: returns once the bell has rung more often than `rings`.
+    /// Waits for a ring, for any number of other tasks: returns once the bell has rung more often than `rings`.
     public func wait(after rings: UInt64, until deadline: Timestamp?, on clock: any AgentClock, stride: Duration? = nil) async {
         if self.rings > rings { return }
         guard let deadline else { return await listen(after: rings) }

@@ -27,7 +27,7 @@ struct ConfigOptions: ParsableArguments {
     /// The access to the store. Finding the store needs no secrets, and the rest of bellhop.yaml may have mistakes.
     func storeLink() throws(CommandError) -> StoreLink { try storeLink(of: config) }
 
-    /// The same for another bellhop.yaml.
+    /// The access to the store of another bellhop.yaml.
     func storeLink(of file: String) throws(CommandError) -> StoreLink {
         do throws(ConfigurationError) {
             let place = try ConfigurationLoader(environment: environment, keychain: keychain).storePlace(file)

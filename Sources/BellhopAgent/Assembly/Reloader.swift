@@ -7,8 +7,8 @@ import UnixSignals
 /// Puts changed rules in force while the agent runs: when a file in their folders changes, and on SIGHUP. After a change with an
 /// error, all old rules stay in force and the errors are reported.
 ///
-/// One loop, so that one reload never overtakes another: find the rules' folders, watch them, reload if the rules differ, wait
-/// for a change and then for quiet.
+/// One loop does all reloads, so that they never overlap: it finds the rules' folders, watches them, reloads if the rules differ, waits
+/// for a change and then until no more changes come.
 public struct Reloader: Service {
     private let assembly: Assembly
     /// How long folders must be quiet before they are read: editors write in several steps.

@@ -3,8 +3,8 @@ import Glibc
 /// The line of bellhop.yaml that names its project. The keychain keeps logins and secrets per project, so that
 /// two projects can both have a connection `snow`.
 ///
-/// It is in this file and not in the store, because logins are stored before the first run makes a store, and stay valid when a
-/// store is deleted.
+/// The line is in bellhop.yaml and not in the store, because logins are stored before the first run creates the store, and stay valid
+/// when a store is deleted.
 public enum ProjectLine {
     public static let key = "project"
 

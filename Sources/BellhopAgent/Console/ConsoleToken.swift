@@ -3,7 +3,7 @@ import Crypto
 
 /// A token of the console that a command made. Only its hash is stored, so that a reader of the store cannot log in with it.
 public struct ConsoleToken: Sendable, Hashable {
-    /// Whose it is, for the audit.
+    /// The name of the user, for the audit.
     public var name: String
     public var role: ConsoleRole
     /// The SHA-256 of the token, in hexadecimal digits.
@@ -39,7 +39,7 @@ public struct ConsoleToken: Sendable, Hashable {
         ["role": .string(role.rawValue), "hash": .string(hash), "created": .string(created.rfc3339)]
     }
 
-    /// Without the hash.
+    /// The token for people, without its hash.
     var shown: JSON { ["name": .string(name), "role": .string(role.rawValue), "created": .string(created.rfc3339)] }
 
     init?(name: String, json: JSON) {

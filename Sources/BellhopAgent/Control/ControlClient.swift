@@ -95,7 +95,7 @@ public struct ControlClient: Sendable {
 /// The lines that come through a socket.
 private struct SocketLines {
     enum Next {
-        /// Without its end.
+        /// A line without its line end.
         case line([UInt8])
         /// The other side hung up; an unfinished line is ignored.
         case end

@@ -49,7 +49,7 @@ public struct ControlServer: Service {
         }
     }
 
-    /// One question, one answer. A client that disconnects affects only its own exchange.
+    /// Answers one inquiry of a client. A client that disconnects does not affect the others.
     private func converse(_ client: NIOAsyncChannel<ByteBuffer, ByteBuffer>) async {
         do {
             try await client.executeThenClose { incoming, outgoing in

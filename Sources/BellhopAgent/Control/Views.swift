@@ -50,7 +50,7 @@ extension DeliveryRecord {
         return .object(object)
     }
 
-    /// The same with the request body for its message, without the address and other secrets.
+    /// The record with the body of the request for its message, without the address and other secrets.
     /// - Parameter connection: the connection that receives the delivery.
     func json(sentTo connection: Configuration.ConnectionEntry?) -> JSON {
         var json = json

@@ -55,10 +55,10 @@ struct Operation: Sendable {
         case lines
     }
 
-    /// In camel case, unique.
+    /// The unique name, in camel case.
     var id: String
     var method: Method
-    /// Below `/api/v1`, with names of parameters in braces.
+    /// The path below `/api/v1`, with names of parameters in braces.
     var path: String
     var summary: String
     var role: ConsoleRole

@@ -140,7 +140,7 @@ final class LiveFeed: Sendable {
         deinit { feed.leave() }
     }
 
-    /// One viewer: the events after its place, as they come, until the feed stops.
+    /// One viewer. It gets the events after its place as they happen, until the feed stops.
     struct Viewer: ConsoleStream {
         fileprivate let ticket: Ticket
         fileprivate(set) var place: Int64?
@@ -257,7 +257,7 @@ final class LiveFeed: Sendable {
         return chunk
     }
 
-    /// Without viewers, nothing is read or kept.
+    /// Removes a viewer. Without viewers, no events are read or kept.
     fileprivate func leave() {
         state.withLock { state in
             state.viewers -= 1

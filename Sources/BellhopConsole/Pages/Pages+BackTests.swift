@@ -91,7 +91,8 @@ struct BackTestPage {
     private static func differences(_ context: PageContext, _ difference: JSON?) -> HTML {
         let t = context.t
         guard let difference, difference.asObject != nil else { return "" }
-        let kinds = [("comes", "Would be added"), ("goes", "Would be removed"), ("changes", "Would be changed")].map { name, title -> HTML in
+        let titles = [("comes", "Would be added"), ("goes", "Would be removed"), ("changes", "Would be changed")]
+        let kinds = titles.map { name, title -> HTML in
             "<h3>\(t(title))</h3>\(deliveries(context, difference[name], difference["counts"]?[name], t(title)))"
         }
         return "<h2>\(t("Difference"))</h2><p>\(t("The same in both")): \(difference["same"].shown)</p>\(kinds)"

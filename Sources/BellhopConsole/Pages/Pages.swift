@@ -3,12 +3,12 @@ import BellhopCore
 
 /// All pages of the console.
 enum Pages {
-    /// One page: its place in the navigation, and what it shows or does.
+    /// One page or form: its path, its role, and the function that answers it.
     struct Page: Sendable {
         enum Method: String, Sendable { case get = "GET", post = "POST" }
 
         var method: Method
-        /// With names of parameters in braces.
+        /// The path, with names of parameters in braces.
         var path: String
         var role: ConsoleRole
         var run: @Sendable (PageContext, [String: String]) async throws(Problem) -> ConsoleAnswer

@@ -77,7 +77,7 @@ struct RunGraph {
             "<figure class=\"graph\"><svg viewBox=\"0 0 \(width) \(whole)\" role=\"img\" aria-label=\"\(words)\">\(lines)\(boxes)</svg></figure>"
     }
 
-    /// As much of a text as fits into a box.
+    /// A text, cut to the width of a box.
     private static func shortened(_ text: String, at x: Int) -> String {
         let most = (width - x) / 8
         let line = text.singleLine

@@ -3,7 +3,7 @@ enum Language: String, Sendable, CaseIterable {
     case english = "en"
     case german = "de"
 
-    /// From the browser's cookie, or else from its languages in the order of its preference (RFC 9110, section 12.5.4).
+    /// The language of the browser's cookie, or else the first known one of its preferences (RFC 9110, section 12.5.4).
     init(_ request: ConsoleRequest) {
         if let chosen = request.cookie("bellhop_language").flatMap(Language.init) {
             self = chosen

@@ -4,7 +4,7 @@ import BellhopCore
 /// Why a request failed, in the form of RFC 9457.
 struct Problem: Error, Sendable, Hashable {
     var status: Int
-    /// In a few words, the same for every problem of its kind.
+    /// A few words that are the same for every problem of this kind.
     var title: String
     /// A sentence that says what happened and what to do.
     var detail: String

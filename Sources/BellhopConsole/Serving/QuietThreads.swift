@@ -35,7 +35,7 @@ final class QuietThreads: TaskExecutor {
         _ = setpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0, niceness)
     }
 
-    /// With this, a thread gets about a thirtieth of a processor for which others compete.
+    /// With this niceness, a thread gets about a thirtieth of a processor while others compete for it.
     private static let niceness: Int32 = 15
 
     private final class Mark: Sendable {}

@@ -3,7 +3,7 @@ public import BellhopCore
 /// How a source is polled.
 public struct PollPlan: Sendable {
     public var cadence: Cadence
-    /// The shortest time between the starts of two polls that others ask for.
+    /// The shortest time between the starts of two polls, if the second is asked for by a push.
     public var spacing: Duration
     public var refresh: RefreshPolicy
     /// True if the tasks of the first poll cause events too.

@@ -33,7 +33,7 @@ struct Reconciliation {
         var written: [String: [WrittenComment]] = [:]
     }
 
-    /// - Parameter read: those that equal what is stored are skipped.
+    /// - Parameter read: the tasks that were read; those that equal their stored form are skipped.
     init(_ evidence: Evidence, _ read: [ReadTask]) {
         if evidence.shows == .page {
             for task in read where !task.isAsStored { reconcile(page: task, evidence) }
@@ -138,7 +138,7 @@ struct Reconciliation {
         }
     }
 
-    /// Emits that a task or a page came, left or changed as a whole: that may be the effect of a write that moves tasks.
+    /// Emits that a task or a page came, left or changed as a whole. Its cause may be a write that moves tasks.
     private mutating func emit(_ content: EventContent, _ key: TaskKey, _ generation: Int64, _ evidence: Evidence) {
         let writes = evidence.writes[evidence.scope.subject(of: key), default: []]
         emit(content, key, generation, hop: writes.filter(\.movesTask).map { $0.hop + 1 }.max() ?? 0, evidence)

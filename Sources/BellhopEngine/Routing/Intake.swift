@@ -1,12 +1,12 @@
 public import BellhopCore
 
-/// Puts events from outside of polling onto the bus.
+/// Puts events that do not come from polls onto the bus.
 public struct Intake: EventSink {
     private let surroundings: Surroundings
 
     public init(_ surroundings: Surroundings) { self.surroundings = surroundings }
 
-    /// Cancelling the task has no effect: what the store has begun, it ends.
+    /// Cancelling the task has no effect, because the store completes each write.
     public func emit(_ events: [Event]) async throws(StoreError) { try await surroundings.storeEvents(events) }
 
     public func retry(_ events: [Event], after error: StoreError) {

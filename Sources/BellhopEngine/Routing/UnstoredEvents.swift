@@ -1,11 +1,11 @@
 import BellhopCore
 import Synchronization
 
-/// Events from outside of polling that the store did not accept yet. The router retries them.
+/// Events that do not come from polls and that the store did not accept yet. The router retries them.
 ///
 /// A class over a mutex, because event sinks and the router share it.
 final class UnstoredEvents: Sendable {
-    /// The most that are kept.
+    /// The most events that are kept.
     static let most = 1000
 
     private struct State {
@@ -73,7 +73,7 @@ extension Surroundings {
             if !waiting.isEmpty { bells.router.ring() }
             throw error
         }
-        // A sender that repeats what is stored makes no event, and no line in the log.
+        // If all events were stored before, nothing is reported again.
         if stored > 0 { for event in events { report(event) } }
         bells.router.ring()
         for event in events where event.isSuccessfulLogin {
@@ -93,10 +93,10 @@ extension Surroundings {
         bells.router.ring()
     }
 
-    /// Tries once more to store what waits, before the process ends; reports what it drops.
+    /// Tries once more to store the waiting events, before the process ends; reports the events that it drops.
     func storeEventsOrDrop() async {
         await uncancelled {
-            // What cannot be stored now is dropped below.
+            // Events that cannot be stored now are dropped below.
             do throws(StoreError) { try await storeEvents() } catch {}
             for event in unstored.close() { signals.emit(.eventDropped(event)) }
         }

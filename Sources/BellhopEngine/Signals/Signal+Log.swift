@@ -214,7 +214,7 @@ extension Logger.Metadata {
 extension Failure {
     var metadata: Logger.Metadata { ["reason": "\(reason.rawValue)", "error": "\(message)"] }
 
-    /// With advice, for the first such failure in a row.
+    /// The metadata with the advice, for the first such failure in a row.
     var advisedMetadata: Logger.Metadata { advice.map { metadata.with(["help": "\($0)"]) } ?? metadata }
 }
 
@@ -253,7 +253,7 @@ extension Event {
 }
 
 extension Diagnostic {
-    /// For programs, on one line: place, code, message; and the text that `bellhop check` shows.
+    /// The place, the code and the message for programs, and the text that `bellhop check` shows.
     var metadata: Logger.Metadata {
         var metadata: Logger.Metadata = ["code": "\(code)", "problem": "\(message)", "shown": "\(rendered())"]
         if let place { metadata["place"] = "\(place.file):\(place.line):\(place.column)" }
@@ -280,7 +280,7 @@ extension Delivery {
 }
 
 extension Duration {
-    /// With three decimals, for logs.
+    /// The duration in milliseconds with three decimals, for logs.
     var milliseconds: Double {
         let (seconds, attoseconds) = components
         return (Double(seconds) * 1e6 + Double(attoseconds) / 1e12).rounded() / 1000

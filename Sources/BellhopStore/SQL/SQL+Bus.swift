@@ -47,7 +47,7 @@ extension SQL {
             WHERE \(isOfKey) AND element = :element AND (:expected IS NULL OR value = :expected)
             """
 
-        /// Leaves what the row is about, and so the indexes of that.
+        /// Leaves the event and the subject of the row, and so their indexes, unchanged.
         static let updateValue = """
             UPDATE rule_state SET value = :value, expires = :expires, used = :at
             WHERE \(isOfKey) AND element = :element AND (:expected IS NULL OR value = :expected)
@@ -114,7 +114,7 @@ extension SQL {
             WHERE name = :name
             """
 
-        /// The due times of its waits are computed again, once each comes due now. What they counted is not pruned before.
+        /// Makes the waits of a rule come due now, so that their due times are computed again. Their state is not pruned before.
         static let recompute = [
             """
             UPDATE timer SET due = min(due, :now), payload = json_set(payload, '$.again', json('true'))
@@ -132,7 +132,7 @@ extension SQL {
             WHERE name = :name AND (keys > most_keys OR once_keys > most_keys OR escalations > most_keys)
             """
 
-        /// The keys that were not used for the longest time. It looks at all keys of the rule, so each time it is asked for many.
+        /// The keys that were not used for the longest time. It reads all keys of the rule, so each use takes many keys.
         static let oldestKeys = """
             SELECT rule, kind, key FROM rule_state
             WHERE rule IN (:name, 'shadow/' || :name) AND kind NOT IN ('once', 'budget', 'begun', 'digest', 'escalation', 'escalated', 'steps')
@@ -141,7 +141,7 @@ extension SQL {
             LIMIT :count
             """
 
-        /// What the task that began a wait or an absence is remembered for goes with it.
+        /// Deletes the record of the task that began a wait or an absence, together with the wait.
         static let dropKey = [
             """
             DELETE FROM rule_state
@@ -187,7 +187,7 @@ extension SQL {
             FROM timer JOIN rule ON rule.name = timer.rule
             """
 
-        /// In the order of the index.
+        /// The due timers, in the order of the index.
         static let due = """
             SELECT \(columns)
             WHERE timer.due <= :now AND \(isNotPaused)

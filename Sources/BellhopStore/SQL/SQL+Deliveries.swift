@@ -22,7 +22,7 @@ extension SQL {
             SELECT min(receiver) FROM delivery WHERE state = 'available' AND state <> 'done' AND head = 1
             """
 
-        /// The next such receiver. Going from one to the next makes it cheap to skip a busy one with many waiting deliveries.
+        /// The next receiver with a waiting delivery. One step for each receiver takes little work even if many deliveries wait.
         static let nextReceiver = """
             SELECT min(receiver) FROM delivery
             WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver > :receiver
@@ -80,7 +80,7 @@ extension SQL {
             WHERE subject = :subject AND effect = 'writes' AND reference IS NOT NULL AND id <> :id
             """
 
-        /// The references of what other deliveries created at a receiver since a time.
+        /// The references of the records that other deliveries created at a receiver since a time.
         static let made = """
             SELECT reference FROM delivery
             WHERE receiver = :receiver AND effect = 'makes' AND finished >= :since AND reference IS NOT NULL AND id <> :id
@@ -168,8 +168,8 @@ extension SQL {
             ON CONFLICT (receiver, cause) DO UPDATE SET since = :since, until = :until, interval = :interval, why = :why
             """
 
-        /// A pause that lasts already is not changed, and one after a refusal that a person ended meanwhile does not come back. A person's
-        /// own pause always takes effect, whatever the clock says.
+        /// Adds a pause. It changes no pause that lasts, and no pause after a refusal that a person ended meanwhile. A person's own pause
+        /// always takes effect, even if the clock was set back.
         static let pauseReceiver = """
             INSERT INTO stop (receiver, cause, since, until, interval, why)
             VALUES (:receiver, :cause, :since, :until, :interval, :why)
@@ -181,7 +181,7 @@ extension SQL {
             UPDATE stop SET since = :now, until = :now WHERE receiver = :receiver AND until IS NULL
             """
 
-        /// Stored even if no pause is: one may be on its way to the store.
+        /// Stores a resumption even if no pause is stored: a pause may be on its way to the store.
         static let resumption = """
             INSERT INTO stop (receiver, cause, since, until, interval, why) VALUES (:receiver, 'refusal', :now, :now, 0, '')
             ON CONFLICT (receiver, cause) DO UPDATE SET since = :now, until = :now
@@ -192,7 +192,7 @@ extension SQL {
             UPDATE stop SET since = :now, until = :now WHERE until > :now AND cause IN ('refusal', 'person')
             """
 
-        /// Without the pauses that a person ended.
+        /// All stops, without the pauses that a person ended.
         static let stops = """
             SELECT receiver, cause, since, until, interval, why FROM stop
             WHERE until IS NULL OR cause NOT IN ('refusal', 'person')
@@ -249,7 +249,7 @@ extension SQL {
             SELECT id, lane, state FROM delivery WHERE name = :name AND state IN ('available', 'waiting', 'quiet', 'dead', 'held')
             """
 
-        /// A manual retry resets the count of attempts, but remembers what may have been received before.
+        /// A manual retry resets the count of attempts, but keeps when an attempt may have been received.
         static let retryAnew = """
             UPDATE delivery SET
                 state = 'available', head = 0, run_at = :now, paused = 0, attempts = 0, expires = NULL, finished = NULL

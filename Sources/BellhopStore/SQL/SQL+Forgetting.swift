@@ -1,7 +1,7 @@
 extension SQL {
     /// Finding one task by any of its names, and forgetting what rules keep about it.
     enum Forgetting {
-        /// By the index of each scope.
+        /// The tasks with this key, by the index of each scope.
         static let byKey = """
             SELECT scope.instance, task.snapshot FROM scope CROSS JOIN task ON task.scope = scope.id AND task.key = :key
             UNION ALL

@@ -132,7 +132,7 @@ extension SQL {
             LIMIT :limit
             """
 
-        /// Its place, as first and last.
+        /// The place of the event, as first and last.
         static let eventPlace = """
             SELECT sequence, sequence FROM event WHERE id = :key AND sequence <= \(through) AND \(eventFilter) LIMIT :limit
             """

@@ -1,5 +1,5 @@
 extension SQL {
-    /// Messages that quiet times hold. All of it reads the index of these alone.
+    /// Messages that quiet times hold. Each statement reads only the index of held messages.
     enum Quiet {
         static let next = "SELECT min(run_at) FROM delivery WHERE state = 'quiet'"
 
@@ -39,7 +39,7 @@ extension SQL {
 
         static let drop = "UPDATE delivery SET state = 'dropped', finished = :now, failure = :failure WHERE id = :id"
 
-        /// What is held, for people.
+        /// The held messages, counted for people.
         static let all = """
             SELECT receiver, run_at, count(*) FROM delivery WHERE state = 'quiet'
             GROUP BY run_at, receiver

@@ -5,7 +5,7 @@ extension SQL {
             ON CONFLICT (id) DO NOTHING
             """
 
-        /// Those that have ended last.
+        /// All silences. Those that have ended come last.
         static let all =
             "SELECT entry, body, kept, started, ended, starts, ends FROM silence ORDER BY ended IS NOT NULL, starts, id"
 
@@ -16,7 +16,7 @@ extension SQL {
         /// Changes nothing if the silence has ended.
         static let count = "UPDATE silence SET kept = kept + :count WHERE id = :id AND ended IS NULL"
 
-        /// By its own end too, so that an entry of bellhop.yaml does not begin again after its end was forgotten.
+        /// The silence's own end counts too, so that an entry of bellhop.yaml does not begin again after its record was deleted.
         static let prune = "DELETE FROM silence WHERE max(ended, ends) < :before"
     }
 }

@@ -4,7 +4,7 @@ import BellhopCore
 import Synchronization
 
 extension LogIn {
-    /// Has a person agree, for a connection that has only `auth: {keychain: true}`: the client is stored in the keychain too.
+    /// Lets a person agree, for a connection that has only `auth: {keychain: true}`: the client is stored in the keychain too.
     func agree(_ configuration: Configuration, asClient id: String) async throws(CommandError) {
         var client: JSON.Object = [
             "grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue), "client_id": .string(id),
@@ -20,7 +20,7 @@ extension LogIn {
         try await agree(configuration, client: Settings(client))
     }
 
-    /// Has a person agree in a browser, tries the resulting tokens, and stores them.
+    /// Lets a person agree in a browser, tries the resulting tokens, and stores them.
     func agree(_ configuration: Configuration, client: Settings? = nil) async throws(CommandError) {
         let draft = DraftTokens()
         let connectors = try await connectors(configuration, notebook: NoOpSink(), login: nil, tokens: draft)
@@ -95,7 +95,7 @@ extension LogIn {
         }
     }
 
-    /// For when no browser reaches this machine: the person copies the final address from the browser.
+    /// Asks for the final address of the browser, if no browser can reach this machine.
     private func pasted(_ request: AuthorizationRequest) throws(CommandError) -> String {
         Console.note("Open this address in any browser, log in and agree:\n\n\(request.page)\n")
         Console.note("The browser then opens \(request.redirect). It may show an error there; that is normal.")

@@ -26,7 +26,7 @@ extension String {
 }
 
 extension JSON {
-    /// The same with each time converted to a zone, with its offset.
+    /// This value with each time converted to a zone, with its offset.
     func withLocalTimes(in zone: TimeZoneTable) -> JSON {
         switch self {
         case .string(let text):
@@ -45,7 +45,7 @@ extension JSON? {
         return Timestamp(rfc3339: text).map(zone.dateAndClock) ?? text
     }
 
-    /// The same without the year and the seconds: `01-05 08:30`.
+    /// A time without the year and the seconds: `01-05 08:30`.
     func minute(in zone: TimeZoneTable) -> String {
         guard let text = self?.asString, Timestamp(rfc3339: text) != nil else { return words(in: zone) }
         return String(words(in: zone).dropFirst(5).dropLast(3))

@@ -3,9 +3,9 @@ import Glibc
 
 /// The width of lines for people.
 enum Screen {
-    /// For standard output; nil without a limit: a pipe or a file.
+    /// The width for standard output; nil for a pipe or a file, which have no limit.
     static let dataWidth = width(of: STDOUT_FILENO)
-    /// For standard error.
+    /// The width for standard error.
     static let noteWidth = width(of: STDERR_FILENO)
 
     static func width(of file: Int32) -> Int? {

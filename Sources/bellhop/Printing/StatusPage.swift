@@ -59,7 +59,7 @@ struct StatusPage {
 
     private var head: [String] {
         guard let agent = status["agent"]?.asObject else {
-            return ["bellhop \(BellhopVersion.text): no agent is running; this is what its store holds."]
+            return ["bellhop \(BellhopVersion.text): no agent is running; this is read from the store."]
         }
         let version = agent["version"]?.asString ?? BellhopVersion.text
         var lines = [

@@ -28,7 +28,7 @@ struct TopPage {
                 "bellhop \(agent["version"]?.asString ?? ""): process \(agent["pid"]?.asInt ?? 0) since "
                     + "\(agent["started"].words(in: look.zone)), \(agent["in_flight"]?.asInt ?? 0) in flight")
         } else {
-            lines.append("bellhop: no agent is running; this is what its store holds")
+            lines.append("bellhop: no agent is running; this is read from the store")
         }
         let deliveries = DeliveryState.allCases.compactMap { state -> String? in
             let count = status["deliveries"]?[state.rawValue]?.asInt ?? 0

@@ -110,7 +110,7 @@ struct DeliveryList: AsyncParsableCommand {
         return String(words.prefix(longestIntention)).singleLine
     }
 
-    /// In characters; the whole is shown with the delivery's id.
+    /// The length of a shortened text, in characters; `show` prints the whole text.
     private static let longestIntention = 200
 }
 
