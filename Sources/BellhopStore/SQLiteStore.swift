@@ -100,7 +100,10 @@ final class SQLiteStore: Sendable {
         }
     }
 
-    func giveBackMemory() { connections.giveBackMemory() }
+    func giveBackMemory() {
+        cache.withLock { $0.forgetUnneeded() }
+        connections.giveBackMemory()
+    }
 
     func close() async throws(StoreError) {
         if !isReadOnly { await writing.close() }

@@ -13,6 +13,8 @@ struct TaskCache {
         var places: [TaskKey: Int]
         /// The changes of later polls, oldest first.
         var later: [Change] = []
+        /// Whether the tasks were needed since unneeded ones were last forgotten.
+        var isNeeded = true
 
         init(turn: Int64, tasks: [Snapshot]) {
             (self.turn, self.tasks) = (turn, tasks)
@@ -62,6 +64,7 @@ struct TaskCache {
         for change in entry.later where change.turn == entry.turn + 1 && change.turn <= turn { entry.apply(change) }
         guard entry.turn == turn else { return nil }
         entry.later.removeAll { $0.turn <= turn }
+        entry.isNeeded = true
         let tasks = entry.tasks
         entries[scope] = entry
         return tasks
@@ -71,6 +74,12 @@ struct TaskCache {
 
     mutating func keep(_ tasks: [Snapshot], of scope: Scope.ID, at turn: Int64) {
         entries[scope] = Entry(turn: turn, tasks: tasks)
+    }
+
+    /// Forgets the tasks that were not needed since the last call, to free the memory: without changes no poll is stored.
+    mutating func forgetUnneeded() {
+        entries = entries.filter { $0.value.isNeeded }
+        for scope in entries.keys { entries[scope]?.isNeeded = false }
     }
 
     /// Adds the changes of a stored poll.

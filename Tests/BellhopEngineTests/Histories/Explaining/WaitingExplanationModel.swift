@@ -15,6 +15,11 @@ struct WaitingExplanationModel: ExplanationModel {
         count: {at_least: 3, within: 6m, by: task.priority}
         do: [{log: "c\(version)"}]
         ---
+        rule: d
+        on: [task_created, task_changed]
+        count: {at_least: 3, within: 8m, distinct: task.id}
+        do: [{log: "d\(version)"}]
+        ---
         rule: g
         on: [task_created, task_changed, task_removed, task_returned]
         group: {by: task.priority, wait: 2m}
@@ -25,6 +30,8 @@ struct WaitingExplanationModel: ExplanationModel {
     private(set) var told: [[String: Told]] = []
     private var holds: [[String]: (due: Int, event: Int, hasRun: Bool)] = [:]
     private var counted: [Int: [Int]] = [:]
+    /// When each task was counted last, by its source and id.
+    private var distinct: [(id: String, at: Int)] = []
     private var groups: [Int: (due: Int, first: Int)] = [:]
 
     /// Groups that are due, and waits that are over at this very moment, come before the events of a look.
@@ -41,7 +48,7 @@ struct WaitingExplanationModel: ExplanationModel {
     mutating func happen(_ event: Happening) {
         let (key, now, priority) = ([event.source, event.id], event.minute, event.fields.priority)
         let isHeld = holds[key].map { !$0.hasRun } ?? false
-        var told = ["h": Told(.type), "c": Told(.type), "g": Told(.gathering)]
+        var told = ["h": Told(.type), "c": Told(.type), "d": Told(.type), "g": Told(.gathering)]
         if event.kind == .removed || priority != 1 {
             if event.isCreatedOrChanged { told["h"] = Told(.conditionFalse) }
             if isHeld { told["h"] = Told(.cancelled) }
@@ -54,6 +61,9 @@ struct WaitingExplanationModel: ExplanationModel {
             let window = counted[priority, default: []].filter { now < $0 + 6 } + [now]
             told["c"] = window.count == 3 ? Told(.ran) : Told(.counting, "has \(window.count) of 3")
             counted[priority] = window.count == 3 ? [] : window
+            distinct = distinct.filter { now < $0.at + 8 && $0.id != event.id } + [(event.id, now)]
+            told["d"] = distinct.count == 3 ? Told(.ran) : Told(.counting, "has \(distinct.count) of 3")
+            if distinct.count == 3 { distinct = [] }
         }
         if groups[priority] == nil { groups[priority] = (now + 2, event.number) }
         self.told.append(told)
