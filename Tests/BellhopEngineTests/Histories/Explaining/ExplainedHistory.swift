@@ -42,7 +42,10 @@ struct ExplainedHistory<Model: ExplanationModel> {
         let pause = random.oneIn(4) ? Int.random(in: 2...7, using: &random) : Int.random(in: 0...1, using: &random)
         minute += pause
         if pause > 0 { await office.bench.clock.advance(by: .seconds(60 * pause)) }
-        if random.oneIn(8) { version += 1 }
+        if random.oneIn(8) {
+            version += 1
+            model.load(version, at: minute)
+        }
         // A replay that waits when the agent looks comes before what is due.
         let isReplay = Model.hasReplays && !happenings.isEmpty && random.oneIn(3)
         if isReplay { try await replay() }
@@ -108,19 +111,27 @@ struct ExplainedHistory<Model: ExplanationModel> {
         let book = try RuleBook.loadToExplain([.test(Model.rules(version))], surroundings: surroundings)
         let explanation = Explanation(ExplanationFacts(history), by: book)
         let accounts = explanation.events.filter(\.event.isOfSource)
-        #expect(accounts.count == model.told.count)
-        for (number, (account, expected)) in zip(accounts, model.told).enumerated() {
-            #expect(Set(account.rules.map(\.rule)) == Set(expected.keys))
+        let own = explanation.events.filter { $0.event.event.type == Model.own }
+        compare(accounts, with: model.told, accounts)
+        compare(own, with: model.toldOfOwn, accounts)
+        // Each delivery is shown once.
+        let told = (accounts + own).flatMap(\.rules).flatMap(\.deliveries).map(\.id)
+        let made = try await office.bench.deliveries().map(\.delivery.id.text)
+        #expect(told.count > 5 && told.sorted() == made.sorted(), "seed \(seed)")
+        try await compareStories(accounts, by: book)
+    }
+
+    private func compare(
+        _ found: [Explanation.EventAccount], with told: [[String: Told]], _ accounts: [Explanation.EventAccount]
+    ) {
+        #expect(found.count == told.count, "seed \(seed)")
+        for (number, (account, expected)) in zip(found, told).enumerated() {
+            #expect(Set(account.rules.map(\.rule)) == Set(expected.keys), "seed \(seed), event \(number)")
             for rule in account.rules {
                 let differences = expected[rule.rule].map { self.differences(rule, $0, accounts) } ?? []
                 #expect(differences == [], "seed \(seed), event \(number), \(rule.rule): \(account.event.event.line)")
             }
         }
-        // Each delivery is shown once.
-        let told = accounts.flatMap(\.rules).flatMap(\.deliveries).map(\.id)
-        let made = try await office.bench.deliveries().map(\.delivery.id.text)
-        #expect(told.count > 5 && told.sorted() == made.sorted(), "seed \(seed)")
-        try await compareStories(accounts, by: book)
     }
 
     private func differences(

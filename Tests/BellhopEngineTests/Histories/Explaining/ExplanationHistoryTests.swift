@@ -26,4 +26,16 @@ import Testing
         var history = try await ExplainedHistory<ReplayExplanationModel>(seed: seed)
         try await history.run(steps: 40)
     }
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `explain agrees with a model about replays that are counted and gathered`(_ seed: UInt64) async throws {
+        var history = try await ExplainedHistory<ReplayedCountModel>(seed: seed)
+        try await history.run(steps: 40)
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `explain agrees with a model about events that rules emit`(_ seed: UInt64) async throws {
+        var history = try await ExplainedHistory<EmitExplanationModel>(seed: seed)
+        try await history.run(steps: 40)
+    }
 }

@@ -3,7 +3,7 @@ import BellhopRules
 
 /// What rules do in a history, written from what the format says of them.
 protocol ExplanationModel {
-    /// The rules; a reload changes what they do, and not when.
+    /// The rules, as a reload leaves them.
     static func rules(_ version: Int) -> String
     /// The silences of every history, which begins at this moment.
     static func silences(from start: Timestamp) -> [Silence]
@@ -16,6 +16,13 @@ protocol ExplanationModel {
     /// What each rule did for each change of a task, by its number.
     var told: [[String: Told]] { get }
 
+    /// The type of the events that come from rules and schedules, if the model tells of them.
+    static var own: EventType? { get }
+    /// What each rule did for each of these events, in their order.
+    var toldOfOwn: [[String: Told]] { get }
+
+    /// A reload, before the changes of a minute come.
+    mutating func load(_ version: Int, at minute: Int)
     /// Before the changes of a minute come.
     mutating func arrive(at minute: Int)
     mutating func happen(_ happening: Happening)
@@ -28,6 +35,9 @@ protocol ExplanationModel {
 extension ExplanationModel {
     static func silences(from start: Timestamp) -> [Silence] { [] }
     static var hasReplays: Bool { false }
+    static var own: EventType? { nil }
+    var toldOfOwn: [[String: Told]] { [] }
+    mutating func load(_ version: Int, at minute: Int) {}
     mutating func replay(_ happening: Happening, isForced: Bool, at minute: Int) {}
     mutating func arrive(at minute: Int) {}
     mutating func leave(at minute: Int) {}

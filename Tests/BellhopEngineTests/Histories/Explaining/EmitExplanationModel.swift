@@ -1,0 +1,104 @@
+import BellhopCore
+import BellhopRules
+
+/// Rules that emit events of a declared type, and rules that run on them, up to the last link of a chain.
+struct EmitExplanationModel: ExplanationModel {
+    static func rules(_ version: Int) -> String {
+        """
+        rule: tell
+        on: task_created
+        do: [{emit: {type: ping, data: {task: "${{ task.id }}"}}, if: "\(version) >= 0"}]
+        ---
+        rule: urgent
+        on: task_changed
+        when: task.priority == 1
+        throttle: {every: 4m}
+        do: [{emit: {type: ping, data: {task: "${{ task.id }}"}}}, {log: "urgent\(version)"}]
+        ---
+        rule: hear
+        on: ping
+        when: event.data.task != 'c'
+        do: [{log: "hear\(version)"}]
+        ---
+        rule: once
+        on: ping
+        once: event.data.task
+        do: [{log: "once\(version)"}]
+        ---
+        rule: echo
+        on: ping
+        when: event.data.task == 'a'
+        do: [{emit: {type: ping, data: {task: a}}, if: "\(version) >= 0"}]
+        ---
+        rule: both
+        on: [task_removed, ping]
+        count: {at_least: 2, within: 6m}
+        do: [{log: "both\(version)"}]
+        """
+    }
+
+    static let own: EventType? = EventType("ping")
+    /// A chain ends after five.
+    private static let lastHop = 5
+
+    private struct Ping {
+        var task: String
+        var hop: Int
+    }
+
+    private(set) var told: [[String: Told]] = []
+    private(set) var toldOfOwn: [[String: Told]] = []
+    private var lastUrgent: Happening?
+    /// The number of the ping for which `once` ran.
+    private var heard: [String: Int] = [:]
+    private var counted: [Int] = []
+
+    mutating func happen(_ event: Happening) {
+        var told = Dictionary(uniqueKeysWithValues: ["tell", "urgent", "hear", "once", "echo", "both"].map { ($0, Told(.type)) })
+        var pings: [Ping] = []
+        if event.kind == .created {
+            told["tell"] = Told(.ran)
+            pings.append(Ping(task: event.id, hop: 1))
+        }
+        if event.kind == .changed {
+            if event.fields.priority != 1 {
+                told["urgent"] = Told(.conditionFalse)
+            } else if let last = lastUrgent, event.minute < last.minute + 4 {
+                told["urgent"] = Told(.throttled, names: last.number)
+            } else {
+                told["urgent"] = Told(.ran, deliveries: 2)
+                lastUrgent = event
+                pings.append(Ping(task: event.id, hop: 1))
+            }
+        }
+        if event.kind == .removed { told["both"] = count(at: event.minute) }
+        self.told.append(told)
+        // Each event comes after those that were there when it was emitted.
+        while !pings.isEmpty {
+            let ping = pings.removeFirst()
+            if hear(ping, at: event.minute) { pings.append(Ping(task: ping.task, hop: ping.hop + 1)) }
+        }
+    }
+
+    /// Returns whether another event is emitted.
+    private mutating func hear(_ ping: Ping, at now: Int) -> Bool {
+        var told = ["tell": Told(.type, "does not name `ping`"), "urgent": Told(.type, "does not name `ping`")]
+        told["hear"] = Told(ping.task == "c" ? .conditionFalse : .ran)
+        let isFirst = heard[ping.task] == nil
+        told["once"] = Told(isFirst ? .ran : .once, isFirst ? "" : "for the key \"\(ping.task)\"")
+        heard[ping.task] = heard[ping.task] ?? toldOfOwn.count
+        let isEcho = ping.task == "a"
+        let isLast = ping.hop == Self.lastHop
+        told["echo"] = !isEcho ? Told(.conditionFalse) : isLast ? Told(.loop, "5 writes or events of rules led to") : Told(.ran)
+        told["both"] = count(at: now)
+        toldOfOwn.append(told)
+        return isEcho && !isLast
+    }
+
+    private mutating func count(at now: Int) -> Told {
+        counted = counted.filter { now < $0 + 6 } + [now]
+        if counted.count < 2 { return Told(.counting, "`count` has 1 of 2") }
+        counted = []
+        return Told(.ran)
+    }
+}

@@ -1,0 +1,99 @@
+import BellhopRules
+
+/// Rules that count and gather events which people have routed again: a replay counts by itself, from its own time.
+struct ReplayedCountModel: ExplanationModel {
+    static func rules(_ version: Int) -> String {
+        """
+        rule: count
+        on: [task_created, task_changed]
+        count: {at_least: 3, within: 6m, by: task.priority}
+        do: [{log: "count\(version)"}]
+        ---
+        rule: distinct
+        on: [task_created, task_changed]
+        count: {at_least: 2, within: 5m, distinct: task.id}
+        do: [{log: "distinct\(version)"}]
+        ---
+        rule: group
+        on: [task_created, task_changed]
+        group: {by: task.priority, wait: 2m, max: 3}
+        do: [{log: "group\(version)"}]
+        """
+    }
+
+    static let hasReplays = true
+
+    /// A run that is counted or gathered: of an event, or of its replay.
+    private struct Run {
+        var event: Happening
+        var at: Int
+        var isReplay: Bool
+    }
+
+    private struct Group {
+        var runs: [Run]
+        var due: Int
+    }
+
+    private(set) var told: [[String: Told]] = []
+    private var counted: [Int: [Run]] = [:]
+    private var distinct: [Run] = []
+    private var groups: [Int: Group] = [:]
+
+    /// A group that is due at this very moment comes before the events of the moment.
+    mutating func arrive(at now: Int) { flush(at: now) }
+
+    mutating func leave(at now: Int) { flush(at: now) }
+
+    mutating func happen(_ event: Happening) {
+        told.append(["count": Told(.type), "distinct": Told(.type), "group": Told(.type)])
+        if event.isCreatedOrChanged { take(Run(event: event, at: event.minute, isReplay: false)) }
+    }
+
+    mutating func replay(_ event: Happening, isForced: Bool, at now: Int) {
+        if event.isCreatedOrChanged { take(Run(event: event, at: now, isReplay: true)) }
+    }
+
+    private mutating func take(_ run: Run) {
+        let (now, priority) = (run.at, run.event.fields.priority)
+        let window = counted[priority, default: []].filter { now < $0.at + 6 } + [run]
+        counted[priority] = window.count == 3 ? [] : window
+        tell(run, "count", window.count == 3 ? nil : Told(.counting, "`count` has \(window.count) of 3"))
+
+        // A value counts once, by its latest run.
+        distinct = distinct.filter { now < $0.at + 5 && $0.event.id != run.event.id } + [run]
+        tell(run, "distinct", distinct.count == 2 ? nil : Told(.counting, "`count` has 1 of 2"))
+        if distinct.count == 2 { distinct = [] }
+
+        var group = groups[priority] ?? Group(runs: [], due: now + 2)
+        group.runs.append(run)
+        groups[priority] = group.runs.count == 3 ? nil : group
+        let gathered = "`group` has gathered \(group.runs.count)"
+        tell(run, "group", group.runs.count == 3 ? nil : Told(.gathering, gathered))
+    }
+
+    /// A flush belongs to the oldest of the runs, which are in the order of their times; those of one time in the order of the bus.
+    private mutating func flush(at now: Int) {
+        for (priority, group) in groups where group.due <= now {
+            let oldest = group.runs.min { ($0.at, $0.event.number) < ($1.at, $1.event.number) }
+            if let oldest { tell(oldest, "group", nil) }
+            groups[priority] = nil
+        }
+    }
+
+    /// - Parameter stop: nil if it ran.
+    private mutating func tell(_ run: Run, _ rule: String, _ stop: Told?) {
+        let number = run.event.number
+        if run.isReplay {
+            let at = run.at
+            let time = "2026-01-05T\(at < 60 ? "09" : at < 120 ? "10" : "11"):\(at % 60 < 10 ? "0" : "")\(at % 60)"
+            told[number][rule]?.note = "replayed at \(time):00Z: \(stop?.reason ?? "it ran")"
+        } else if let stop {
+            told[number][rule] = stop
+        } else {
+            told[number][rule]?.verdict = .ran
+            told[number][rule]?.reason = ""
+        }
+        if stop == nil { told[number][rule]?.deliveries += 1 }
+    }
+}
