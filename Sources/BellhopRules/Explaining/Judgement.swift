@@ -147,8 +147,7 @@ extension Rule {
     /// Why the rule is not for this event, judged only by `on` and `from`: a verdict and a clause.
     func objection(to event: Event) -> (Judgement.Verdict, String)? {
         if isOff { return (.off, "it is off (`enabled: false`)") }
-        let isOfList = time.each != nil && event.type != .scheduleDue
-        if isOfList || isFor(event) { return nil }
+        if isFor(event) { return nil }
         let sources = time.pattern?.sources ?? sources
         if !summary.types.contains(event.type) { return (.type, "`on` does not name `\(event.type.name)`") }
         if event.type == .scheduleDue { return (.source, "the event belongs to the schedule of another rule") }

@@ -111,7 +111,10 @@ struct ExplainedHistory<Model: ExplanationModel> {
         let book = try RuleBook.loadToExplain([.test(Model.rules(version))], surroundings: surroundings)
         let explanation = Explanation(ExplanationFacts(history), by: book)
         let accounts = explanation.events.filter(\.event.isOfSource)
-        let own = explanation.events.filter { $0.event.event.type == Model.own }
+        var own = explanation.events.filter { $0.event.event.type == Model.own }
+        if Model.own == .scheduleDue {
+            own.sort { ($0.event.event.source, $0.event.sequence) < ($1.event.event.source, $1.event.sequence) }
+        }
         compare(accounts, with: model.told, accounts)
         compare(own, with: model.toldOfOwn, accounts)
         // Each delivery is shown once.

@@ -38,4 +38,10 @@ import Testing
         var history = try await ExplainedHistory<EmitExplanationModel>(seed: seed)
         try await history.run(steps: 40)
     }
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `explain agrees with a model about schedules and lists`(_ seed: UInt64) async throws {
+        var history = try await ExplainedHistory<ScheduleExplanationModel>(seed: seed)
+        try await history.run(steps: 40)
+    }
 }

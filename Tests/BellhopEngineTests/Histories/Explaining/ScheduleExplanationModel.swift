@@ -1,0 +1,112 @@
+import BellhopCore
+import BellhopRules
+
+/// Rules that schedules start, with and without a list. The history begins on the hour.
+struct ScheduleExplanationModel: ExplanationModel {
+    static func rules(_ version: Int) -> String {
+        """
+        rule: every
+        on: {every: 5m}
+        do: [{log: "every\(version)"}]
+        ---
+        rule: cron
+        on: {schedule: "*/4 * * * *", missed: skip}
+        when: event.data.missed == 0
+        do: [{log: "cron\(version)"}]
+        ---
+        rule: all
+        on: {schedule: "*/3 * * * *", missed: all}
+        throttle: {every: 5m}
+        do: [{log: "all\(version)"}]
+        ---
+        rule: list
+        on: {schedule: "*/6 * * * *"}
+        each: tasks.filter(t, t.priority == 1)
+        do: [{log: "list\(version)"}]
+        ---
+        rule: once
+        on: {every: 7m}
+        each: tasks.filter(t, t.priority == 1)
+        once: task.id
+        do: [{log: "once\(version)"}]
+        """
+    }
+
+    static let own: EventType? = .scheduleDue
+
+    private(set) var told: [[String: Told]] = []
+    /// Of each schedule by itself: in which order different schedules come after a downtime does not matter here.
+    var toldOfOwn: [[String: Told]] { Self.schedules.sorted().flatMap { toldOf[$0] ?? [] } }
+    private var toldOf: [String: [[String: Told]]] = [:]
+    /// The minutes of the events that came while a list was empty.
+    private var idle: [String: [(event: Int, at: Int)]] = [:]
+    private var tasks: [String: Int] = [:]
+    private var due = ["every": 5, "cron": 4, "all": 3, "list": 6, "once": 7]
+    private var every = ["every": 5, "cron": 4, "all": 3, "list": 6, "once": 7]
+    private var lastOfAll: Int?
+    private var seen: Set<String> = []
+    private static let schedules = ["every", "cron", "all", "list", "once"]
+
+    /// A list that was empty leaves no record: what its rule did is not known any more once the rule has changed.
+    mutating func load(_ version: Int, at now: Int) {
+        for (rule, events) in idle {
+            for one in events where one.at < now { toldOf[rule]?[one.event][rule] = Told(.unknown, "it was changed at") }
+        }
+    }
+
+    /// Schedules do not wait for the look, except those that read tasks, if nobody looked when they came due.
+    mutating func arrive(at now: Int) {
+        fire(at: now) { $0 == now || !["list", "once"].contains($1) && $0 <= now }
+    }
+
+    mutating func leave(at now: Int) { fire(at: now) { due, _ in due <= now } }
+
+    mutating func happen(_ event: Happening) {
+        tasks[event.id] = event.kind == .removed ? nil : event.fields.priority
+        told.append(Dictionary(uniqueKeysWithValues: Self.schedules.map { ($0, Told(.type)) }))
+    }
+
+    private mutating func fire(at now: Int, _ isDue: (Int, String) -> Bool) {
+        // Timers come in the order of their due times, those of one time in the order of the rules.
+        var firing: [(due: Int, rule: Int)] = []
+        for (place, name) in Self.schedules.enumerated() {
+            if let due = due[name], isDue(due, name) { firing.append((due, place)) }
+        }
+        var events: [String] = []
+        for one in firing.sorted(by: { ($0.due, $0.rule) < ($1.due, $1.rule) }) {
+            let name = Self.schedules[one.rule]
+            guard let every = every[name] else { continue }
+            let times = Array(stride(from: one.due, through: now, by: every))
+            due[name] = one.due + times.count * every
+            switch name {
+            case "all": events += times.map { _ in name }
+            // A time that is missed is left out, and one that is at most a minute old is not.
+            case "cron": events += now - (times.last ?? 0) <= 1 ? [name] : []
+            default: events.append(name)
+            }
+        }
+        for name in events { come(name, at: now) }
+    }
+
+    private mutating func come(_ schedule: String, at now: Int) {
+        var told = Dictionary(
+            uniqueKeysWithValues: Self.schedules.map { ($0, Told(.source, "the schedule of another rule")) })
+        let urgent = tasks.filter { $0.value == 1 }.keys
+        switch schedule {
+        case "every": told["every"] = Told(.ran)
+        case "cron": told["cron"] = Told(.ran)
+        case "all":
+            let isThrottled = lastOfAll.map { now < $0 + 5 } ?? false
+            if !isThrottled { lastOfAll = now }
+            told["all"] = Told(isThrottled ? .throttled : .ran)
+        case "list": told["list"] = Told(.ran, deliveries: urgent.count)
+        default:
+            let new = urgent.filter { seen.insert($0).inserted }
+            told["once"] = Told(new.isEmpty && !urgent.isEmpty ? .once : .ran, deliveries: new.count)
+        }
+        if schedule == "list" || schedule == "once", urgent.isEmpty {
+            idle[schedule, default: []].append((toldOf[schedule]?.count ?? 0, now))
+        }
+        toldOf[schedule, default: []].append(told)
+    }
+}
