@@ -5,8 +5,8 @@ import Crypto
 public struct EventReading: Sendable {
     /// What makes two deliveries the same.
     public enum Sameness: Sendable {
-        /// A header field; where the sender signs its requests but not this field, the signed body instead: otherwise who has
-        /// seen a request could send it again as another delivery.
+        /// A header field. If the sender signs its requests but not this field, the signed body counts instead: otherwise an
+        /// eavesdropper could send a request again as another delivery.
         case header(String)
         case path(JSON.Path)
     }
@@ -16,11 +16,11 @@ public struct EventReading: Sendable {
     public var definition: EventDefinition
     /// Where the list of items is; nil if the whole body is one event.
     public var items: JSON.Path?
-    /// Where members of the event are, if not under their own names.
+    /// The paths to members of the event that are not under their own names.
     public var fields: [String: JSON.Path]
-    /// What the event is about.
+    /// The path to the id of the thing that the event is about.
     public var id: JSON.Path?
-    /// Nil if every delivery is a new one, except for a repetition of the same signed bytes with a time in them.
+    /// Nil if every delivery counts as new. Even then, the same signed bytes with a time in them count once.
     public var sameness: Sameness?
 
     public init(
@@ -35,11 +35,11 @@ public struct EventReading: Sendable {
         self.sameness = sameness
     }
 
-    /// The events of a body. Throws 400 for what can never be read.
+    /// The events of a body. Throws 400 if the body can never be read.
     ///
     /// - Parameters:
     ///   - proof: what the request proved.
-    ///   - unique: a text unlike that of any other delivery, for deliveries without an id.
+    ///   - unique: makes a text that no other delivery has, for deliveries without an id.
     func events(
         _ request: InboundRequest, proof: InboundKey.Proof, at now: Timestamp, unique: () -> String
     ) throws(InboundAnswer) -> [Event] {
@@ -64,7 +64,7 @@ public struct EventReading: Sendable {
         case .header(let name)?:
             guard let value = request.value(name), !value.isEmpty else {
                 let problem = request.value(name) == nil ? request.problem(with: name) : "The header field `\(name)` is empty."
-                throw InboundAnswer(400, problem + " It tells deliveries apart.")
+                throw InboundAnswer(400, problem + " It must identify the delivery.")
             }
             switch proof {
             case .secret: return "header/" + value
@@ -73,7 +73,7 @@ public struct EventReading: Sendable {
             }
         case .path(let path)?:
             guard let value = body[path], !value.isNull else {
-                throw InboundAnswer(400, "The body has nothing at `\(path)`, by which deliveries are distinguished.")
+                throw InboundAnswer(400, "The body has nothing at `\(path)`, which must identify the delivery.")
             }
             return "body/" + Self.text(value)
         case nil:
@@ -97,7 +97,7 @@ public struct EventReading: Sendable {
             }
             data[member.name] = try Self.value(value, member)
         }
-        // Most likely a mistake in `items` or `fields`, or a sender that sends something else: an event without data says nothing.
+        // An event without data is useless: most likely `items` or `fields` is wrong, or the sender sends other content.
         guard hasAny else {
             let paths = definition.members.map { "`\(path(of: $0))`" }.joined(separator: ", ")
             throw InboundAnswer(

@@ -5,7 +5,7 @@ enum InboundBody {
     /// The most items of a body.
     static let mostItems = 1000
 
-    /// The items of a body: the list there, or the whole body as one.
+    /// The items of a body: the elements of the list at the path, or without a path the body itself.
     static func items(_ body: JSON, at path: JSON.Path?) throws(InboundAnswer) -> [JSON] {
         guard let path else { return [body] }
         guard let list = body[path]?.asArray else { throw InboundAnswer(400, "The body has no list at `\(path)`.") }

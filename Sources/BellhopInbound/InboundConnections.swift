@@ -4,18 +4,18 @@ import NIOHTTP1
 package import NIOHTTPTypes
 import Synchronization
 
-/// The open connections of a server. If there are too many, the one is closed that a sender misses least: first the oldest from
-/// which no known sender has sent a request, then the one that has been idle longest. One whose request is being answered is kept.
+/// The open connections of a server. If there are too many, one is closed: the oldest on which no known sender has sent a
+/// request, or else the one that has been idle longest. A connection whose request is being answered is never closed.
 ///
 /// A class with a mutex, because connections belong to several threads.
 package final class InboundConnections: Sendable {
     /// What is known about a connection.
     struct Standing: Sendable {
-        /// When it last became what it is: opened, or idle after an answer. Counted, not timed.
+        /// When its state last changed: it was opened, its request arrived, or its answer was sent. A counter, not a time.
         var since: UInt64
         /// Whether its latest request came from a known sender.
         var isKnown = false
-        /// Whether a whole request of it waits for its answer.
+        /// Whether a complete request on it waits for its answer.
         var isAnswering = false
     }
 
@@ -48,8 +48,8 @@ package final class InboundConnections: Sendable {
         victim?.close(promise: nil)
     }
 
-    /// Closes the connections from which no whole request waits for its answer, and those that are made from now on. The others
-    /// are the server's to close when they are answered.
+    /// Closes the connections on which no complete request waits for its answer, and all connections made from now on. The server
+    /// closes the others when it has answered them.
     package func stop() {
         let unfinished = state.withLock { state in
             state.isStopping = true
@@ -82,7 +82,7 @@ package final class InboundConnections: Sendable {
     }
 }
 
-/// Ends a connection whose peer is slow: with the next request, with the rest of one, or with taking an answer.
+/// Closes a connection whose peer is too slow to begin a request, to finish one, or to read an answer.
 ///
 /// A channel handler: all its state belongs to the connection's thread.
 package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHandler {
@@ -103,7 +103,7 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
     private var isAnsweredEarly = false
     /// Whether a head was too large, so that nothing more is read.
     private var isRefused = false
-    /// How many whole requests are unanswered.
+    /// How many complete requests are unanswered.
     private var owed = 0
     /// How many answers are not sent yet.
     private var unsent = 0
@@ -186,11 +186,11 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         }
     }
 
-    /// Answers header fields that are too large itself: Hummingbird's answer is an empty 400, and the connection stays open.
+    /// Answers 431 to header fields that are too large. Hummingbird would answer with an empty 400 and keep the connection open.
     ///
-    /// What still arrives is read for a while and dropped, so that the sender gets the answer before the connection ends.
+    /// Later bytes are read for a while and dropped, so that the sender gets the answer before the connection ends.
     package func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Whatever arrives after such a head is an error, too.
+        // All bytes after such a head cause errors, too.
         if isRefused { return }
         guard let error = error as? HTTPParserError, error == .headerOverflow, !isReceiving, owed == 0, unsent == 0 else {
             return context.fireErrorCaught(error)
@@ -208,7 +208,7 @@ package final class SlowSenderHandler: ChannelDuplexHandler, RemovableChannelHan
         arm(patience.body, context)
     }
 
-    /// The reader of an unfinished body gets the same time again to answer with the reason.
+    /// Fails the reader of an unfinished body, which then has the same time again to answer with the reason.
     private func expire(_ context: ChannelHandlerContext) {
         deadline = nil
         guard isReceiving, !isAnsweredEarly else { return context.close(promise: nil) }

@@ -1,12 +1,12 @@
 public import BellhopCore
 
-/// Decides on requests from outside: what is refused, what becomes an event, what wakes a poll. Knows no sockets.
+/// Decides on requests from outside: refuses them, makes events or tasks of them, or starts a poll. Independent of the network.
 public struct InboundDesk: Sendable {
     /// Stores events: when it returns, they are on disk.
     public typealias Keep = @Sendable ([Event]) async throws(StoreError) -> Void
 
-    /// Compares the tasks of a source with what is known of them: when it returns, they and their events are on disk. Throws a
-    /// failure with `.giveUp` for what can never be read.
+    /// Compares the tasks of a source with their stored states: when it returns, they and their events are on disk. Throws a
+    /// failure with `.giveUp` if the tasks can never be read.
     public typealias Take = @Sendable (_ source: String, [JSON]) async throws(Failure) -> Void
 
     private let endpoints: [String: (endpoint: InboundEndpoint, budget: RequestBudget)]
@@ -16,15 +16,14 @@ public struct InboundDesk: Sendable {
     private let take: Take
     private let poll: @Sendable (String) -> Void
     private let unique: @Sendable () -> String
-    /// How many requests of unknown senders are answered in full. A stranger uses up this budget instead of a sender's rate.
+    /// How many requests of unknown senders are answered with the reason. They use this budget, not an endpoint's rate.
     private let strangers: RequestBudget
 
     /// - Parameters:
     ///   - endpoints: with distinct paths.
-    ///   - strangers: how many requests that are not known to come from a sender are refused with the reason; further ones are
-    ///     refused with 429.
-    ///   - poll: lets a source be polled now.
-    ///   - unique: makes a text that it never made before.
+    ///   - strangers: how many requests of unknown senders are refused with the reason; further ones are refused with 429.
+    ///   - poll: starts a poll of a source.
+    ///   - unique: makes a text that it has never made before.
     public init(
         _ endpoints: [InboundEndpoint], strangers: (count: Int, per: Duration) = (600, .seconds(60)), clock: any AgentClock,
         keep: @escaping Keep, take: @escaping Take, poll: @escaping @Sendable (String) -> Void,
@@ -46,7 +45,7 @@ public struct InboundDesk: Sendable {
     ///
     /// - Parameters:
     ///   - head: the request without its body.
-    ///   - announced: the size of its body, if it says so.
+    ///   - announced: the size of its body, if the head states it.
     func admit(method: String, path: String, head: InboundRequest, announced: Int?) throws(InboundAnswer) -> Int {
         guard let endpoint = endpoints[path]?.endpoint else { throw refusal(404, "There is nothing here.") }
         guard method == "POST" else { throw refusal(405, "Only POST is answered here.") }
@@ -56,7 +55,7 @@ public struct InboundDesk: Sendable {
         return endpoint.largestBody
     }
 
-    /// Replaces the secret of an endpoint; if nil, which means that it cannot be read now, senders are asked to come again.
+    /// Replaces the secret of an endpoint. Nil means that the secret cannot be read now: senders must retry later.
     public func replaceKey(of path: String, with key: InboundKey?) { keys.replace(path, with: key) }
 
     private func key(of path: String) throws(InboundAnswer) -> InboundKey {
@@ -66,7 +65,7 @@ public struct InboundDesk: Sendable {
         throw refusal
     }
 
-    /// Takes a request of a known sender from the rate.
+    /// Counts a request of a known sender against its endpoint's rate.
     private func take(from budget: RequestBudget) throws(InboundAnswer) {
         if let seconds = budget.take(at: clock.now) {
             var answer = InboundAnswer(429, "Too many requests for now.", retryAfter: seconds)
@@ -77,7 +76,7 @@ public struct InboundDesk: Sendable {
 
     private func refusal(_ status: Int, _ text: String) -> InboundAnswer { refusal(InboundAnswer(status, text)) }
 
-    /// How an unknown sender is refused. It never counts against the rate of a known one.
+    /// The answer that refuses an unknown sender: the given one, or 429 above the budget. It never counts against an endpoint's rate.
     func refusal(_ answer: InboundAnswer) -> InboundAnswer {
         guard let seconds = strangers.take(at: clock.now) else { return answer }
         return InboundAnswer(429, "Too many requests of unknown senders for now.", retryAfter: seconds)
@@ -96,7 +95,7 @@ public struct InboundDesk: Sendable {
         } catch { return error }
         var answer: InboundAnswer
         do throws(InboundAnswer) {
-            // Not before the body is read: who is asked to come again keeps its connection.
+            // The rate is checked after the body is read, so that a sender above its rate keeps its connection.
             try take(from: budget)
             switch endpoint.purpose {
             case .push(let source): poll(source)
@@ -125,7 +124,7 @@ public struct InboundDesk: Sendable {
         do throws(StoreError) {
             try await store(events)
         } catch {
-            // The reason is in the agent's log: a sender needs to know only that it must come again.
+            // The reason is in the agent's log: a sender needs to know only that it must retry.
             throw InboundAnswer(503, "The event cannot be stored now.", retryAfter: 10)
         }
     }

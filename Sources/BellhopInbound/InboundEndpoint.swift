@@ -1,13 +1,13 @@
 import BellhopCore
 import Synchronization
 
-/// What is done with the requests to one path.
+/// One path of the server, and what requests to it do.
 public struct InboundEndpoint: Sendable {
     public enum Purpose: Sendable {
-        /// Poll this source now.
+        /// A request starts a poll of this source.
         case push(source: String)
         case events(EventReading)
-        /// Each item of a body is the present state of a task.
+        /// Each item of a body is the current state of a task.
         case tasks(TaskReading)
     }
 
@@ -41,7 +41,7 @@ public struct InboundEndpoint: Sendable {
 
 /// The current secrets, by path.
 ///
-/// A class with a mutex, because all connections share it, and a secret may be replaced while requests come.
+/// A class with a mutex, because all connections share it, and a secret may be replaced while requests arrive.
 final class InboundKeys: Sendable {
     private let keys: Mutex<[String: InboundKey]>
 
@@ -53,7 +53,7 @@ final class InboundKeys: Sendable {
     func replace(_ path: String, with key: InboundKey?) { keys.withLock { $0[path] = key } }
 }
 
-/// How many requests an endpoint may still take: as many tokens as its rate's count, which come back evenly.
+/// How many more requests an endpoint accepts: a token bucket that holds the rate's count and refills evenly.
 ///
 /// A class with a mutex, because all connections share it.
 final class RequestBudget: Sendable {
@@ -72,7 +72,7 @@ final class RequestBudget: Sendable {
         state = Mutex(State(tokens: count, at: now))
     }
 
-    /// Takes a token; in how many seconds there is one again if there is none.
+    /// Takes a token and returns nil; if there is no token, returns in how many seconds there is one.
     func take(at now: Timestamp) -> Int? {
         state.withLock { state in
             let passed = max(

@@ -1,10 +1,10 @@
 public import BellhopCore
 import Crypto
 
-/// How an endpoint knows its sender. Every comparison of a secret takes the same time wherever it fails.
+/// How an endpoint recognizes its sender. Secrets are compared in constant time.
 public enum InboundKey: Sendable, CustomStringConvertible {
     case signature(SignatureCheck)
-    /// One of these signs according to Standard Webhooks; the others are being replaced.
+    /// The secrets of Standard Webhooks that are accepted: several while one is replaced.
     case standardWebhooks([[UInt8]])
     case bearer([String])
     case basic(username: String, password: String)
@@ -19,7 +19,7 @@ public enum InboundKey: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Throws 401 if the head of a request shows already that it will be refused, so that its body need not be read.
+    /// Throws 401 if the head alone shows that the request will be refused. Its body is then not read.
     func checkHead(_ head: InboundRequest, at now: Timestamp) throws(InboundAnswer) {
         switch self {
         case .bearer, .basic: try check(head, at: now)
@@ -30,17 +30,17 @@ public enum InboundKey: Sendable, CustomStringConvertible {
 
     /// What a request proves besides that its sender has the secret.
     public enum Proof: Sendable, Hashable {
-        /// Nothing: who has seen the request has the secret.
+        /// Nothing: the request itself contains the secret, which an eavesdropper could use.
         case secret
-        /// Its body. Who has seen the request can send it again, with other header fields.
+        /// Its body. An eavesdropper could send it again with other header fields.
         case body
-        /// These bytes, which have the body and a time in them. Who has seen the request can send it again for a while.
+        /// These bytes, which contain the body and a time. An eavesdropper could send the same request again for a while.
         case timed([UInt8])
         /// Its body, its time and its id, `webhook-id`.
         case identified
     }
 
-    /// Throws 401 if the request does not come from who has the secret, or is too old.
+    /// Throws 401 if the sender does not have the secret, or if the request is too old.
     @discardableResult
     public func check(_ request: InboundRequest, at now: Timestamp) throws(InboundAnswer) -> Proof {
         switch self {
@@ -78,7 +78,7 @@ public enum InboundKey: Sendable, CustomStringConvertible {
         guard isSigned else { throw InboundAnswer(401, "The signature is wrong.") }
     }
 
-    /// What is signed before the body, and the signatures.
+    /// The signed text before the body, and the signatures.
     private static func standardWebhooksParts(
         of head: InboundRequest, at now: Timestamp
     ) throws(InboundAnswer) -> (start: String, codes: [[UInt8]]) {
@@ -118,7 +118,7 @@ public enum InboundKey: Sendable, CustomStringConvertible {
 
     private static func isSame(_ given: String, _ expected: String) -> Bool { isSame(Array(given.utf8), Array(expected.utf8)) }
 
-    /// Compares digests, so that neither the length nor the place of the first difference shows in the time it takes.
+    /// Compares digests, so that the time reveals neither the length nor the position of the first difference.
     private static func isSame(_ given: [UInt8], _ expected: [UInt8]) -> Bool {
         HMAC<SHA256>.isValidAuthenticationCode(
             HMAC<SHA256>.authenticationCode(for: given, using: comparing), authenticating: expected, using: comparing)

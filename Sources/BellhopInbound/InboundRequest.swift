@@ -8,8 +8,8 @@ public struct InboundRequest: Sendable {
         self.body = body
     }
 
-    /// The value of a header field, whatever the case of its name; nil if it is missing or given more than once, so that no two
-    /// readers of the request can take it for different ones.
+    /// The value of a header field, whatever the case of its name; nil if it is missing or given more than once, because two
+    /// programs might then read different values.
     func value(_ name: String) -> String? {
         let name = name.lowercased()
         let found = headers.filter { $0.name.lowercased() == name }
@@ -28,9 +28,9 @@ public struct InboundAnswer: Error, Sendable, Hashable {
     public var status: Int
     /// One sentence, without secrets.
     public var text: String
-    /// When to come back, in seconds.
+    /// After how many seconds to retry.
     public var retryAfter: Int?
-    /// Whether the request came from who has the secret.
+    /// Whether the sender of the request has the secret.
     var isToKnownSender = false
 
     public init(_ status: Int, _ text: String, retryAfter: Int? = nil) {

@@ -6,8 +6,8 @@ import NIOCore
 import NIOPosix
 public import ServiceLifecycle
 
-/// The HTTP server for requests from outside. Accepts none after it was asked to stop, answers those that have arrived
-/// whole, and closes the connections of the others.
+/// The HTTP server for requests from outside. When asked to stop, it answers the requests that have arrived completely, and
+/// closes all other connections.
 public struct InboundServer: Service {
     /// Where it listens.
     public struct Place: Sendable, Hashable {
@@ -44,7 +44,7 @@ public struct InboundServer: Service {
 
     /// How long a peer may take.
     public struct Patience: Sendable {
-        /// To begin a request, after the connection was made or an answer was written; and to take the answer.
+        /// To begin a request, after the connection was made or an answer was written; and to read the answer.
         public var head: Duration
         /// To send the rest of a request.
         public var body: Duration
@@ -92,7 +92,7 @@ public struct InboundServer: Service {
                 additionalChannelHandlers: [SlowSenderHandler(patience, connections)],
                 httpDecoderConfiguration: .init(
                     maxHeaderFieldSize: Self.largestHead, maxHeaderListSize: Self.largestHead, maxHeaderFieldCount: 100)))
-        // One thread for all of it: a request that is read on one, judged on another and answered on the first waits for each.
+        // One thread for everything: a request that changes threads waits at each change.
         let loop = MultiThreadedEventLoopGroup.singleton.next()
         let server = Server(
             childChannelSetup: channel,
@@ -106,11 +106,11 @@ public struct InboundServer: Service {
                 connections.stop()
             }
         } catch {
-            throw Problem(message: "Bellhop cannot listen at \(place.host):\(place.port), which `inbound` names: \(error).")
+            throw Problem(message: "Bellhop cannot listen at \(place.host):\(place.port), the address in `inbound`: \(error).")
         }
     }
 
-    /// Ends a connection whose request was not read to its end.
+    /// Thrown to close a connection whose request was not read to its end.
     private struct Unread: Error {}
 
     @concurrent
@@ -118,7 +118,7 @@ public struct InboundServer: Service {
         _ request: Request, _ writer: consuming ResponseWriter, _ desk: InboundDesk, isKnown: (Bool) -> Void
     ) async throws {
         let path = String((request.head.path ?? "/").prefix { $0 != "?" })
-        // A body has one iterator only: asking for a second one ends the process.
+        // A body has only one iterator: making a second one crashes the process.
         var pieces = request.body.makeAsyncIterator()
         var answer: InboundAnswer
         var isRead = false

@@ -11,7 +11,7 @@ public enum InboundSettings {
 
     /// An entry of `events:`.
     public static let event: [Setting] = [
-        Setting("description", .text, "When it happens, in a sentence."),
+        Setting("description", .text, "When the event happens, in a sentence."),
         Setting(
             "fields", .map(.oneOf(["text", "integer", "boolean", "json"])),
             "The names of its members in `event.data`, and their types."),
@@ -22,7 +22,7 @@ public enum InboundSettings {
         path, auth,
         Setting(
             "spacing", .duration, default: "5s", least: "1ms",
-            "The shortest time between the starts of two polls that requests ask for; requests in between lead to one poll."),
+            "The shortest time between the starts of two polls that requests cause; requests in between cause one poll."),
         rate,
     ]
 
@@ -35,7 +35,9 @@ public enum InboundSettings {
         Setting(
             "items", .text,
             "The path to a list in the body, each item of which is an event or a task; by default the body is one."),
-        Setting("id", .text, "The path to what an event is about, within its item; for `event: task` it is required and unique."),
+        Setting(
+            "id", .text,
+            "The path to the id of what an event is about, within its item; for `event: task` it is required and unique."),
         Setting(
             "fields",
             .map(
@@ -46,7 +48,7 @@ public enum InboundSettings {
                         Setting("type", .oneOf(FieldType.allCases.map(\.rawValue)), default: "text", "The type of its value."),
                     ]),
                 ])),
-            "The paths to members of the event, if they are not under their own names; for `event: task` its fields, as `name: path` or `name: {path, type}`."
+            "The paths to members of the event that are not under their own names; for `event: task` its fields, as `name: path` or `name: {path, type}`."
         ),
         Setting("number", .text, "For `event: task`: the path to its number for people; by default its id."),
         Setting("title", .text, "For `event: task`: the path to its title."),
@@ -58,7 +60,7 @@ public enum InboundSettings {
         Setting("url", .text, "For `event: task`: the address where a person opens it, with `{id}` or paths in braces."),
         Setting(
             "dedup", .either([.text, .record([Setting("header", .text, required: true, "The header field's name.")])]),
-            "What makes two deliveries the same event: a path in the body, or `{header: NAME}`, for `hmac` with the same body; for `standard_webhooks` its id."
+            "What makes two deliveries the same event: a path in the body, or `{header: NAME}` (with `hmac`, the whole body counts instead); with `standard_webhooks`, by default its id."
         ),
         Setting("max_body", .size, default: "1MB", least: "1KB", "The largest body to read."),
         rate,
@@ -82,18 +84,18 @@ public enum InboundSettings {
                     Setting(
                         "encoding", .oneOf(SignatureCheck.Encoding.allCases.map(\.rawValue)), default: "hex",
                         "How the signature is written."),
-                    Setting("prefix", .text, "What comes before the signature, such as `sha256=`."),
+                    Setting("prefix", .text, "The text before the signature, such as `sha256=`."),
                     Setting(
                         "timestamp",
                         .record([
                             Setting("header", .text, "The header field with the time."),
-                            Setting("in", .text, "What comes before the time in the signature's own header field, such as `t=`."),
+                            Setting("in", .text, "The text before the time in the signature's header field, such as `t=`."),
                             Setting(
                                 "signed", .text, required: true, "What is signed, with `{timestamp}` and `{body}`.",
                                 example: "signed: \"{timestamp}.{body}\""),
                             Setting(
                                 "tolerance", .duration, default: "5m", least: "1s",
-                                "How old a request may be, and clocks may differ."),
+                                "The largest difference between the request's time and this machine's clock."),
                         ]), "The time of the request, if it is signed too."),
                 ]), "A signature of the body (HMAC), as GitHub, Slack and Stripe send it."),
             Setting(
@@ -106,7 +108,7 @@ public enum InboundSettings {
                     Setting("username", .text, required: true, "The name."),
                     Setting("password", .secret, required: true, "The password."),
                 ]), "A name and a password."),
-        ]), required: true, "How the sender is known: one of `hmac`, `standard_webhooks`, `bearer`, `basic`.")
+        ]), required: true, "How the sender is recognized: one of `hmac`, `standard_webhooks`, `bearer`, `basic`.")
 
     // MARK: - Reading
 
@@ -117,7 +119,7 @@ public enum InboundSettings {
 
     /// - Parameters:
     ///   - settings: those of a source of kind `webhook`, checked.
-    ///   - events: the types that there are.
+    ///   - events: the declared types.
     public static func webhook(
         _ source: String, _ settings: Settings, events: EventCatalogue
     ) throws(SettingComplaints) -> InboundEndpoint {
@@ -175,7 +177,7 @@ public enum InboundSettings {
         return try endpoint(settings, .events(reading))
     }
 
-    /// What `event` says of a source whose items are tasks.
+    /// The value of `event` for a source whose items are tasks.
     public static let task = "task"
 
     private static func tasks(_ source: String, _ settings: Settings) throws(SettingComplaints) -> InboundEndpoint {
@@ -219,7 +221,8 @@ public enum InboundSettings {
             throw SettingComplaints([
                 SettingComplaint(
                     code: ways.isEmpty ? "missing-key" : "two-values",
-                    ways.isEmpty ? "`auth` says no way to know the sender" : "`\(ways[0])` and `\(ways[1])` exclude each other",
+                    ways.isEmpty
+                        ? "`auth` names no way to recognize the sender" : "`\(ways[0])` and `\(ways[1])` exclude each other",
                     at: [.key("auth")], help: "give one of `hmac`, `standard_webhooks`, `bearer`, `basic`")
             ])
         }
@@ -237,11 +240,11 @@ public enum InboundSettings {
                 switch (rule.text("header"), rule.text("in")) {
                 case (let header?, nil): place = .header(header)
                 case (nil, let start?): place = .element(start)
-                default: throw complaint("give either `header` or `in`, which say where the time is", "hmac", "timestamp")
+                default: throw complaint("give either `header` or `in` for the place of the time", "hmac", "timestamp")
                 }
                 let signed = rule.text("signed") ?? ""
                 guard signed.contains("{timestamp}"), signed.contains("{body}") else {
-                    throw complaint("`signed` has no `{timestamp}` or no `{body}`", "hmac", "timestamp", "signed")
+                    throw complaint("`signed` must contain `{timestamp}` and `{body}`", "hmac", "timestamp", "signed")
                 }
                 timestamp = .init(place, signed: signed, tolerance: rule.duration("tolerance") ?? InboundKey.tolerance)
             }

@@ -10,7 +10,7 @@ public struct SignatureCheck: Sendable {
     public enum Algorithm: String, Sendable, CaseIterable {
         case sha1, sha256, sha512
 
-        /// The code of a signer.
+        /// The authentication code that a signer sends.
         public func code(of signed: [UInt8], key: [UInt8]) -> [UInt8] {
             let key = SymmetricKey(data: key)
             return switch self {
@@ -82,7 +82,7 @@ public struct SignatureCheck: Sendable {
         return timestamp == nil ? .body : .timed(signed)
     }
 
-    /// The signed time, empty if none is, and the signatures. Throws 401 for a head without them, or with an old time.
+    /// The signed time, empty if no time is signed, and the signatures. Throws 401 if they are missing or the time is too old.
     func parts(of head: InboundRequest, at now: Timestamp) throws(InboundAnswer) -> (time: String, codes: [[UInt8]]) {
         guard let value = head.value(header) else { throw InboundAnswer(401, head.problem(with: header)) }
         var elements = [Substring(value)]

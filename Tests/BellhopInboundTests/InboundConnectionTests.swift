@@ -4,7 +4,7 @@ import Testing
 
 @testable import BellhopInbound
 
-/// A connection on which a test sends what it likes.
+/// A raw connection, on which a test can send any bytes.
 private struct RawConnection: Sendable {
     private let channel: any Channel
     private let pieces: AsyncStream<String>
@@ -24,7 +24,7 @@ private struct RawConnection: Sendable {
 
     func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
 
-    /// What the server sends before it ends the connection.
+    /// All bytes that the server sends before it ends the connection.
     func readToEnd() async -> String { await pieces.reduce(into: "") { $0 += $1 } }
 
     /// The first line of the next answer; nil if the server ends the connection first.
@@ -55,7 +55,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 }
 
-/// What strangers and slow peers can do to the server.
+/// The server with unknown senders and slow peers.
 @Suite(.timeLimit(.minutes(5))) struct `Slow senders and many connections` {
     private let kept = Kept()
     private static let request =
@@ -69,7 +69,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
         }
     }
 
-    @Test func `a head that comes byte by byte does not keep its connection open`() async throws {
+    @Test func `a head that arrives byte by byte does not keep its connection open`() async throws {
         try await kept.serve(.events(), patience: .init(head: .milliseconds(200), body: .seconds(600))) { port in
             let answer = try await RawConnection.with(port) { peer in
                 try await peer.send("POST /in/deploys HTTP/1.1\r\nX-Long: ")
@@ -108,7 +108,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
         #expect(kept.events.count == 1)
     }
 
-    @Test func `a body that comes byte by byte is answered 408, and its connection closed`() async throws {
+    @Test func `a body that arrives byte by byte is answered 408, and its connection is closed`() async throws {
         try await kept.serve(.events(), patience: .init(head: .seconds(600), body: .milliseconds(200))) { port in
             let answer = try await RawConnection.with(port) { peer in
                 try await peer.send(Self.head)
@@ -169,7 +169,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
         }
     }
 
-    @Test func `silent connections make room for a sender, and do not end the connection of a known one`() async throws {
+    @Test func `silent connections are closed to accept a sender, and displace no known sender`() async throws {
         try await kept.serve(.events(), mostConnections: 4) { port in
             try await RawConnection.with(port) { known in
                 try await known.send(Self.request)
@@ -178,7 +178,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
                     for _ in 0..<20 {
                         silent.addTask { _ = try await RawConnection.with(port) { peer in await peer.readToEnd() } }
                     }
-                    // All but three of them end because later ones came.
+                    // All but three of them are closed in favour of later ones.
                     for _ in 0..<17 { try await silent.next() }
                     try await RawConnection.with(port) { new in
                         try await new.send(Self.request)
@@ -193,8 +193,7 @@ private final class Collector: ChannelInboundHandler, Sendable {
         #expect(kept.events.count == 3)
     }
 
-    @Test func `the connection to close is the oldest of a stranger, then the longest idle, never one that waits for its answer`()
-    {
+    @Test func `the first to close is the oldest of an unknown sender, then the longest idle, never one that awaits an answer`() {
         typealias Standing = InboundConnections.Standing
         func victim(_ standings: [Int: Standing]) -> Int {
             InboundConnections.victim(among: standings.merging([9: Standing(since: 9)]) { $1 }, newest: 9)

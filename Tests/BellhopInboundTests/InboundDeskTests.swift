@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopInbound
 
-/// What a desk did: a class with a mutex, because its closures share it.
+/// Records the calls of a desk's closures: a class with a mutex, because they share it.
 final class Kept: Sendable {
     struct State {
         var events: [Event] = []
@@ -112,7 +112,7 @@ extension InboundEndpoint {
         #expect(await answer(desk, #"{"alerts": {}}"#).status == 400)
     }
 
-    @Test func `a form is read too, and the JSON in its only field payload`() async {
+    @Test func `a body can be a form, or a form with JSON in its only field payload`() async {
         let desk = kept.desk(.events())
         let form = [("Content-Type", "application/x-www-form-urlencoded")]
         #expect(await answer(desk, "service=mail+server%21&ok=true", headers: form).status == 202)
@@ -120,7 +120,7 @@ extension InboundEndpoint {
         #expect(events.map(\.data) == [["service": "mail server!", "ok": true], ["service": "x"]])
     }
 
-    @Test func `an unreadable request is refused for good`() async {
+    @Test func `an unreadable request is refused with 400`() async {
         let desk = kept.desk(.events())
         for body in [
             "", "{", "[]", #"{"ok": true}"#, #"{"service": {}}"#, #"{"service": "a", "count": 1.5}"#,
@@ -131,7 +131,7 @@ extension InboundEndpoint {
         #expect(events.isEmpty)
     }
 
-    @Test func `a body with none of the members of its event is refused, and the answer names them`() async {
+    @Test func `a body without any member of its event is refused, and the answer names the members`() async {
         let definition = EventDefinition(
             EventType("deploy_finished"), "", from: .outside, [Setting("service", .text, ""), Setting("ok", .boolean, "")])
         func endpoint(_ definition: EventDefinition, items: String? = nil) -> InboundEndpoint {
@@ -150,7 +150,7 @@ extension InboundEndpoint {
             #expect(
                 refused.text == "The body has nothing at any of `app.name`, `ok`, where the members of `deploy_finished` are.")
         }
-        // One wrong item refuses the whole body: the sender cannot know which of them were taken.
+        // One wrong item refuses the whole body, because the sender could not know which items were accepted.
         #expect(await answer(kept.desk(endpoint(definition, items: "all")), #"{"all": [{"ok": true}, {}]}"#).status == 400)
         #expect(events.isEmpty)
         #expect(await answer(desk, #"{"ok": null}"#).status == 202)
@@ -158,7 +158,7 @@ extension InboundEndpoint {
         #expect(await answer(kept.desk(endpoint(empty)), "{}").status == 202)
     }
 
-    @Test func `the same delivery is the same event, whatever else it says`() async {
+    @Test func `a delivery with the same id is the same event, even if its content differs`() async {
         for (sameness, headers, body) in [
             (EventReading.Sameness.path(JSON.Path(keys: ["id"])), [], #"{"service": "a", "id": "x"}"#),
             (.header("X-GitHub-Delivery"), [("X-GitHub-Delivery", "x")], #"{"service": "a"}"#),
@@ -204,7 +204,7 @@ extension InboundEndpoint {
             #expect(await events(.header("X-Delivery"), isTimed: isTimed, (0, "x", one), (0, "y", two)) == 2)
             #expect(await events(.path(JSON.Path(keys: ["id"])), isTimed: isTimed, (0, "x", one), (0, "y", one)) == 1)
         }
-        // The sender's own repetition has a new time.
+        // The sender's own retry has a new time.
         #expect(await events(.header("X-Delivery"), isTimed: true, (0, "x", one), (1, "x", one)) == 1)
     }
 
@@ -215,7 +215,7 @@ extension InboundEndpoint {
         #expect(await events(nil, isTimed: false, (0, "x", body), (0, "x", body)) == 2)
     }
 
-    @Test func `while events cannot be stored the sender is asked to come again`() async {
+    @Test func `while events cannot be stored, the sender is asked to retry`() async {
         let desk = kept.desk(.events())
         kept.fail(with: StoreError(.full, "The disk is full: /var/lib/secret."))
         let refused = await answer(desk, #"{"service": "a"}"#)
@@ -227,14 +227,14 @@ extension InboundEndpoint {
         #expect(events.count == 1)
     }
 
-    @Test func `an unknown sender is refused before its body is read as anything`() async {
+    @Test func `an unknown sender is refused before its body is parsed`() async {
         let desk = kept.desk(.events(), .push)
         #expect(await answer(desk, "{", token: "tokem").status == 401)
         #expect(await answer(desk, "", to: "/in/snow", token: "").status == 401)
         #expect(kept.polled.isEmpty)
     }
 
-    @Test func `a body is one task, or each item of its list is one`() async throws {
+    @Test func `a body is one task, or each item of its list is a task`() async throws {
         func endpoint(_ items: String?) -> InboundEndpoint {
             InboundEndpoint(
                 path: "/in/deploys", key: .bearer(["token"]),
@@ -252,7 +252,7 @@ extension InboundEndpoint {
         #expect(await answer(desk, #"{"data": [{}]}"#).status == 503)
     }
 
-    @Test func `a push lets its source be polled, whatever its body`() async {
+    @Test func `a push starts a poll of its source, whatever its body`() async {
         let desk = kept.desk(.push)
         #expect(await answer(desk, "anything", to: "/in/snow").status == 202)
         #expect(kept.polled == ["my-work"])
@@ -290,7 +290,7 @@ extension InboundEndpoint {
         #expect(admission(desk, announced: 100) == 0)
     }
 
-    @Test func `a sender above its rate is asked to come again, and one that is refused before does not use the rate up`() async {
+    @Test func `a sender above its rate is asked to retry, and refused requests do not count against the rate`() async {
         let clock = TestClock()
         let desk = kept.desk(.push, clock: clock)
         for _ in 0..<10 { #expect(admission(desk, announced: 101) == 413) }
@@ -301,7 +301,7 @@ extension InboundEndpoint {
         #expect(await push(desk) == 429)
     }
 
-    @Test func `requests of strangers do not count against the rate of a sender`() async throws {
+    @Test func `requests of unknown senders do not count against the rate of a known one`() async throws {
         let desk = kept.desk(.push)
         for _ in 0..<100 {
             #expect(admission(desk, token: "tokem") == 401)
@@ -311,7 +311,7 @@ extension InboundEndpoint {
         #expect(await push(desk) == 429)
     }
 
-    @Test func `requests with wrong signatures do not count against the rate of a sender`() async throws {
+    @Test func `requests with wrong signatures do not count against the rate of a known sender`() async throws {
         let check = SignatureCheck(keys: [[1, 2, 3]], header: "X-Signature")
         let endpoint = InboundEndpoint(
             path: "/in/snow", key: .signature(check), purpose: .push(source: "my-work"), rate: (2, .seconds(60)))
@@ -345,7 +345,7 @@ extension InboundEndpoint {
         }
     }
 
-    @Test func `requests of strangers are bounded for the whole server, and leave senders alone`() async throws {
+    @Test func `requests of unknown senders are limited for the whole server, and do not affect known senders`() async throws {
         let clock = TestClock()
         let desk = kept.desk(.push, .events(), strangers: (3, .seconds(3)), clock: clock)
         #expect(admission(desk, token: "no") == 401)

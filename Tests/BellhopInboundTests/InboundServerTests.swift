@@ -57,7 +57,7 @@ extension Kept {
         )
     }
 
-    @Test func `a request is answered 202 once its event is kept, on the same connection again and again`() async throws {
+    @Test func `each request on a connection is answered 202 once its event is stored`() async throws {
         try await serve(.events()) { address in
             for query in 0..<21 {
                 let answer = try await send(address + "/in/deploys?x=\(query)")
@@ -67,7 +67,7 @@ extension Kept {
         #expect(kept.events.count == 21)
     }
 
-    @Test func `refused requests get a reason, and the server goes on`() async throws {
+    @Test func `refused requests get a reason, and the server keeps running`() async throws {
         try await serve(.events()) { address in
             #expect(try await send(address + "/other").status == 404)
             let wrong = try await send(address + "/in/deploys", method: "GET")
@@ -83,7 +83,7 @@ extension Kept {
         #expect(kept.events.count == 1)
     }
 
-    @Test func `too many requests are asked to come later`() async throws {
+    @Test func `requests above the rate are answered 429 with Retry-After`() async throws {
         try await serve(.events(rate: 3)) { address in
             var statuses: [Int] = []
             for _ in 0..<4 { statuses.append(try await send(address + "/in/deploys").status) }
@@ -92,7 +92,7 @@ extension Kept {
         }
     }
 
-    @Test func `a body without a length is bounded too`() async throws {
+    @Test func `a body without a length is limited too`() async throws {
         try await serve(.events()) { address in
             var request = HTTPClientRequest(url: address + "/in/deploys")
             request.method = .POST
@@ -107,7 +107,7 @@ extension Kept {
         }
     }
 
-    @Test func `addresses to listen at are read strictly`() {
+    @Test func `an address to listen at must have a host and a valid port`() {
         #expect(InboundServer.Place("127.0.0.1:8091") == .init(host: "127.0.0.1", port: 8091))
         #expect(InboundServer.Place("[::1]:80") == .init(host: "::1", port: 80))
         #expect(InboundServer.Place("localhost:0") == .init(host: "localhost", port: 0))

@@ -113,7 +113,7 @@ import Testing
         #expect(refusal(key, [], body, at: 1_614_265_330) == 401)
     }
 
-    @Test func `a bearer token and a password are compared whole`() {
+    @Test func `a bearer token and a password must match completely`() {
         let bearer = InboundKey.bearer(["old", "a-token"])
         #expect(refusal(bearer, [("Authorization", "Bearer a-token")], "") == nil)
         #expect(refusal(bearer, [("authorization", "bearer old")], "") == nil)

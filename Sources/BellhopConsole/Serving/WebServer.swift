@@ -100,7 +100,7 @@ struct WebServer: Sendable {
             throw problem
         } catch {
             throw ServerProblem(
-                message: "\(name) cannot listen at \(place.host):\(place.port), which `\(setting)` names: \(error).")
+                message: "\(name) cannot listen at \(place.host):\(place.port), the address in `\(setting)`: \(error).")
         }
     }
 
