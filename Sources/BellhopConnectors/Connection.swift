@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// One connection of bellhop.yaml: what can be read from it and what it can do.
+/// One connection of bellhop.yaml: its sources and its actions.
 ///
 /// A new kind is one type that conforms, and its line in ``Catalogue``.
 public protocol Connection: Sendable {
@@ -31,11 +31,11 @@ public protocol Connection: Sendable {
     /// The origin of the addresses that its login uses; nil if it has none.
     var origin: String? { get }
 
-    /// Two connections to the same origin with different credentials are different users to it; null if its sources' scopes say
-    /// whose they are.
+    /// Distinguishes two connections to the same origin that log in as different users; null if the scopes of its sources already
+    /// name the user.
     var credentials: JSON { get }
 
-    /// The same connection, with its name in its sources' scopes; nil if their scopes say whose they are.
+    /// The same connection, with its name in the scopes of its sources; nil if their scopes already name the user.
     var named: Self? { get }
 
     /// Closes what is open and waits for it; must be called exactly once.
@@ -67,7 +67,7 @@ extension Connection {
 /// A kind of source: its manifest, and the checks on its settings that the manifest's types cannot express.
 public struct SourceKind: Sendable {
     public let manifest: SourceManifest
-    /// The errors in its settings, each with its place.
+    /// The errors in the source's settings, each with its place.
     let complaints: @Sendable (Settings) -> [SettingComplaint]
 
     init(_ manifest: SourceManifest, complaints: @escaping @Sendable (Settings) -> [SettingComplaint] = { _ in [] }) {
@@ -96,18 +96,18 @@ public struct ConnectionKind: Sendable {
     ) {
         self.init(
             manifest, login: login, logins: logins,
-            makeOrSayAll: { name, settings, environment throws(ConnectorErrors) in
+            makeReportingAll: { name, settings, environment throws(ConnectorErrors) in
                 do throws(ConnectorError) { return try await make(name, settings, environment) } catch {
                     throw ConnectorErrors([error])
                 }
             })
     }
 
-    /// - Parameter makeOrSayAll: makes a connection, or throws all errors in its settings.
+    /// - Parameter makeReportingAll: makes a connection, or throws all errors in its settings.
     init(
         _ manifest: ConnectionManifest, login: @escaping @Sendable (Settings) -> LoginWay,
         logins: @escaping @Sendable (Settings) -> EventType? = { _ in nil },
-        makeOrSayAll make:
+        makeReportingAll make:
             @escaping @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorErrors) -> any Connection,
         body: (@Sendable (Message, Delivery, Settings) -> JSON)? = nil
     ) {

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// What connectors need from the program around them.
+/// The services that the agent gives to its connectors.
 public struct ConnectorEnvironment: Sendable {
     public var clock: any AgentClock
     /// Receives login events.

@@ -46,7 +46,7 @@ extension Connectors {
     /// Rebuilds a connection after a change of its secrets or its login. Requests under way end with the old ones.
     ///
     /// - Parameters:
-    ///   - pardons: whether to retry credentials that were refused before: true after a new login.
+    ///   - pardons: whether to try credentials again that were refused before: true after a new login.
     ///   - read: reads its current settings.
     public func rebind(
         _ name: String, pardons: Bool, with read: () async throws(Failure) -> Entries
@@ -88,7 +88,7 @@ extension Connectors {
             return .needsRestart(
                 "the login is for another user now, and the state of the source \(other.0.name) belongs to the previous one")
         }
-        // They take over what their predecessors learned.
+        // The new sources take over the state that the old ones have learned.
         for (_, source) in made { await source.prepare(offline: true) }
         bound.put(connection, as: name)
         for (source, new) in made { source.bind(new) }

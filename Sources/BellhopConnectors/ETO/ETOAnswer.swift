@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// The meaning of an answer of ETO's services. Their errors come as 400, 401, 500 and 502 without a system, and as `{"Detail":
-/// …}` with any status.
+/// The meaning of an answer of ETO's services. They report errors as 400, 401, 500 and 502 without a fixed pattern, and as
+/// `{"Detail": …}` with any status.
 enum ETOAnswer: Sendable {
     case ok(ETOReply)
     /// 400, 401, 500, or `Detail` with 200: the session may be gone, for instance because the account logged in to the web pages.
@@ -33,7 +33,7 @@ enum ETOAnswer: Sendable {
         }
     }
 
-    /// The reply of a good answer; throws what any other answer means.
+    /// The reply of a good answer; throws the failure that any other answer means.
     /// - Parameter changesSomething: whether the request may have changed something.
     @discardableResult
     func reply(from place: String, changesSomething: Bool = false) throws(Failure) -> ETOReply {

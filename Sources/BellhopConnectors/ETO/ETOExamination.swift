@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// Checks what ETO's services allow this account of all that the configured sources and the loaded rules need: each step of the
-/// login, and the watched responses. Writes nothing and keeps the current program, because an agent may be working in it.
+/// Checks whether ETO's services allow this account everything that the configured sources and the loaded rules need: each step of
+/// the login, and the watched responses. Writes nothing and keeps the current program, because an agent may be working in it.
 struct ETOExamination {
     let connection: ETOConnection
     let needs: ConnectionNeeds
@@ -69,7 +69,7 @@ struct ETOExamination {
         }
     }
 
-    /// Whether the services say that there is no such TouchPoint; false if the request fails.
+    /// Whether the services report that the TouchPoint does not exist; false if the request fails.
     private func isAbsent(_ touchPoint: Int64) async -> Bool {
         var call = ETOCall.touchPoint(touchPoint)
         call.leavesProgram = true

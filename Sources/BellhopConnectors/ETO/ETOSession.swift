@@ -21,7 +21,7 @@ actor ETOSession {
         var enterprise: ETOChoice
         var site: ETOChoice
         var token: String
-        /// What messages must not contain.
+        /// Texts that messages must not contain.
         var secrets: [String]
         /// The server's current program; nil if unknown.
         var program: Int64?
@@ -30,7 +30,7 @@ actor ETOSession {
         /// Whether any request has succeeded since.
         var hasServed = false
 
-        /// Whether a doubtful answer may mean that the session ended: right after a login it is about the request.
+        /// Whether a doubtful answer may mean that the session ended. Right after a login, it is about the request instead.
         func mayHaveEnded(at now: Timestamp) -> Bool { hasServed || now - made > .seconds(60) }
     }
 
@@ -198,7 +198,7 @@ actor ETOSession {
     }
 
     func transmit(_ call: ETOCall) async throws(Failure) -> ETOAnswer {
-        guard let login else { preconditionFailure("nothing is asked before a login") }
+        guard let login else { preconditionFailure("no request is sent before a login") }
         let address = base.with(target: "/API/" + call.target)
         var headers = ETOChain.headers
         headers["enterpriseGuid"] = login.enterprise.key

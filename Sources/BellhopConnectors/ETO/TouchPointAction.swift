@@ -25,7 +25,7 @@ public struct TouchPointAction: Action {
                     ])), "Files, by element number; at most 5 MB together."),
         ], effect: .makes)
 
-    /// Who names the program, for messages.
+    /// The part of the configuration that names the program, for messages.
     static let asker = "the step"
     private let connection: ETOConnection
     private let times: WriteTimes
@@ -49,8 +49,8 @@ public struct TouchPointAction: Action {
     }
 }
 
-/// Adds a response. The responses that exist before the first request are noted: a new one with the same content is ours, and a
-/// new one with another content may be ours as the services rewrote it.
+/// Adds a response. The responses that exist before the first request are noted: a new response with the same content is ours. One
+/// with other content may be ours too, if the services rewrote it.
 struct TouchPointWrite: Write {
     static let noun = "response"
     private let entry: TouchPointEntry
@@ -199,6 +199,6 @@ struct TouchPointWrite: Write {
 
     private func proof(_ id: String) -> Proof { Proof("response \(id)", reference: reference(id)) }
 
-    /// Named as a source of the same connection names it, so that events about our own responses are recognized.
+    /// The same reference as in a source of this connection, so that events about our own responses are recognized.
     private func reference(_ id: String) -> String { "\(connection.instance)/\(id)" }
 }

@@ -135,7 +135,7 @@ public struct TouchPointsSource: Source {
             "The responses from \(connection.session.base.place) cannot be read: \(words).")
     }
 
-    /// Each needs its own request, and the poll must end.
+    /// Limited, because each departure needs a request of its own.
     public var mostDepartures: Int { 50 }
 
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
@@ -159,7 +159,7 @@ public struct TouchPointsSource: Source {
         }
         for key in gone {
             let reason = try await departure(of: key)
-            // The list is empty although this response still exists: the list is wrong.
+            // This response still exists, so the empty list is wrong.
             if reason == .leftQuery, listing.entries.isEmpty {
                 details.remaining.insert(key)
             } else {

@@ -2,8 +2,8 @@ public import BellhopCore
 
 /// Emits an event of a type that bellhop.yaml declares.
 ///
-/// Most emitted events are stored together with the run and never come here; this performs those that wait for an earlier step,
-/// and those that a person edited. The event's identity is made of the delivery, so that a repeated attempt stores it once.
+/// Most emitted events are stored together with the run, without this action. It emits those that wait for an earlier step, and
+/// those that a person edited. The event's id follows from the delivery, so that a repeated attempt stores it once.
 public struct EmitAction: Action {
     /// The arguments of a step of kind `emit`.
     public static let manifest = ActionManifest(
@@ -20,7 +20,7 @@ public struct EmitAction: Action {
 
     public func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt {
         guard let event = delivery.emittedEvent(at: attempt.now) else {
-            throw Failure(.badArguments, .giveUp, "It names no `type` of event.")
+            throw Failure(.badArguments, .giveUp, "The step names no `type` of event.")
         }
         do throws(StoreError) {
             try await events.emit([event])

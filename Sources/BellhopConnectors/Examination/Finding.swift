@@ -6,7 +6,7 @@ public struct Finding: Sendable, Hashable {
         case ok
         /// It works, with something worth knowing.
         case note
-        /// It cannot be known before it is done.
+        /// Only doing it would show whether it works.
         case unknown
         /// Something needed is missing.
         case missing
@@ -32,7 +32,7 @@ public struct Finding: Sendable, Hashable {
         self.reason = reason
     }
 
-    /// What a failure means for whatever needs the result.
+    /// A finding of a failed examination: something needed is missing.
     public init(_ subject: String, _ failure: Failure, remedy: String? = nil) {
         self.init(subject, .missing, failure.message, remedy: remedy, reason: failure.reason)
     }

@@ -116,7 +116,7 @@ public struct ExecAction: Action {
         let line = DisplayText.line(Redaction.scrub(output, of: secrets))
         let words = line.drop { $0 == " " }
         guard words.count > outputLength else { return String(words) }
-        // The end says most: an error comes last.
+        // The end matters most: errors come last.
         return "\(words.prefix(outputLength / 3))…\(words.suffix(outputLength * 2 / 3))"
     }
 

@@ -8,12 +8,12 @@ import SystemPackage
     import Glibc
 #endif
 
-/// A program to run: without a shell, in a session of its own, with nothing of the agent's but what is given here.
+/// A program to run, without a shell and in a session of its own. It gets from the agent only what these properties give.
 struct Program: Sendable {
     /// The absolute path.
     var path: String
     var arguments: [String]
-    /// All variables that it gets.
+    /// All its environment variables.
     var environment: [String: String]
     var folder: String
     var input: [UInt8]
@@ -24,7 +24,7 @@ struct Program: Sendable {
         enum Cause: Sendable, Hashable {
             case exited(Int32)
             case signaled(Int32)
-            /// It was stopped, with all processes it had started, because it took too long.
+            /// The program took too long and was stopped, with all processes in its group.
             case stopped
         }
 
@@ -38,10 +38,11 @@ struct Program: Sendable {
 
     private static let teardown = [TeardownStep.gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: grace)]
 
-    /// Runs it to its end. What it has started ends with it, unless that has left its process group. A cancelled task stops it.
+    /// Runs the program until it ends, and then kills the processes that remain in its process group. Cancelling the task stops the
+    /// program.
     func run() async throws -> Ended {
         var options = PlatformOptions()
-        // A group of its own can be stopped as a whole, and without a terminal nothing can ask a person.
+        // A process group of its own can be stopped as a whole; without a terminal, no program can prompt a person.
         options.createSession = true
         options.teardownSequence = Self.teardown
         var variables: [Environment.Key: String] = [:]
@@ -55,7 +56,7 @@ struct Program: Sendable {
         ) { execution in
             let wasStopped = await withTaskGroup(of: Part.self) { group in
                 group.addTask {
-                    // A program need not read its input: then writing fails, which is its own affair.
+                    // A program may ignore its input: a failed write is no error.
                     _ = try? await execution.standardInputWriter.write(input)
                     try? await execution.standardInputWriter.finish()
                     return .written
@@ -85,7 +86,7 @@ struct Program: Sendable {
                         wasStopped = part == .late
                         if wasStopped { await execution.teardown(using: Self.teardown) }
                         try? execution.send(signal: .kill, toProcessGroup: true)
-                        // Only a process that left the group can still hold the output open: it is not waited for.
+                        // A process that left the group may hold the output open: wait only briefly for the end of the output.
                         group.addTask {
                             try? await ContinuousClock().sleep(for: Self.grace)
                             return .cancelled
@@ -110,12 +111,12 @@ struct Program: Sendable {
 
     private enum Part: Sendable { case written, read, ended, late, cancelled }
 
-    /// Returns true once the process has ended, whether or not others hold its output open; false if the task is cancelled first.
+    /// Returns true once the process has ended, even if others hold its output open; false if the task is cancelled first.
     private static func waitForEnd(of process: pid_t) async -> Bool {
         var pause = Duration.milliseconds(1)
         while true {
             var info = siginfo_t()
-            // It stays to be reaped by whoever started it.
+            // WNOWAIT: the process remains for Subprocess to reap.
             let result = waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT)
             if result == 0 ? info.si_signo != 0 : errno != EINTR { return true }
             do { try await ContinuousClock().sleep(for: pause) } catch { return false }

@@ -14,9 +14,9 @@ final class AnswerCollector: HTTPClientResponseDelegate {
         var status = 0
         var headers = HeaderFields()
         var body = BodyBlocks(announced: nil)
-        /// The most bytes that the body may have.
+        /// The largest body, in bytes.
         var limit: Int
-        /// True once a status came that needs no body: from then on the request cannot fail.
+        /// True after a status that settles the request without the body: from then on it cannot fail.
         var isSettled = false
         var task: HTTPClient.Task<HTTPResponse>?
         var isCancelled = false
@@ -31,7 +31,7 @@ final class AnswerCollector: HTTPClientResponseDelegate {
 
     /// - Parameters:
     ///   - limit: the largest body, in bytes.
-    ///   - settledBy: statuses after which the body no longer matters; it is empty if it is large, slow or cut off.
+    ///   - settledBy: statuses after which the body no longer matters. The body is then empty if it is large, slow or cut off.
     init(limit: Int, settledBy: StatusSet?, _ progress: Progress) {
         state = Mutex(State(limit: limit))
         self.settledBy = settledBy
@@ -56,7 +56,7 @@ final class AnswerCollector: HTTPClientResponseDelegate {
                     }
                     if isCancelled { task.cancel() }
                 }
-                // All of the exchange on one thread: begun elsewhere, each of its parts would change threads.
+                // The whole exchange stays on one thread: started elsewhere, each part would change threads.
                 if loop.inEventLoop { begin() } else { loop.execute { begin() } }
             }
         } onCancel: {

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// A class with a lock, because all requests of a connection share it.
 final class AnswerWatch: HTTPExchange {
-    /// What the last answers of the origin reported.
+    /// The time and the limit that the last answers of the origin reported.
     struct Said: Sendable, Hashable {
         var time: Timestamp?
         var limit: RateLimit?
@@ -36,7 +36,7 @@ final class AnswerWatch: HTTPExchange {
     }
 }
 
-/// How many requests a server allows, in its own time window.
+/// The number of requests that a server allows per time window of its choice.
 struct RateLimit: Sendable, Hashable {
     var limit: Int
     /// How many were left; nil if not reported.

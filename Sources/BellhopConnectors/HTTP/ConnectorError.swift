@@ -37,7 +37,7 @@ struct ConnectorProblems {
         all.append(ConnectorError(connection: connection, setting: setting, message))
     }
 
-    /// What a part makes; nil if it throws, which is remembered.
+    /// The result of a closure; nil if it throws, and then its errors are added.
     mutating func gather<Value>(_ make: () throws(ConnectorError) -> Value) -> Value? {
         do throws(ConnectorError) { return try make() } catch {
             all.append(error)
@@ -59,7 +59,7 @@ struct ConnectorProblems {
         }
     }
 
-    /// Throws if there are any.
+    /// Throws all errors, if there are any.
     func check() throws(ConnectorErrors) {
         if !all.isEmpty { throw ConnectorErrors(all) }
     }

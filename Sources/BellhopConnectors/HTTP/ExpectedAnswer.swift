@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What the answer to a step's request must contain, and what is kept of it.
+/// The checks of the answer to a step's request, and the part of the answer that is kept.
 struct ExpectedAnswer: Sendable {
     static let settings: [Setting] = [
         Setting(
@@ -33,11 +33,11 @@ struct ExpectedAnswer: Sendable {
         }
     }
 
-    /// Checks an answer and returns what is to be kept of it.
+    /// Checks an answer and returns the part to keep.
     ///
     /// - Parameters:
-    ///   - label: whose answer it is, for messages.
-    ///   - secrets: what messages and receipts must not contain.
+    ///   - label: the name of the answering system, for messages.
+    ///   - secrets: texts that messages and receipts must not contain.
     func check(
         _ response: HTTPResponse, from label: String, hiding secrets: [String], _ repetition: Repetition
     ) throws(Failure) -> String? {

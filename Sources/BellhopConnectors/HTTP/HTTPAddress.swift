@@ -60,7 +60,7 @@ public struct HTTPAddress: Sendable, Hashable {
         target = PercentEncoding.encodeAddress(tail.first == "/" ? String(tail) : "/" + tail)
     }
 
-    /// True for `localhost` and other addresses of this machine, which plain http may be used for.
+    /// True for `localhost` and other addresses of this machine, for which plain http is allowed.
     public var isLoopback: Bool { Self.isLoopback(host) }
 
     /// - Parameter host: in lower case.
@@ -116,7 +116,7 @@ extension HTTPAddress {
 
     /// The address of a page or resource below this one: from a relative path, or a whole address of the same origin.
     ///
-    /// Nothing else, because credentials are sent along.
+    /// All other addresses are refused, because requests carry credentials.
     func inside(_ text: String) throws(Problem) -> HTTPAddress {
         let text = ASCII.trimmed(text)
         if Self.hasScheme(text) {

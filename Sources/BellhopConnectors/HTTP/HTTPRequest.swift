@@ -10,7 +10,7 @@ public struct HTTPRequest: Sendable, Hashable {
     public var timeout: Duration?
     /// The request is not sent after this moment, including time spent waiting for its turn; nil for no limit.
     public var notAfter: Timestamp?
-    /// The statuses that say all: the rest of such an answer is not needed, and may be cut off.
+    /// The statuses for which the rest of the answer is not needed and may be cut off.
     var settledBy: StatusSet?
 
     public init(
@@ -65,7 +65,7 @@ public struct HTTPResponse: Sendable, Hashable {
 
 /// Sends requests. Redirects are returned like any other answer; the caller decides whether to follow one.
 public protocol HTTPExchange: Sendable {
-    /// Where its connections are; nil if that is nowhere in particular.
+    /// The executor of its connections; nil if they have no preferred one.
     var executor: (any TaskExecutor)? { get }
     func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse
 }
@@ -73,7 +73,7 @@ public protocol HTTPExchange: Sendable {
 extension HTTPExchange {
     public var executor: (any TaskExecutor)? { nil }
 
-    /// Sends a request; throws what a failed transport means for who sent it.
+    /// Sends a request; throws a transport error as the sender's failure.
     func send(_ request: HTTPRequest, changesSomething: Bool) async throws(Failure) -> HTTPResponse {
         do { return try await send(request) } catch { throw error.failure(changesSomething: changesSomething) }
     }

@@ -67,7 +67,7 @@ struct Hook: Sendable {
     }
 
     /// What an answer means by its status; nil if that is expected.
-    /// - Parameter wait: how long the service asks to wait, if it says so in a form of its own.
+    /// - Parameter wait: how long the service asks to wait, if it states that outside the standard header fields.
     func failure(
         of response: HTTPResponse, expecting expected: StatusSet, wait: Duration? = nil, at now: Timestamp
     ) -> Failure? {

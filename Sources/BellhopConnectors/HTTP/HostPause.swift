@@ -25,7 +25,7 @@ final class HostPause: Sendable {
     /// Fails during the pause, without a request.
     func check() async throws(Failure) {
         if !state.withLock({ $0.isRead }) {
-            // An unreadable notebook costs only one extra request.
+            // If the notebook cannot be read, that costs only one extra request.
             let kept = (try? await notebook.note(key))?.flatMap { $0.asString.flatMap { Timestamp(rfc3339: $0) } }
             state.withLock { state in
                 if !state.isRead { state = State(isRead: true, until: kept) }

@@ -17,7 +17,7 @@ struct ReceiverAnswer: Sendable {
     private static let revoked = ["invalid_token", "token_revoked", "token_expired", "account_inactive", "revoked"]
 
     /// Nil if the status is expected.
-    /// - Parameter wait: how long the service asks to wait, if it says so in a form of its own.
+    /// - Parameter wait: how long the service asks to wait, if it states that outside the standard header fields.
     func failure(
         of response: HTTPResponse, expecting expected: StatusSet, wait: Duration? = nil, at now: Timestamp
     ) -> Failure? {
@@ -28,7 +28,7 @@ struct ReceiverAnswer: Sendable {
         let after = wait ?? RetryAfter.read(response.headers, at: now)
         switch status {
         case 429: return Failure(.throttled, .rest(after), "\(answered): too many requests for now\(words)")
-        // It says when to come back, so it has not processed the request.
+        // It says when to retry, so it has not processed the request.
         case 503 where after != nil: return Failure(.throttled, .rest(after), "\(answered)\(words)")
         case 502, 503, 504: return Failure(.gateway, .retry(after: after), "\(answered)\(words)")
         case 408, 425: return Failure(.dropped, .retry(after: after), "\(answered)\(words)")
@@ -49,7 +49,7 @@ struct ReceiverAnswer: Sendable {
         }
     }
 
-    /// What helps when the address or the credentials are not accepted.
+    /// The remedy when the address or the credentials are not accepted.
     private var lost: Failure.Remedy { isConnection ? .pauseReceiver : .giveUp }
 
     /// The answer's own text, as the end of a sentence; nothing for a page.

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// When an answer says to retry.
+/// When to retry, as an answer states it.
 public enum RetryAfter {
     /// Longer waits are cut to this.
     public static let longest = Duration.days(1)

@@ -139,7 +139,7 @@ extension TransportError {
         } else if text.contains("PROTOCOL_VERSION") || text.contains("UNSUPPORTED_PROTOCOL") {
             self.init(
                 .tls, mayHaveArrived: progress.mayHaveArrived,
-                "\(place) offers only TLS older than 1.2, which is not safe: who runs it must turn on TLS 1.2 or newer.")
+                "\(place) offers only TLS older than 1.2, which is not safe: ask its operator to turn on TLS 1.2 or newer.")
         } else {
             self.init(.tls, mayHaveArrived: progress.mayHaveArrived, "No TLS connection to \(place): the handshake failed.")
         }

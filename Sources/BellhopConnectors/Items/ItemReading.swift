@@ -17,7 +17,7 @@ public struct ItemReading: Sendable, Hashable {
     /// The page where a person opens an item; nil if there is none.
     public var page: ItemPage?
     public var schema: TaskSchema
-    /// The field that says how recent an item's state is; nil if none does.
+    /// The field by which an item's states are ordered in time; nil if there is none.
     public internal(set) var version: TaskSchema.Field?
     /// The paths to the fields, in the schema's order.
     private var paths: [JSON.Path]

@@ -21,7 +21,7 @@ struct CommonMark: Markup {
     func canBeCode(_ text: String) -> Bool { MarkdownText.canBeCode(text) && !text.unicodeScalars.contains(where: breaks) }
 }
 
-/// What all flavours of Markdown share.
+/// The rules that all flavours of Markdown share.
 enum MarkdownText {
     static func marks(_ element: MarkupElement) -> MarkupMarks {
         switch element {

@@ -5,7 +5,7 @@ protocol Markup: Sendable {
     /// Appends a character of text so that its reader shows exactly that character.
     func escape(_ scalar: Unicode.Scalar, at place: TextPlace, into text: inout String)
 
-    /// What stands before and after an element.
+    /// The marks before and after an element.
     func marks(_ element: MarkupElement) -> MarkupMarks
 
     /// Whether marks of emphasis are recognized by the characters beside them, as in Markdown. Then a zero-width space stands

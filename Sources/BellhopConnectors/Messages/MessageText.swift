@@ -59,7 +59,7 @@ struct MessageText<Flavour: Markup>: Sendable {
         return writer
     }
 
-    /// What a group takes, with its separator, up to a limit.
+    /// The cost of a group with its separator, up to a limit.
     private func cost(of group: MessageContent.Group, upTo limit: Int) -> Int {
         var trial = MarkupWriter(flavour, room: limit)
         self.group(group, in: &trial)
@@ -196,7 +196,7 @@ enum MessageTitle {
 }
 
 extension Message.Severity {
-    /// An emoji before the title; none for `info`.
+    /// The emoji before the title; empty for `info`.
     var sign: String {
         switch self {
         case .info: ""

@@ -16,7 +16,7 @@ enum HTMLEntities {
         return String(text)
     }
 
-    /// What the scalars after an ampersand mean, and how many they are.
+    /// The text of the character reference after an ampersand, and its length in scalars; nil if it is not one.
     private static func entity(_ rest: Substring.UnicodeScalarView) -> (String, Int)? {
         let name = rest.prefix(32).prefix { $0.isASCII && ($0.properties.isAlphabetic || ("0"..."9").contains($0) || $0 == "#") }
         let isClosed = rest.dropFirst(name.count).first == ";"

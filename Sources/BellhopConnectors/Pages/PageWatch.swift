@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What is watched on a page: which elements, in which form, without parts that change on their own.
+/// The watched part of a page: which elements, in which form, without the ignored parts.
 struct PageWatch: Sendable {
     /// What is extracted from each element.
     private enum Extract: Sendable, Hashable {

@@ -17,7 +17,7 @@ struct GoogleChatReceiver: HookReceiver {
     ]
     static let messages = MessageAbilities(threads: .yes, mentions: .yes)
 
-    /// What a space takes from all apps together (Google Chat, *Usage limits*).
+    /// The limit of a space for all apps together (Google Chat, *Usage limits*).
     static let limits = DeliveryLimits(rate: Rate(count: 60, per: .seconds(60)))
 
     init(_ settings: Settings, connection: String) {}

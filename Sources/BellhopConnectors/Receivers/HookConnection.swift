@@ -14,7 +14,7 @@ protocol HookReceiver: Sendable {
     static var starter: [String]? { get }
     /// The kinds of actions it supports.
     static var actions: [String] { get }
-    /// What it does with messages.
+    /// Which features of messages it supports.
     static var messages: MessageAbilities { get }
     /// How much it takes at once.
     static var limits: DeliveryLimits { get }
@@ -43,7 +43,7 @@ protocol HookReceiver: Sendable {
     /// Nil to judge by the status.
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure?
 
-    /// How long the service asks to wait, if it says so in a form of its own.
+    /// How long the service asks to wait, if it states that outside the standard header fields.
     func wait(in response: HTTPResponse) -> Duration?
 
     /// How long nothing more may be sent after an answer, even one that accepts the message.
@@ -58,7 +58,7 @@ protocol HookReceiver: Sendable {
     /// What is needed later to answer or replace the message that this answer accepted; nil if that is impossible.
     func reference(in response: HTTPResponse, _ call: MessageCall) -> JSON?
 
-    /// What messages must not contain, besides the address.
+    /// Texts that messages must not contain, besides the address.
     var secrets: [String] { get }
 
     /// Harmless requests that show whether the service accepts the settings, in order; empty where only a message shows that.
@@ -177,7 +177,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
                 limits: Receiver.limits, settings: Receiver.settings + HTTPConnection.Configuration.settings,
                 addresses: Receiver.addresses, starter: Receiver.starter),
             login: { _ in .none(Receiver.noLogin) },
-            makeOrSayAll: { name, settings, environment throws(ConnectorErrors) in
+            makeReportingAll: { name, settings, environment throws(ConnectorErrors) in
                 try HookConnection(name: name, settings: settings, in: environment)
             },
             body: { message, delivery, settings in

@@ -47,7 +47,7 @@ struct OpsgenieReceiver: HookReceiver {
         return call.post(Self.body(rendered, call.message, call.delivery, Settings()), authorization)
     }
 
-    /// What closes an alert has its alias in the address.
+    /// The request that closes an alert has the alias in its address instead of the body.
     static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON {
         if message.resolve { return closing }
         var alert = rendered

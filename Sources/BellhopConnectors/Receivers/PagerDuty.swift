@@ -18,7 +18,7 @@ struct PagerDutyReceiver: HookReceiver {
     static let actions = [NotifyAction.manifest.kind, AcknowledgeAction.manifest.kind]
     static let messages = MessageAbilities(threads: .yes, resolves: .yes)
 
-    /// What PagerDuty takes for one integration key (PagerDuty's support; its documentation only says that it may refuse more).
+    /// The limit for one integration key (PagerDuty's support; its documentation only says that it may refuse more).
     static let limits = DeliveryLimits(rate: Rate(count: 120, per: .seconds(60)))
     static let noLogin = "it needs only its routing key, and only an alert would show that it works"
 

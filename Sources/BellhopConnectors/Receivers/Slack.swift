@@ -105,7 +105,7 @@ struct SlackReceiver: HookReceiver {
         case .update(let first):
             method = "/chat.update"
             body["ts"] = first["ts"]
-            // Slack names the channel by its id in each answer, and wants nothing else here.
+            // This request needs the channel's id, which Slack gives in each answer.
             if let channel = first["channel"] { body["channel"] = channel }
         }
         return call.post(

@@ -15,7 +15,7 @@ struct TelegramReceiver: HookReceiver {
     ]
     static let messages = MessageAbilities(threads: .yes, updates: .yes, mentions: .yes)
 
-    /// What a bot may send to a group. A chat with one person takes more: one a second (Bots FAQ, *My bot is hitting limits*).
+    /// The limit of a bot in a group. In a chat with one person it is higher: one a second (Bots FAQ, *My bot is hitting limits*).
     static let limits = DeliveryLimits(rate: Rate(count: 20, per: .seconds(60)))
     static let noLogin = "it needs only its token and its chat"
 

@@ -36,7 +36,7 @@ struct TelegramMarkup: Markup {
         character.utf16.count + character.unicodeScalars.count { $0 == "@" }
     }
 
-    /// What is outside of tags.
+    /// The length of a mark without its tags.
     func cost(ofMark mark: String) -> Int {
         var isTag = false
         return mark.utf16.count { unit in

@@ -276,7 +276,7 @@ extension Classification {
         }
     }
 
-    /// What the refusal of a batch means for its one request.
+    /// The classification of a batch's only request when the batch is refused.
     func ofBatch(_ status: Int) -> Classification {
         switch self {
         case .apiMissing, .forbidden, .goneOrHidden, .refused, .tooLong: .noBatch(status: status)

@@ -140,7 +140,7 @@ struct SessionState: Sendable {
         return tokenAdded(at: now)
     }
 
-    /// What an answer means for the request.
+    /// The next step after an answer to the request.
     mutating func received(_ response: HTTPResponse, at now: Timestamp) -> Step {
         guard let request else { preconditionFailure("an answer belongs to a request") }
         let asked = request.doubtfulHost == nil ? request.call : ownRecord

@@ -65,7 +65,7 @@ enum WebAuth: Sendable {
         }
     }
 
-    /// What messages must not contain.
+    /// Texts that messages must not contain.
     var secrets: [String] {
         switch self {
         case .none: []

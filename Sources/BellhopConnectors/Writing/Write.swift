@@ -41,7 +41,7 @@ enum LookOccasion: Sendable, Hashable {
     case answered
 }
 
-/// What a look found. A look that failed is thrown instead.
+/// The result of a look for the written data. A look that fails throws instead.
 enum Look: Sendable, Hashable {
     case written(Proof)
     case absent

@@ -24,17 +24,17 @@ public struct WriteTimes: Sendable, Hashable {
         self.looks = looks
     }
 
-    /// After this time, nothing an attempt sent is still running.
+    /// How long after its start an attempt may still have a request running on the server.
     var quiet: Duration { start + server }
 }
 
-/// What an attempt to write does next.
+/// The next step of an attempt to write.
 enum WriteStep: Sendable, Hashable {
     case send
     case done(Receipt)
     case stop(Failure)
 
-    /// Nil to send.
+    /// The receipt of a write that is done; nil if the request must be sent. Throws if the attempt stops.
     var receipt: Receipt? {
         get throws(Failure) {
             switch self {
@@ -48,8 +48,8 @@ enum WriteStep: Sendable, Hashable {
 
 /// Decides what an attempt to write does next, from what is known of earlier attempts and what a look found. Performs nothing.
 ///
-/// Nothing is sent while an earlier request may still be running, nor after one that may have been written, unless a look shows
-/// that it was not or a person decides.
+/// It waits while an earlier request may still be running. If an earlier request may have succeeded, it sends again only after a
+/// look shows that it did not, or a person decides.
 struct WriteRules: Sendable {
     var noun: String
     /// The other system, for messages.
@@ -60,7 +60,7 @@ struct WriteRules: Sendable {
 
     /// Which look an attempt begins with.
     func occasion(_ note: WriteNote, _ attempt: Attempt) -> LookOccasion {
-        // As long as nothing was sent by this delivery, what others wrote since the event counts.
+        // Until this delivery has sent a request, writes by others since the event count.
         if let since = attempt.replayOf, note.since == nil { return .gap(min(since, attempt.now)..<attempt.now) }
         if note.since != nil || attempt.lastUncertain != nil {
             return .earlier(readSince: attempt.lastUncertain.map { $0 + quiet })
@@ -78,7 +78,7 @@ struct WriteRules: Sendable {
             case .earlier: return .done(proof.receipt("found written by an earlier attempt"))
             }
         }
-        // A person who retries it has looked.
+        // A person who retries the delivery has looked.
         if case .unprovable(let why) = look, case .gap = occasion(note, attempt), attempt.replayOf != nil,
             attempt.number > 1 || attempt.firstStarted == nil
         {
@@ -108,8 +108,8 @@ struct WriteRules: Sendable {
         }
     }
 
-    /// Whether a failed request calls for a look: it may have been written, or something on the way may have refused what the
-    /// other side has done. A request with bad arguments was not sent, and the answer itself showed what was not written.
+    /// Whether a failed request calls for a look: it may have succeeded even so, or a machine on the way may have sent the refusal.
+    /// No look is needed after bad arguments, which were not sent, or after an answer that shows that the write is missing.
     func needsLook(_ failure: Failure) -> Bool {
         switch failure.remedy {
         case .unknownOutcome: true
@@ -131,9 +131,9 @@ struct WriteRules: Sendable {
                     failure.reason, .hold,
                     "\(failure.message) It is unknown whether the \(noun) was written: \(why). Look there, then retry or drop the delivery."
                 ))
-        // Nothing is there, and the other side says when to come back.
+        // The write is absent, and the other side says when to retry.
         case .absent where failure.rest != nil: return .stop(Failure(failure.reason, .rest(failure.rest), failure.message))
-        // Refused with a reason, and nothing is there.
+        // Refused with a reason, and the write is absent.
         case .absent where failure.reason == .refused: return .stop(Failure(.refused, .giveUp, failure.message))
         case .absent, .unprovable: return .stop(failure)
         case .altered: return .stop(Failure(failure.reason, .unknownOutcome, failure.message))
@@ -156,13 +156,13 @@ struct WriteRules: Sendable {
 }
 
 extension Attempt {
-    /// True if nothing of the delivery can have been sent. A person's retry restarts the count at 1.
+    /// True if no request of the delivery can have been sent. A person's retry restarts the count at 1.
     var isFirst: Bool { number == 1 && lastUncertain == nil }
 
-    /// True if an earlier attempt may have done it, and a person has decided to repeat it.
+    /// True if an earlier attempt may have succeeded and a person has decided to repeat it.
     var isDecided: Bool { number == 1 && lastUncertain != nil }
 
-    /// Holds a delivery that would die, if an earlier attempt may have succeeded.
+    /// Runs an attempt. A failure that would end the delivery holds it instead, if an earlier attempt may have succeeded.
     func holding(
         _ delivery: Delivery, _ noun: String, _ work: () async throws(Failure) -> Receipt
     ) async throws(Failure) -> Receipt {

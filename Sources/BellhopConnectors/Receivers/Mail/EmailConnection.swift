@@ -10,7 +10,7 @@ struct EmailConnection: MessageReceiver, Connection {
         login: { settings in
             settings.text("username") == nil ? .none("without a `username` it logs in nowhere") : .configured
         },
-        makeOrSayAll: { name, settings, environment throws(ConnectorErrors) in
+        makeReportingAll: { name, settings, environment throws(ConnectorErrors) in
             try EmailConnection(name: name, settings: settings, in: environment)
         },
         body: { message, delivery, settings in

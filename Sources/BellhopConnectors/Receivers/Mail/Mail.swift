@@ -9,7 +9,7 @@ struct Mail: Sendable, Hashable {
     var subject: String
     /// The first mail of the conversation that this one belongs to.
     var thread: MessageID?
-    /// What readers can sort it by: the connection's name.
+    /// The name by which mail programs can sort it: the connection's.
     var list: String
     /// The rule that it comes from.
     var rule: String

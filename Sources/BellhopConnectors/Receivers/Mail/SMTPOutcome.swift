@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What a dialogue with a mail server means for a delivery.
+/// The outcome of a dialogue with a mail server for a delivery.
 struct SMTPOutcome: Sendable, Hashable {
     struct Refusal: Sendable, Hashable {
         var recipient: String
@@ -127,7 +127,7 @@ struct SMTPLabel: Sendable, Hashable {
     var host: String
     var place: String
     var timeout: Duration
-    /// What the server might repeat.
+    /// Secrets that the server's replies might repeat.
     var secrets: [String]
 
     init(name: String, _ configuration: SMTPConfiguration) {

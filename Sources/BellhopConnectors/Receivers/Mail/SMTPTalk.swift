@@ -12,7 +12,7 @@ struct SMTPReply: Sendable, Hashable {
     var text: String { ([String(code)] + lines).joined(separator: " ") }
 }
 
-/// What a mail server and the library said to each other, as far as the outcome depends on it. Holds no credentials.
+/// The lines of a dialogue with a mail server that decide its outcome. Holds no credentials.
 struct SMTPTalk: Sendable, Hashable {
     enum Step: Sendable, Hashable {
         case greeting, hello, startTLS, login, sender, recipient, data

@@ -13,7 +13,7 @@ struct SMTPConfiguration: Sendable, Hashable, CustomStringConvertible {
     var ca: String?
     /// For the whole dialogue.
     var timeout: Duration
-    /// What the client calls itself.
+    /// The name with which the client greets the server (EHLO).
     var helloName: String
 
     struct Login: Sendable, Hashable {
@@ -48,7 +48,7 @@ struct SMTPEnding: Sendable, Hashable {
     var talk: SMTPTalk
 }
 
-/// One dialogue with a mail server, by libcurl on a thread of its own: it blocks none of Swift's.
+/// One dialogue with a mail server, by libcurl on a thread of its own, so that it does not block Swift's threads.
 ///
 /// A class over a lock, because the library's thread and the task that may be cancelled share it.
 final class SMTPTransfer: Sendable {

@@ -84,7 +84,7 @@ extension Comment {
 
 /// A comment's text: as sent, and as recognized in the journal.
 struct CommentText: Sendable, Hashable {
-    /// What is sent. The platform renders `[code]…[/code]` as HTML, so those tags are split: `[ code]`.
+    /// The text that is sent. The platform renders `[code]…[/code]` as HTML, so those tags are split: `[ code]`.
     let sent: String
     private let normalized: String
     private let likeness: TextLikeness

@@ -4,7 +4,7 @@ import BellhopCore
 struct Creation: WriteOrder {
     var table: String
     var writes: [FieldWrite]
-    /// What identifies it: a unique text, and the field that holds it.
+    /// The key that identifies the record: a unique text, and the field that holds it.
     var key: FieldWrite
 
     init(_ delivery: Delivery) throws(Failure) {

@@ -6,7 +6,7 @@ typealias UpdateAction = RecordAction<Update>
 typealias CreateAction = RecordAction<Creation>
 typealias AttachAction = RecordAction<Attachment>
 
-/// What a delivery wants to write to an instance. One that can never be written fails at once.
+/// The arguments of a delivery that writes to an instance. Arguments that can never be written are refused at once.
 protocol WriteOrder: Sendable {
     associatedtype Work: Write
 

@@ -19,7 +19,7 @@ struct PagingDoubt: Sendable {
         if headers["Link"] != nil { hasLink = true }
     }
 
-    /// What was missing in all pages, in words; nil if nothing is in doubt.
+    /// The values that were missing in all pages, in words; nil if there is no doubt.
     var words: String? {
         guard items > 0 else { return nil }
         var absent = paths.filter { !met.contains($0.name) && ($0.name != "next" || mayGoOn) }
