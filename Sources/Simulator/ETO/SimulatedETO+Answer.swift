@@ -134,7 +134,7 @@ extension SimulatedETO.State {
         return .json(200, .array(found.map { record($0, withElements: habits.listsElements) }))
     }
 
-    /// An empty answer if there is no such form.
+    /// An empty answer if the form does not exist.
     private func form(_ request: ReceivedRequest) -> Reply {
         guard let asked = numbers(request, ["TouchPointID"]), let id = asked["TouchPointID"] else {
             return .detail(400, "Simulator: TouchPointID is a number")

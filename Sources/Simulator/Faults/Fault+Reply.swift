@@ -6,11 +6,11 @@ extension Fault {
         case delay(milliseconds: Int)
         /// The system handles the request in an unusual way.
         case quirk
-        /// This instead of the true answer.
+        /// This reply instead of the true answer.
         case reply(Reply)
         /// The true answer, changed.
         case changed(@Sendable (Reply) -> Reply)
-        /// Half of the true answer.
+        /// The first half of the true answer.
         case cut
         case reset(afterEffect: Bool)
         case silence
@@ -81,7 +81,7 @@ extension Fault {
 }
 
 extension Fault.ComeBack {
-    /// The reply with the time to come back.
+    /// The reply with the time after which to retry.
     fileprivate func say(in reply: Reply, now: Int64) -> Reply {
         switch self {
         case .seconds(let seconds): reply.with("Retry-After", String(seconds))

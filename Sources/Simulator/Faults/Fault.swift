@@ -1,6 +1,6 @@
 /// A fault to simulate.
 public enum Fault: Sendable, Hashable {
-    /// How a 429 says when to retry.
+    /// How a 429 states when to retry.
     public enum ComeBack: Sendable, Hashable {
         /// `Retry-After: n`.
         case seconds(Int)
@@ -66,7 +66,7 @@ public enum Fault: Sendable, Hashable {
     case rowMoves
     /// The links to the next and previous pages are the same (`Link`).
     case sameLinks
-    /// A batch comes back unserviced.
+    /// The items of a batch are returned unserviced.
     case unserviced
     /// A list omits the total number of rows (`X-Total-Count`).
     case uncounted

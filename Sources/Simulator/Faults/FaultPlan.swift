@@ -3,8 +3,8 @@ import Synchronization
 
 /// The pending faults, in the order in which they were added.
 ///
-/// Delays and quirks of all matching rules add up; of the faults that end a request the first wins, and the rules after it wait
-/// for the next request, so that several rules form a queue.
+/// Delays and quirks of all matching rules add up. Of the faults that end a request, only the first occurs: the rules after it are
+/// kept for the next request, so that several rules form a queue.
 /// A class over a lock, because the server draws from it while tests and the admin endpoint add to it.
 public final class FaultPlan: Sendable {
     private struct Entry {
@@ -61,7 +61,7 @@ public final class FaultPlan: Sendable {
         add(FaultRule(fault, method: method, path: path, query: query, skip: skip, times: times))
     }
 
-    /// False if there is no such rule.
+    /// Removes a rule; false if none has this id.
     @discardableResult
     public func remove(_ id: Int) -> Bool {
         state.withLock { state in

@@ -56,7 +56,7 @@ struct EncodedQuery: Sendable {
     var groups: [[[Term]]] = []
     var order: [Order] = []
 
-    /// For each column, the set of raw values outside of which no row can match.
+    /// For each column, the raw values that a matching row can have, if the query limits them.
     var keys: [String: Set<String>] {
         guard groups.count == 1 else { return [:] }
         var keys: [String: Set<String>] = [:]
@@ -77,7 +77,7 @@ struct EncodedQuery: Sendable {
         groups.isEmpty || groups.contains { group in group.allSatisfy { $0.contains { $0.matches(record, in: world) } } }
     }
 
-    /// Stable: rows that are equal in the order keep their places.
+    /// Sorts stably: rows that compare as equal keep their order.
     func sort(_ records: [Record], in world: World) -> [Record] {
         guard !order.isEmpty else { return records }
         let keyed = records.enumerated().map { place, record in

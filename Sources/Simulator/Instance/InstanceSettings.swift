@@ -6,7 +6,7 @@ public struct InstanceSettings: Sendable, Hashable {
     public var rotatesSessions = true
     /// Whether cookies carry `Secure`; a client on plain HTTP would not send them back.
     public var secureCookies = false
-    /// How many requests may wait for their session's running one; more are answered 202 and dropped.
+    /// How many requests may wait for the running request of their session; further ones are answered 202 and dropped.
     public var sessionQueue = 10
     /// Non-standard labels of columns, such as `comments`: in the dictionary and above the entries of a history.
     public var labels: [String: String] = [:]
@@ -16,7 +16,8 @@ public struct InstanceSettings: Sendable, Hashable {
     public var servletURI: String?
     /// Failed logins in a row after which a user is locked out; nil for never.
     public var lockOutAfter: Int?
-    /// A proxy before the instance answers a longer address with 414 and its own page; nil for no limit.
+    /// The longest address that the proxy before the instance lets through: it answers longer ones with 414 and its own page. Nil
+    /// for no limit.
     public var longestAddress: Int?
     /// `glide.invalid_query.returns_no_rows`: a query with unknown names returns no rows, instead of being refused.
     public var invalidQueriesBringNothing = false
@@ -32,7 +33,7 @@ public struct InstanceSettings: Sendable, Hashable {
     /// How strict the instance is about forged requests.
     public enum MissingUserToken: String, Sendable, Hashable {
         case ignored
-        /// 401 with the right one in `X-UserToken-Response`.
+        /// 401, with the right token in `X-UserToken-Response`.
         case told
         /// 302 to `security_interceptor.do`.
         case intercepted

@@ -73,7 +73,7 @@ extension SimulatedInstance.State {
         return written
     }
 
-    /// 415 unless the body says it is JSON.
+    /// 415 unless the content type is JSON.
     func wrongBodyType(_ request: ReceivedRequest) -> Reply? {
         guard !request.body.isEmpty, request.header("Content-Type")?.lowercased().contains("json") != true else { return nil }
         return .error(415, "Unsupported media type", detail: "Simulator: Content-Type must be application/json")

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// One client's dialogue with a mail server (RFC 5321, RFC 3207, RFC 4954): takes lines, says what to answer.
+/// One client's dialogue with a mail server (RFC 5321, RFC 3207, RFC 4954): reads lines and returns the answers.
 ///
 /// As strict as the strictest servers: long lines, bare line feeds, 8-bit bytes in a mail that did not announce them, and commands
 /// out of order are refused.

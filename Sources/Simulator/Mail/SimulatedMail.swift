@@ -8,7 +8,7 @@ public final class SimulatedMail: Sendable {
     /// An answer: the code and the text, `550 5.1.1 No such user`.
     public typealias Reply = String
 
-    /// What it demands and how it fails.
+    /// The mail server's requirements and faults.
     public struct Settings: Sendable {
         /// Passwords by user; a mail needs a login if there are any.
         public var accounts: [String: String] = [:]
@@ -79,11 +79,11 @@ public final class SimulatedMail: Sendable {
 
 /// A mail as it arrived, with its envelope.
 public struct ReceivedMail: Sendable, Hashable {
-    /// What the client called itself.
+    /// The name with which the client greeted the server (EHLO).
     public var client: String
     public var sender: String
     public var recipients: [String]
-    /// Who was logged in; nil for nobody.
+    /// The user who was logged in; nil if no user was.
     public var user: String?
     public var isEncrypted: Bool
     /// With CR LF after each line, without the stuffing of full stops.

@@ -2,12 +2,12 @@ public import BellhopCore
 import Crypto
 import Synchronization
 
-/// An OpenID provider under `/openid`: discovery, a page that agrees at once, and the token endpoint. Checks the client's secret, PKCE and
-/// the address to return to, as a provider does.
+/// An OpenID provider under `/openid`: discovery, an authorization page that grants access at once, and the token endpoint. Checks
+/// the client's secret, PKCE and the redirect address, as a real provider does.
 ///
-/// A class over a mutex, because requests come on several threads.
+/// A class over a mutex, because requests arrive on several threads.
 public final class SimulatedOpenID: Sendable {
-    /// How the provider may go wrong.
+    /// How the provider misbehaves.
     public enum Quirk: Sendable, Hashable, CaseIterable {
         case otherIssuer, otherAudience, otherNonce, expired, noToken, garbage, wrongDiscovery
     }
@@ -31,7 +31,7 @@ public final class SimulatedOpenID: Sendable {
 
     init(now: @escaping @Sendable () -> Int64) { self.now = now }
 
-    /// What the ID tokens say, besides what identifies them.
+    /// Sets the claims of the ID tokens, besides those of the protocol, such as the issuer.
     public func setClaims(_ claims: [String: JSON]) { state.withLock { $0.claims = claims } }
 
     public func setQuirk(_ quirk: Quirk?) { state.withLock { $0.quirk = quirk } }

@@ -111,7 +111,7 @@ extension SimulatedInstance.State {
         return world.users[code.user]
     }
 
-    /// The authorization page. A logged-in user agrees at once; a browser is asked for name and password.
+    /// The authorization page. A logged-in user grants access at once; a browser is asked for name and password.
     mutating func agreement(_ request: ReceivedRequest, by user: SimulatedUser, at now: Int64) -> Reply {
         let given = Dictionary(request.parameters.map { ($0.name, $0.value) }) { first, _ in first }
         guard request.method == "GET", given["response_type"] == "code",

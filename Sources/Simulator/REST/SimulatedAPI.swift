@@ -39,7 +39,7 @@ public final class SimulatedAPI: Sendable {
         case shrinking
         /// Pages have at most three issues, however many are requested.
         case capsPages
-        /// Pages from the second on are empty, whatever the total says.
+        /// Pages from the second on are empty, whatever the total is.
         case losesPages
         /// Each answer sets forty cookies of 1.5 KB, with new names each time.
         case hoardsCookies = "hoards_cookies"
@@ -118,7 +118,7 @@ public final class SimulatedAPI: Sendable {
         return state.withLock { $0.add(title, word, priority, at: now) }
     }
 
-    /// Changes an issue; false if there is none.
+    /// Changes an issue; false if it does not exist.
     @discardableResult
     public func change(_ id: Int, _ body: (inout Issue) -> Void) -> Bool {
         let now = now()

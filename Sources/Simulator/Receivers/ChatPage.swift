@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// The page `/simulator/chats`: what arrived in the chats, as a person would see it, the latest first.
+/// The page `/simulator/chats`: the messages in the chats, as a person would see them, the latest first.
 ///
-/// Each message is a document of its own without scripts, as what others wrote deserves.
+/// Each message is a document of its own without scripts, because its text comes from others.
 struct ChatPage {
     let simulation: Simulation
 
@@ -23,7 +23,7 @@ struct ChatPage {
     }
 }
 
-/// What the pages of receivers are made of.
+/// The building blocks of the pages of receivers.
 enum PageHTML {
     static func page(_ title: String, _ sections: [String]) -> String {
         """
@@ -50,7 +50,7 @@ enum PageHTML {
 
     static func pre(_ text: String) -> String { "<pre>\(escaped(text))</pre>" }
 
-    /// What others wrote, without scripts and without this page's origin.
+    /// HTML from others, without scripts and without this page's origin.
     static func frame(_ html: String) -> String { "<iframe sandbox srcdoc=\"\(escaped(html))\"></iframe>" }
 
     static func escaped(_ text: String) -> String {

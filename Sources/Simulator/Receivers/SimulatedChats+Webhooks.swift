@@ -72,7 +72,7 @@ extension SimulatedChats.State {
         return .json(200, ["name": .string(id), "thread": ["name": .string("spaces/\(space)/threads/\(key ?? id)")]])
     }
 
-    /// `/teams/workflows/{id}`. A workflow accepts with 202 and says nothing.
+    /// `/teams/workflows/{id}`. A workflow answers an accepted message with an empty 202.
     mutating func teams(_ call: ChatCall) throws(ChatRefusal) -> Reply {
         func refusal(_ status: Int, _ code: String, _ message: String) -> ChatRefusal {
             ChatRefusal(status, ["error": ["code": .string(code), "message": .string(message)]])

@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A class over a lock, because the server's tasks change it while others read them.
 public final class SimulatedChats: Sendable {
-    /// What a chat's next answers are, in its own form.
+    /// A fault in the next answers of a chat, in the chat's own format.
     public enum Trouble: Sendable, Hashable {
         case tooManyRequests(seconds: Double)
         /// The token or the webhook is no longer valid.
@@ -31,7 +31,7 @@ public final class SimulatedChats: Sendable {
 
     static let paths: Set<String> = ["discord", "mattermost", "googlechat", "telegram", "teams", "slack"]
 
-    /// What stands in the chats, in order, each as last edited.
+    /// The messages in the chats, in order, each as last edited.
     public var messages: [ChatMessage] { state.withLock { $0.messages } }
     public func messages(in service: String) -> [ChatMessage] { messages.filter { $0.service == service } }
 

@@ -25,7 +25,7 @@ public final class SimulatedServices: Sendable {
     /// The alerts of both pagers, in the order in which they were opened.
     public var alerts: [SimulatedAlert] { state.withLock { $0.alerts } }
     public var notifications: [SimulatedNotification] { state.withLock { $0.notifications } }
-    /// What was written to rooms of Matrix, in order, without what was redacted.
+    /// The events in the rooms of Matrix, in order, without redacted ones.
     public var events: [SimulatedRoomEvent] { state.withLock { $0.events } }
 
     /// Makes a key or a token invalid.

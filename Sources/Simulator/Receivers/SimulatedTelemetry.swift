@@ -4,7 +4,7 @@ import Synchronization
 /// An OpenTelemetry receiver: OTLP over HTTP with JSON bodies, under `/otlp`. Refuses what opentelemetry-proto's JSON encoding does not
 /// allow.
 ///
-/// A class over a mutex, because requests come on several threads.
+/// A class over a mutex, because requests arrive on several threads.
 public final class SimulatedTelemetry: Sendable {
     /// A span as it arrived.
     public struct Span: Sendable, Hashable {
@@ -34,7 +34,7 @@ public final class SimulatedTelemetry: Sendable {
     /// The latest state of each metric, by its name.
     public var metrics: [String: JSON] { state.withLock { $0.metrics } }
 
-    /// Says of the next requests that it refused so many of their items, and takes the rest.
+    /// Makes the answers to the next requests report so many of their items as refused; the rest is accepted.
     public func refuse(_ count: Int) { state.withLock { $0.refusing = count } }
 
     func answer(_ request: ReceivedRequest) -> Reply {

@@ -15,7 +15,7 @@ import NIOCore
 ///
 /// A class, because the port is known only once it listens, and others wait for it.
 public final class SimulatorServer: Sendable {
-    /// Why there is no port.
+    /// Why no port is open.
     public enum Problem: Error, Sendable, Hashable {
         /// Another program uses the port, or it is not permitted.
         case cannotListen(port: Int, reason: String)

@@ -17,7 +17,7 @@ final class UnhandledConnections: Sendable {
 
     private let state = Mutex(State())
 
-    /// False if the server has ended, and takes no connection any more.
+    /// False if the server has ended and accepts no more connections.
     fileprivate func begin() -> Bool {
         state.withLock { state in
             if !state.hasEnded { state.begun += 1 }
