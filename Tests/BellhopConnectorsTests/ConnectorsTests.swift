@@ -33,7 +33,7 @@ struct ConnectorsTests {
         #expect(error?.message.contains("services") == false)
     }
 
-    @Test func `each kind of receiver has by default the rate that its service takes, as its manifest says`() {
+    @Test func `each kind of receiver has by default the rate of its service, as in its manifest`() {
         let rates = [
             "slack": "20/20s", "teams": "4/2s", "discord": "5/2s", "mattermost": "10/s", "googlechat": "60/m", "telegram": "20/m",
             "pagerduty": "120/m", "matrix": "10/50s", "ntfy": "60/5m",

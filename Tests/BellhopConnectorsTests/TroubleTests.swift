@@ -7,8 +7,8 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// Invalid answers, for each kind of source: a clear error, no event, no lost memory, and no lost change once valid answers
-/// come again.
+/// Invalid answers, for each kind of source: a clear error, no event, no lost state, and no lost change once answers are valid
+/// again.
 @Suite struct TroubleTests {
     enum Kind: String, CaseIterable, Sendable { case tracker, table, instancePage, webPage, rest }
 

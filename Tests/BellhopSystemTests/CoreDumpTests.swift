@@ -28,7 +28,7 @@ import Testing
         let folder = try TemporaryFolder()
         chmod(folder.path, 0o755)
         let isRoot = geteuid() == 0
-        // Every command starts alike; this one needs no folder and keeps running.
+        // All commands start in the same way; this one needs no folder and keeps running.
         let command = [Repository.program, "simulate", "--port", "0"]
         let wrapper = [Self.setpriv, "--reuid=\(Self.other)", "--regid=\(Self.other)", "--clear-groups"]
         let all = isRoot ? wrapper + command : command

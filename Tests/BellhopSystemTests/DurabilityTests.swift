@@ -3,7 +3,7 @@ import Foundation
 import Simulator
 import Testing
 
-/// Confirmed transactions are on disk, and were there before anything was built on them. Observed from outside, by system calls.
+/// Confirmed transactions are on disk before any step relies on them. Observed from outside, by system calls.
 @Suite(
     .enabled(if: Trace.isPossible, "strace is not installed, or may not trace here"), .timeLimit(.minutes(5)))
 struct DurabilityTests {
@@ -54,7 +54,7 @@ struct DurabilityTests {
         #expect(before.steps.last { $0 == .written || $0 == .synced } == .synced)
     }
 
-    @Test func `a comment is sent after everything about it is on disk`() async throws {
+    @Test func `a comment is sent after its event, its delivery and its claim are on disk`() async throws {
         let rules = "rule: acknowledge\non: task_created\nonce: task.id\ndo: [{comment: Seen}]\n"
         let trace = try await trace(to: "after-perform", rules: rules)
         let index = try #require(

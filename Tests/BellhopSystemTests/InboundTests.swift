@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `bodies are tasks whose changes are events, also after a kill, and a repeated one changes nothing`() async throws {
+    @Test func `changed tasks in bodies cause events, even after a kill, and a repeated body changes nothing`() async throws {
         let port = try FreePort.find()
         try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port: port) }) { stage in
             let body = #"{"data": [{"key": "t1", "name": "One", "level": 1}, {"key": "t2", "name": "Two", "level": 1}]}"#

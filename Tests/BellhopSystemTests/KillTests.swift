@@ -13,7 +13,7 @@ import Testing
     ]
 
     @Test(arguments: checkpoints)
-    func `killed at a checkpoint again and again, an agent loses and doubles nothing`(_ checkpoint: String) async throws {
+    func `an agent that is killed repeatedly at a checkpoint loses and doubles nothing`(_ checkpoint: String) async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
             var ordeal = Ordeal(stage, seed: Storm.seed(1))
             var round = 0
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [2, 3])
-    func `killed at any moment, an agent loses and doubles nothing`(_ seed: UInt64) async throws {
+    func `an agent that is killed at any moment loses and doubles nothing`(_ seed: UInt64) async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
             var ordeal = Ordeal(stage, seed: Storm.seed(seed))
             var round = 0
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [5, 6])
-    func `killed while requests fail at random, an agent loses and doubles nothing`(_ seed: UInt64) async throws {
+    func `an agent that is killed while requests fail at random loses and doubles nothing`(_ seed: UInt64) async throws {
         try await Stage.set(rules: Ledger.rules) { stage in
             for (fault, probability) in Self.weather {
                 stage.simulation.faults.add(FaultRule(fault, method: "POST", path: "/api", times: nil, probability: probability))

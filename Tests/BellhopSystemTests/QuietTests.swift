@@ -3,7 +3,7 @@ import BellhopTesting
 import Simulator
 import Testing
 
-/// The real program with a quiet time, killed around the release of what it held.
+/// The real program with a quiet time, killed around the release of the held messages.
 @Suite(.timeLimit(.minutes(5))) struct QuietTests {
     private static let rules = """
         rule: tell
@@ -13,7 +13,7 @@ import Testing
         """
 
     @Test(arguments: ["before-t2", "after-t2", "before-release", "after-release", "before-t3", "after-perform"])
-    func `however often the agent is killed, held messages are sent once, as one`(_ checkpoint: String) async throws {
+    func `held messages are sent once, as one message, however often the agent is killed`(_ checkpoint: String) async throws {
         try await Stage.set(rules: Self.rules) { stage in
             // To an hour within the quiet time, whatever the time of day is.
             stage.time.pass(.seconds(86_400 - stage.time.now / 1_000_000 % 86_400 + 3600))
@@ -34,7 +34,7 @@ import Testing
             stage.time.pass(.seconds(600))
             for _ in 1...2 { try await stage.bellhop("run", "--once") }
             #expect(try await stage.deliveries("quiet").isEmpty)
-            // An attempt whose outcome was lost is made again: a chat cannot be asked.
+            // An attempt whose outcome was lost is repeated, because a chat cannot be asked whether it has the message.
             #expect(stage.simulation.requests.count("POST", path: "/hooks") == (checkpoint == "after-perform" ? 2 : 1))
             let done = try await stage.deliveries("done")
             #expect(done.count == 6)

@@ -119,7 +119,7 @@ import Testing
     ]
 
     @Test(arguments: uncertainReplies)
-    func `a comment whose reply is lost or wrong is finally there exactly once`(_ fault: Fault, _ isWritten: Bool) async throws {
+    func `a comment whose reply is lost or wrong is written exactly once`(_ fault: Fault, _ isWritten: Bool) async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             stage.simulation.faults.add(

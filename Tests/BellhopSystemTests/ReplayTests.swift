@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: ["before-t2", "after-t2", "before-t3", "after-t3", "after-perform", "before-t4", "after-t4"])
-    func `a replay that is killed happens once, and doubles no comment`(_ checkpoint: String) async throws {
+    func `a replay that is killed happens once, and repeats no comment`(_ checkpoint: String) async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let task = stage.instance.addTask(title: "One", assignedTo: Stage.user)
             #expect(try await stage.bellhop("run", "--once").code == 0)

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `paused writes wait, also over a restart, and go on at the command; messages go on all the time`() async throws {
+    @Test func `paused writes wait, even across a restart, until they are resumed, while messages are sent`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let first = try stage.start(["run"])
             try await eventually("it polls") { first.errorsSoFar.contains("The source was polled") }
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a paused rule misses what happens, and sees what comes after it is resumed`() async throws {
+    @Test func `a paused rule misses all events until it is resumed`() async throws {
         try await withAgent { stage, _ in
             try await run(stage, "pause", "tell")
             stage.instance.addTask(title: "One", assignedTo: Stage.user)

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `with a watchdog the agent says that it lives, until it stops`() async throws {
+    @Test func `with a watchdog, the agent reports that it is alive until it stops`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let manager = try NotifySocket(stage.folder.path + "/notify.sock")
             let agent = try stage.start(
@@ -31,7 +31,7 @@ import Testing
             agent.send(SIGTERM)
             #expect(await agent.end().code == 0)
             #expect(manager.received.last?.hasPrefix("STOPPING=1\n") == true)
-            // A watchdog that is meant for another process.
+            // A watchdog for another process.
             let other = try stage.start(
                 ["run"], environment: ["NOTIFY_SOCKET": manager.name, "WATCHDOG_USEC": "400000", "WATCHDOG_PID": "1"])
             let before = manager.received.count
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `abstract sockets are supported, and a manager that does not listen does no harm`() async throws {
+    @Test func `abstract sockets are supported, and a manager that does not listen is ignored`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             let manager = try NotifySocket("@bellhop-test-\(getpid())-\(UInt32.random(in: 0 ... .max))")
             let agent = try stage.start(["run"], environment: ["NOTIFY_SOCKET": manager.name])
@@ -97,7 +97,7 @@ import Testing
             #expect(try await stage.bellhop("status").output.contains("is running: process"))
             try await eventually("the healthy source is polled") { agent.outputSoFar.contains("A One") }
             try await eventually("schedules come due") { agent.outputSoFar.contains("tick") }
-            // The agent did all this without waiting until it gave the silent instance up.
+            // The agent did all this before it gave up on the silent instance.
             #expect(!agent.errorsSoFar.contains("127.0.0.1:\(silent.port)"), "\(agent.errorsSoFar)")
             agent.send(SIGTERM)
             #expect(await agent.end().code == 0)

@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `a login of another user needs a restart, and the command says so`() async throws {
+    @Test func `a login of another user needs a restart, which the command reports`() async throws {
         try await withAgent(hook: "one") { stage, _ in
             stage.instance.addUser("jane.roe", password: Secrets.password, name: "Jane Roe")
             let login = try await stage.bellhop("login", "snow", input: "jane.roe\n\(Secrets.password)\n")

@@ -3,8 +3,8 @@ import BellhopTesting
 import Simulator
 import Testing
 
-/// The real program with all rules that wait at once, killed between any two transactions and at any moment. Each run happens once,
-/// none is lost, and none is early.
+/// The real program with all kinds of rules that wait together, killed between any two transactions and at any moment. Each run
+/// happens exactly once, and none is early.
 @Suite(.timeLimit(.minutes(15))) struct WaitingKillTests {
     private static func configuration(_ address: String) -> String {
         let team = "  team: {kind: slack, url: \"${{ env.CHAT_URL }}\", rate: 1000/s}\nsources:"
@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: Checkpoints.all)
-    func `killed at a checkpoint again and again, rules that wait lose, double and hurry nothing`(
+    func `rules that wait run exactly once and never early, even if the agent is killed repeatedly at a checkpoint`(
         _ checkpoint: String
     ) async throws {
         try await Stage.set(rules: WaitingLedger.rules, configuration: Self.configuration) { stage in
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `killed at any moment, rules that wait lose, double and hurry nothing`() async throws {
+    @Test func `rules that wait run exactly once and never early, even if the agent is killed at any moment`() async throws {
         try await Stage.set(rules: WaitingLedger.rules, configuration: Self.configuration) { stage in
             var ordeal = Ordeal(stage, seed: Storm.seed(12))
             var round = 0
@@ -53,7 +53,7 @@ import Testing
     private enum Checkpoints {
         static let all = KillTests.checkpoints + ["before-silences", "after-silences"]
 
-        /// Whether a pass comes by it once.
+        /// Whether a pass reaches the checkpoint only once.
         static func isRare(_ checkpoint: String) -> Bool { checkpoint.hasSuffix("t1") || checkpoint.hasSuffix("silences") }
     }
 }

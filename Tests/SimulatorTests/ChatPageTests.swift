@@ -11,11 +11,11 @@ import Testing
         ("one\ntwo", "one<br>two"),
         ("**open", "<b>open</b>"),
     ])
-    func `Markdown is shown with its own markup and nothing else`(_ text: String, _ html: String) {
+    func `Markdown is shown with exactly its own markup`(_ text: String, _ html: String) {
         #expect(ChatHTML.markdown(text) == html)
     }
 
-    @Test func `the page shows what arrived and runs none of it`() async throws {
+    @Test func `the page shows the messages and runs no script from them`() async throws {
         let office = Office()
         let page = try await office.open { client in
             client.authorization = nil

@@ -54,7 +54,7 @@ import Testing
         #expect(office.simulation.receivers.received.map(\.isTaken) == [true, false])
     }
 
-    @Test func `a message whose reply is lost has arrived, and one cut off before has not`() async throws {
+    @Test func `a message whose reply is lost has arrived, and one that was cut off has not`() async throws {
         office.simulation.faults.add(.resetAfter, path: "/hooks")
         await #expect(throws: (any Error).self) { try await post("/hooks/ops", #"{"text":"one"}"#) }
         office.simulation.faults.add(.resetBefore, path: "/hooks")

@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `the environment holds what is named and nothing else, and the folder is that of bellhop-yaml`() async throws {
+    @Test func `the environment holds only the named variables, and the folder is that of bellhop-yaml`() async throws {
         #expect(try await perform(["command": ["env"]]).summary == "exit 0")
         #expect(try await perform(["command": ["env"], "env": ["GREETING", "MISSING"]]).summary == "exit 0: GREETING=hello")
         #expect(try await perform(["command": ["env"], "env": ["A": "1"]]).summary == "exit 0: A=1")
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a process that left the group and holds the output open delays nothing`() async throws {
+    @Test func `a process that left the group and holds the output open does not delay the end`() async throws {
         let receipt = try await shell("setsid sleep 30 & echo $! > pids; echo done")
         #expect(receipt.summary == "exit 0: done")
         for process in processes("pids") { kill(process, SIGKILL) }

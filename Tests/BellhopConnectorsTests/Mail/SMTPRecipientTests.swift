@@ -13,7 +13,7 @@ struct SMTPRecipientTests: SMTPPractice {
 
     private static let three: JSON = ["a@example.com", "b@example.com", "c@example.com"]
 
-    @Test func `a refused recipient does not keep the mail from the others, and each gets it once`() async throws {
+    @Test func `a refused recipient does not keep the mail from the others, and each receives it once`() async throws {
         mail.settings.recipients = ["b@example.com": "450 4.2.1 Greylisted"]
         let first = try await failure(["to": Self.three])
         #expect(first.remedy == .retry(after: nil))
@@ -55,7 +55,7 @@ struct SMTPRecipientTests: SMTPPractice {
         #expect(mail.received.map(\.recipients) == [["a@example.com", "b@example.com"], ["c@example.com"]])
     }
 
-    @Test func `if the recipients who have the mail cannot be stored, the delivery says so`() async throws {
+    @Test func `a delivery reports that the recipients who have the mail cannot be stored`() async throws {
         notebook.refuseWriting()
         mail.settings.recipients = ["b@example.com": "450 4.2.1 Greylisted"]
         let found = try await failure(["to": Self.three])

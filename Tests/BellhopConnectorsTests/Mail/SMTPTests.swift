@@ -185,7 +185,7 @@ struct SMTPTests: SMTPPractice {
         }
     }
 
-    @Test func `a command that is not part of a login is not treated as one`() {
+    @Test func `only AUTH and its continuation count as steps of the login`() {
         var talk = SMTPTalk()
         talk.received(Array("220 x\r\n".utf8))
         for (command, reply) in [

@@ -177,7 +177,7 @@ struct SlackRendererTests {
         #expect(render(message)["text"] == "It is late.")
     }
 
-    @Test func `a message that replaces another says so`() {
+    @Test func `a message that replaces another states that`() {
         var message = SampleMessage.titled("t")
         message.isFallback = true
         let context = words(render(message)["blocks"]?[1] ?? .null).first ?? ""

@@ -11,7 +11,7 @@ import Testing
 
     private func statuses() -> Int { practice.simulation.requests.count(path: "/mfp/api/adapters") }
 
-    @Test func `a resource that requires a token gets one, and the next request sends it at once`() async throws {
+    @Test func `a resource that requires a token receives one, and the next request sends it at once`() async throws {
         practice.runtime.addAdapter("orders", .init { _ in .init(body: "[]") })
         try await practice.open { connection, _ in
             for _ in 1...3 { _ = try await practice.call(connection, orders) }
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `an external resource gets a token only if it asks for one`(_ challenges: Bool) async throws {
+    func `an external resource receives a token only if it asks for one`(_ challenges: Bool) async throws {
         practice.runtime.setExternal("[]", challenges: challenges)
         try await practice.open { connection, address in
             _ = try await practice.call(
@@ -192,7 +192,7 @@ import Testing
         #expect(requests.first?.query == "y=1&z=2")
     }
 
-    @Test func `an external server that the connection does not list is sent nothing`() async throws {
+    @Test func `no request goes to an external server that the connection does not list`() async throws {
         try await practice.open { connection, _ in
             let failure = await failure {
                 _ = try await practice.call(connection, ["address": "https://elsewhere.example.com/x", "method": "GET"])

@@ -32,7 +32,7 @@ import Testing
         #expect(Set(request.form.map(\.name)) == ["grant_type", "client_id", "client_secret", "username", "password"])
     }
 
-    @Test func `a token endpoint that asks for a wait gets it, across a restart too, unless a person asks`() async throws {
+    @Test func `a wait that a token endpoint asks for is respected, even across a restart, unless a person asks`() async throws {
         let settings = practice.oauth("client_credentials")
         try await practice.simulation.serve { address in
             practice.simulation.faults.add(.tooManyRequests(.seconds(120)))

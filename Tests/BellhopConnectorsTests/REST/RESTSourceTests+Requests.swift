@@ -55,7 +55,7 @@ extension RESTSourceTests {
         #expect(practice.simulation.requests.all.map(\.path) == ["/rest/v1/link", "/rest/v1/list", "/rest/v1/link"])
     }
 
-    @Test func `a host that asks for a wait gets it from all its sources, and after a restart`() async throws {
+    @Test func `all sources of a host respect a wait that it asks for, even after a restart`() async throws {
         let titles = add(1)
         practice.simulation.faults.add(.tooManyRequests(.seconds(120)))
         #expect(await practice.failure(["path": "list"])?.remedy == .rest(.seconds(120)))

@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `a number too large for a double and a byte order mark do no harm`() async throws {
+    @Test func `a number too large for a double and a byte order mark are accepted`() async throws {
         let body =
             "\u{FEFF}" + #"[{"id": 1, "n": 1e999, "title": "a"}, {"id": 12345678901234567890123456789, "n": 2, "title": "b"}]"#
         practice.simulation.faults.add(.status(200, body: body), times: nil)

@@ -270,7 +270,7 @@ import Testing
             words: "@channel"),
         WrongSettings(kind: "discord", settings: ["url": "discord.com/x"], setting: "url", words: "https://"),
     ])
-    func `wrong settings are refused with what to do`(_ wrong: WrongSettings) async {
+    func `wrong settings are refused with a remedy`(_ wrong: WrongSettings) async {
         let errors = await Self.errors(wrong.kind, wrong.settings)
         #expect(errors?.all.first?.setting == wrong.setting)
         #expect(errors?.message.contains(wrong.words) == true, "\(errors?.message ?? "")")
@@ -351,7 +351,7 @@ import Testing
         WrongSettings(kind: "slack", settings: ["token": "xoxp-1", "channel": "C1"], setting: "token", words: "a user's token"),
         WrongSettings(kind: "slack", settings: ["token": "xapp-1", "channel": "C1"], setting: "token", words: "app-level"),
     ])
-    func `an address or a token that cannot work is refused with what it should look like`(_ wrong: WrongSettings) async {
+    func `an address or a token of a wrong form is refused with the right form`(_ wrong: WrongSettings) async {
         let errors = await Self.errors(wrong.kind, wrong.settings)
         #expect(errors?.all.map(\.setting) == [wrong.setting])
         #expect(errors?.message.contains(wrong.words) == true, "\(errors?.message ?? "")")

@@ -149,7 +149,7 @@ struct PagerTests {
         #expect(found?.reason == .badArguments)
     }
 
-    @Test func `the alert for PagerDuty has what a person needs`() throws {
+    @Test func `a message becomes an alert for PagerDuty with all its parts`() throws {
         let rendered = PagerDutyRenderer().render(SampleMessage.full, from: SampleMessage.origin)
         let expected = try JSON.parse(
             #"""
@@ -177,7 +177,7 @@ struct PagerTests {
             ])
     }
 
-    @Test func `the alert for Opsgenie has what a person needs`() {
+    @Test func `a message becomes an alert for Opsgenie with all its parts`() {
         var message = SampleMessage.full
         message.title = [.value("<b>x</b> & co")]
         message.mentions = [.user("a@example.com"), .group("Network")]

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `each probe that succeeds is a finding with what the service says`() async throws {
+    @Test func `each probe that succeeds is a finding with the service's answer`() async throws {
         let (findings, bodies) = try await probed(200, #"{"name": "bot \u001b[1m@bellhop"}"#)
         #expect(findings.map(\.subject) == ["token", "channel"])
         #expect(findings.allSatisfy { $0.state == .ok && $0.text.contains("@bellhop") && !$0.text.contains("\u{1B}") })

@@ -132,7 +132,8 @@ import Testing
     ]
 
     @Test(arguments: names)
-    func `a file named after a title keeps what names can have, and its extension`(_ title: String, _ name: String) async throws {
+    func `a file named after a title keeps its extension and the allowed characters`(_ title: String, _ name: String) async throws
+    {
         for _ in 0..<2 { _ = try await practice.perform(attach(["text": "x"], name: title), practice.attempt(1)) }
         #expect(files.map(\.name) == [name])
     }

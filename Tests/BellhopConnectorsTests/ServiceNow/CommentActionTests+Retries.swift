@@ -49,7 +49,7 @@ extension CommentActionTests {
     }
 
     @Test(arguments: [-300.0, 7200])
-    func `a correction of our clock between attempts doubles nothing`(_ correction: Double) async throws {
+    func `a correction of our clock between attempts causes no second write`(_ correction: Double) async throws {
         // The server's clock is not corrected; the attempt and the connection use ours.
         let ours = TestClock(at: start - .seconds(correction))
         practice.simulation.faults.add(.resetAfter, "POST", path: post)

@@ -62,7 +62,7 @@ import Testing
         #expect(practice.simulation.requests.count("PATCH", path: "/api/now/v2/table/incident/\(task.id)") == 1)
     }
 
-    @Test func `writing to the record itself doubles nothing either`() async throws {
+    @Test func `a comment written to the record itself is not doubled either`() async throws {
         instance.settings.hasTracker = false
         practice.simulation.faults.add(.resetAfter, "PATCH")
         practice.simulation.faults.add(.badGateway, "GET", path: "/api/now/v2/table/sys_journal_field", times: 1)
@@ -112,7 +112,7 @@ import Testing
         #expect(receipt.reference == notes.first?.id)
     }
 
-    @Test func `after a refused connection the comment is sent as soon as there is one`() async throws {
+    @Test func `after a refused connection, the comment is sent as soon as a connection succeeds`() async throws {
         let delivery = Delivery.comment("Thanks", on: task.id)
         try await practice.simulation.serve { address in
             let connection = try practice.connection(address)

@@ -37,7 +37,7 @@ import Testing
             .map { "\($0.state.rawValue) \($0.subject)" }
     }
 
-    @Test func `a complete instance has every line ok, and nothing is written`() async throws {
+    @Test func `a complete instance has only findings that are ok, and nothing is written`() async throws {
         instance.accessRules = Self.rules
         let before = instance.revision
         #expect(
@@ -90,7 +90,7 @@ import Testing
         return Dictionary(findings.map { ($0.subject, $0) }) { first, _ in first }
     }
 
-    @Test func `hidden access rules leave write access unknown, and the remedy says whom to ask`() async throws {
+    @Test func `with hidden access rules write access is unknown, and the remedy names the permission to check`() async throws {
         for roles in [["itil"], ["admin"], []] {
             let lines = try await lines(nil, roles: roles)
             let note = try #require(lines["write work_notes"])

@@ -145,7 +145,7 @@ extension LoginWaysTests {
         #expect(error == ConnectorError(connection: "snow", setting: setting, message))
     }
 
-    @Test func `a token endpoint on another host is sent nothing meant for the instance`() async throws {
+    @Test func `a token endpoint on another host receives nothing meant for the instance`() async throws {
         let elsewhere = Practice()
         let settings = elsewhere.oauth("client_credentials")
         let user = try await elsewhere.simulation.serve { tokens in

@@ -235,7 +235,7 @@ import Testing
         #expect(failure?.message.contains("it ignored the query") == true)
     }
 
-    @Test func `without the update set, the message names what to install`() async throws {
+    @Test func `without the update set, the message names the update set to install`() async throws {
         var settings = instance.settings
         settings.hasTracker = false
         instance.settings = settings

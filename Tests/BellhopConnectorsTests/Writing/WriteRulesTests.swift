@@ -79,7 +79,7 @@ import Testing
         #expect(try summary(Attempt(number: 2, now: now)) == "found written by an earlier attempt, work note 7f")
     }
 
-    @Test func `the first look depends on what may have been sent`() {
+    @Test func `the first look depends on earlier requests of the delivery`() {
         var note = WriteNote()
         let gap = Timestamp.epoch..<Self.start
         func occasion(_ uncertain: Timestamp? = nil) -> LookOccasion {

@@ -63,7 +63,7 @@ struct Ordeal {
         note(ended)
     }
 
-    /// A task comes and stays as it is, so that every random history has waits and elements that must run.
+    /// Adds a task that never changes, so that every random history has waits and elements that must run.
     mutating func addLastingTask() async throws {
         stage.instance.addTask("incident", title: "Lasting task 5", assignedTo: Stage.user)
         try await pass()
@@ -82,7 +82,7 @@ struct Ordeal {
             passes.append(began...max(began, stage.time.now))
             let open = try await stage.deliveries("available", "running", "quiet")
             if open.isEmpty { break }
-            // No divisor of an hour, so that each pass meets another part of a silence that comes back.
+            // Not a divisor of an hour, so that each pass meets a different part of a recurring silence.
             stage.time.pass(.seconds(1320))
         }
         let unfinished = try await stage.deliveries().filter { $0["state"] != "done" && $0["state"] != "silenced" }
@@ -93,7 +93,7 @@ struct Ordeal {
         try await check(self)
     }
 
-    /// Each delivery has one attempt that did it in the audit.
+    /// In the audit, each delivery has exactly one attempt that succeeded.
     private func checkAudit(_ sourceLocation: SourceLocation) async throws {
         let rows = try await stage.bellhop("audit", "export").output.split(separator: "\n").map { try JSON.parse(Array($0.utf8)) }
         let made = rows.filter { $0.at("entry", "outcome") == "done" }.compactMap { $0.at("entry", "delivery")?.asString }

@@ -2,8 +2,8 @@ import BellhopCore
 import Simulator
 import Testing
 
-/// Compares the runs of rules that wait, count, gather, digest, escalate and are quiet, after many kills, with what the events demand,
-/// computed from these events alone.
+/// Compares the runs of rules that wait, count, gather, digest, escalate or have a quiet time, after many kills, with the runs that
+/// follow from the events alone.
 struct WaitingLedger {
     static let rules = """
         rules:
@@ -68,7 +68,7 @@ struct WaitingLedger {
         }
     }
 
-    /// A run of a rule, as its delivery shows it.
+    /// A run of a rule, read from its delivery.
     struct Run {
         var words: [String]
         var created: Int64
