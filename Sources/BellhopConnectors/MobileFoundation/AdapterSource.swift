@@ -75,10 +75,10 @@ public struct AdapterSource: Source {
 extension AdapterSource {
     /// The settings of a source of kind `adapter`, besides the common ones.
     public static let manifest = SourceManifest(
-        kind: "adapter", summary: "The items that an adapter of Mobile Foundation answers.", connections: ["mobilefirst"],
+        kind: "adapter", summary: "The items that an adapter of Mobile Foundation returns.", connections: ["mobilefirst"],
         settings: AdapterRequest.settings + [
             Setting(
                 "method", .oneOf(AdapterRequest.methods), default: "GET",
-                "The request's method. It must change nothing there.")
+                "The request's method. It must not change data.")
         ] + ItemReading.settings)
 }

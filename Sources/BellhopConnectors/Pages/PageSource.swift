@@ -184,7 +184,7 @@ public struct PageSource: ProbedSource {
 
     /// The settings of a source of kind `page`, besides the common ones.
     public static let manifest = SourceManifest(
-        kind: "page", summary: "What one page says; it emits `page_changed`.", connections: ["servicenow", "http"],
+        kind: "page", summary: "The content of one page; it emits `page_changed`.", connections: ["servicenow", "http"],
         settings: [
             Setting(
                 "path", .text, required: true,

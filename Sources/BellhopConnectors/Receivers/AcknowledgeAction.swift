@@ -5,7 +5,7 @@ public struct AcknowledgeAction: Action {
     /// The arguments of a step of kind `acknowledge`.
     public static let manifest = ActionManifest(
         kind: "acknowledge",
-        summary: "Acknowledges the alert that a thread opened at a pager, so that it calls no further people.",
+        summary: "Acknowledges the alert that a thread opened at a pager, so that the pager calls no further people.",
         receiver: .named,
         arguments: [
             Setting("to", .list(.name), required: true, "The connections to pagers."),

@@ -73,7 +73,7 @@ enum ReferenceText {
 
     private static func connection(_ manifest: ConnectionManifest) -> String {
         let role =
-            manifest.messages == nil ? "Sources read from it, and comments go to its tasks." : "`notify` can name it in `to`."
+            manifest.messages == nil ? "Sources read from it, and actions write through it." : "`notify` can name it in `to`."
         let own = manifest.settings.filter { !common.contains($0) }
         return "### \(manifest.kind)\n\n\(manifest.summary) \(role)\n\n\(table(own))"
     }
@@ -97,7 +97,7 @@ enum ReferenceText {
             notes.append(isMap ? "A mapping without `\(name)` is `{\(name): …}`." : "A bare text is `{\(name): …}`.")
         }
         if manifest.effect == .writes { notes.append("It writes to a task, so it counts against the budget of writes.") }
-        if let expires = manifest.expires { notes.append("It is not sent any more after \(DurationText.format(expires)).") }
+        if let expires = manifest.expires { notes.append("It expires after \(DurationText.format(expires)).") }
         return "### \(manifest.kind)\n\n\(notes.joined(separator: " "))\n\n\(table(RuleKeys.arguments(of: manifest)))"
     }
 

@@ -158,7 +158,7 @@ public struct TableSource: Source {
 extension TableSource {
     /// The settings of a source of kind `table`, besides those of every source.
     public static let manifest = SourceManifest(
-        kind: "table", summary: "The rows of a table that an encoded query asks for, by the Table API.",
+        kind: "table", summary: "The rows of a table that an encoded query selects, by the Table API.",
         connections: ["servicenow"], labels: TaskFields.labels, comments: TaskFields.journal,
         settings: [
             Setting("table", .text, required: true, "The table's name, such as `incident`.")

@@ -133,7 +133,7 @@ extension Attachment {
 
     /// The settings of an `attach` in a rule.
     static let manifest = ActionManifest(
-        kind: "attach", summary: "Puts a file of at most 5 MiB at the task; the same file of the same name once.",
+        kind: "attach", summary: "Attaches a file of at most 5 MiB to the task; the same file under the same name only once.",
         receiver: .taskConnection,
         arguments: [
             Setting("name", .text, required: true, "The file's name."),

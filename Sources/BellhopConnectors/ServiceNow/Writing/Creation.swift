@@ -73,7 +73,7 @@ extension FieldWrite {
 extension Creation {
     /// The settings of a `create` in a rule.
     static let manifest = ActionManifest(
-        kind: "create", summary: "Makes a record, once, on the connection that `to` names.", receiver: .named,
+        kind: "create", summary: "Creates a record, exactly once, on the connection that `to` names.", receiver: .named,
         arguments: [
             Setting("to", .name, required: true, "The `servicenow` connection that creates it."),
             Setting("table", .text, required: true, "The table, such as incident."),

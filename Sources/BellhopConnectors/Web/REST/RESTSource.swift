@@ -184,7 +184,7 @@ public struct RESTSource: ProbedSource {
         kind: "rest", summary: "The items of any JSON API.", connections: ["http"],
         settings: [
             Setting("path", .text, required: true, "The path of the items, below the connection's address."),
-            Setting("method", .oneOf(["GET", "POST"]), default: "GET", "The request's method; it must change nothing there."),
+            Setting("method", .oneOf(["GET", "POST"]), default: "GET", "The request's method. It must not change data."),
         ] + RequestArguments.settings(headers: .secret) + [
             Setting(
                 "check", .map(.json),
