@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// The built-in connectors: an explicit list that checking, help, the JSON Schema and the reference page are generated from.
 ///
-/// A new connector is one file and one line here.
+/// A new connector is one folder, and one line here for each of its connections, sources and actions.
 public enum Catalogue {
     static let kinds: [ConnectionKind] = [
         ServiceNowConnection.kind,

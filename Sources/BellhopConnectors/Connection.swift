@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// One connection of bellhop.yaml: its sources and its actions.
 ///
-/// A new kind is one type that conforms, and its line in ``Catalogue``.
+/// A new kind of connection is one type that conforms, and its line in ``Catalogue``.
 public protocol Connection: Sendable {
     /// A source that reads from it; nil if it does not support the kind.
     /// - Parameter settings: checked against the source's manifest.

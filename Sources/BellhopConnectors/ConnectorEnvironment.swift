@@ -27,7 +27,7 @@ public struct ConnectorEnvironment: Sendable {
     let gates = SharedGates()
     /// The remote entries that deliveries have recognized as their own.
     let claims = ClaimedEntries()
-    /// How fast connections of this program go.
+    /// The request rates of this program's connections.
     let rates = SharedRates()
     /// Whether to store how much of its rate a connection has used, so that a restart respects it: only the agent does.
     public var keepsRates: Bool

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The settings of every connection that takes deliveries: how much it gets at once, and what happens when it gets nothing.
+/// The settings of every connection that takes deliveries: how many at once, and what happens while it is paused.
 struct DeliverySettings: Sendable, Hashable {
     var concurrency: Int?
     var onPaused: String?

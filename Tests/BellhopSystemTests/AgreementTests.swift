@@ -4,7 +4,7 @@ import Foundation
 import Simulator
 import Testing
 
-/// `bellhop login` with a person's agreement in a browser.
+/// `bellhop login` with a person's authorization in a browser.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct AgreementTests {
     private static let rules = """
         rule: acknowledge
@@ -45,7 +45,7 @@ import Testing
         return await browser.end().output
     }
 
-    @Test func `after one agreement the agent works with its tokens, and after a restart with renewed ones`() async throws {
+    @Test func `after one authorization the agent works with its tokens, and after a restart with renewed ones`() async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
             stage.instance.addClient("bellhop", secret: Secrets.clientSecret) { client in
                 client.redirects = [Self.redirect]
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a connection to any API can get its tokens by a person's agreement`() async throws {
+    @Test func `a connection to any API can get its tokens by a person's authorization`() async throws {
         func configuration(_ address: String) -> String {
             """
             version: 1
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `a withdrawn agreement is reported once and not retried`() async throws {
+    @Test func `a withdrawn authorization is reported once and not retried`() async throws {
         try await Stage.set(rules: Self.rules, configuration: Self.configuration) { stage in
             stage.instance.addClient("bellhop", secret: Secrets.clientSecret) { $0.redirects = [Self.redirect] }
             let login = try stage.start(["login", "snow"])

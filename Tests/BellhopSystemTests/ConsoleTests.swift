@@ -37,7 +37,7 @@ import Testing
             #expect(try await stage.bellhop("status").output.contains("too loud"))
             let audit = try await stage.bellhop("audit", "export").output
             #expect(audit.contains("\"user\":\"ada\"") && audit.contains("\"command\":\"pause\""))
-            // What needs the files beside the agent, and wrong tokens.
+            // Refused: a command that needs the files beside the agent, and wrong tokens.
             #expect(try await remote(["check"]).code == 64)
             #expect(try await remote(["status"], token: "wrong-token-0123456789").code == 77)
             #expect(try await remote(["status"], token: "").code == 64)

@@ -54,7 +54,7 @@ import Testing
             #expect(delivery.id == parts[2] && delivery.attributes["bellhop.receiver"] == "hook" && !delivery.isError)
             // The event's own id is the trace's, so that one is found by the other.
             #expect(try await stage.bellhop("events", "--json").output.contains(parts[1]))
-            // What was sent at the end holds the metrics, too.
+            // The last export, at the end of the run, contains the metrics too.
             #expect(stage.simulation.telemetry.metrics["bellhop_deliveries_total"] != nil)
         }
     }

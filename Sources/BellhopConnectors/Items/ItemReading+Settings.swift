@@ -66,7 +66,7 @@ extension ItemReading {
             )
         }
         reading.version = field
-        // It changes with every change, and says nothing by itself.
+        // The field changes with every other change, so it makes no change by itself.
         reading.schema.roles.bookkeeping = [name]
         return reading
     }

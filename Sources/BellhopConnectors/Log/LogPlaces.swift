@@ -95,7 +95,7 @@ public struct LogPlaces: Sendable, Hashable {
 }
 
 extension LogPlaces.Own {
-    /// Whether a real path is of it, or would take its name when files are put aside (`NAME.1`).
+    /// Whether a real path is this file, or would collide with it when files are rotated (`NAME.1`).
     fileprivate func contains(_ place: String) -> Bool {
         switch self {
         case .file(let path):

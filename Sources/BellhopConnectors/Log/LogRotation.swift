@@ -3,7 +3,7 @@ import Glibc
 
 /// When a log file is rotated, and how many rotated files are kept: `pages.log.1` is the latest.
 public struct LogRotation: Sendable, Hashable {
-    /// In bytes; a file does not grow larger, unless a single line is.
+    /// In bytes. Only a single longer line makes a file larger.
     public var size: Int
     public var keep: Int
 
@@ -45,7 +45,7 @@ public struct LogRotation: Sendable, Hashable {
 
 /// The folders above a file of Bellhop's own.
 public enum ParentFolders {
-    /// Makes those that are missing, for their owner only. False when one cannot be made; `errno` says why.
+    /// Makes the missing folders, for their owner only. False if a folder cannot be made; `errno` has the reason.
     public static func make(above path: String) -> Bool {
         guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return true }
         let folder = String(path[..<slash])

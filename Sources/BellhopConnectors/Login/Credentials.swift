@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A name, its password, and the mark of the storing it comes from. Never prints the password.
+/// A user name and its password, with a mark of when they were stored. Never prints the password.
 public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var username: String
     public var password: String

@@ -9,7 +9,7 @@ public enum LoginWay: Sendable, Hashable {
     /// With tokens that a person authorizes in a browser.
     case agreed
 
-    /// Whether nothing works before `bellhop login` has stored something.
+    /// Whether the connection works only after `bellhop login` has stored a login.
     public var isStored: Bool {
         switch self {
         case .asked, .agreed: true

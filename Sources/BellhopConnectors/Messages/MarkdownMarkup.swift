@@ -61,7 +61,7 @@ enum MarkdownText {
 }
 
 extension Unicode.Scalar {
-    /// What CommonMark allows a backslash before.
+    /// The characters that a backslash escapes in CommonMark.
     var isASCIIPunctuation: Bool {
         switch value {
         case 0x21...0x2f, 0x3a...0x40, 0x5b...0x60, 0x7b...0x7e: true

@@ -23,7 +23,7 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
 
     var isEmpty: Bool { text.isEmpty }
 
-    /// Does something with at most this much of the room; what it cuts does not end what follows.
+    /// Runs a closure within a part of the room. If the closure cuts its text, later text is written all the same.
     mutating func within(_ limit: Int, _ body: (inout Self) -> Void) {
         let outside = room - max(min(limit, room), 0)
         let wasFull = isFull
@@ -34,12 +34,12 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         isFull = wasFull
     }
 
-    /// Writes a block, after a separator if something stands before it; nothing if nothing of it fits.
+    /// Writes a block, with a separator before it unless it is the first; writes nothing if no part of the block fits.
     mutating func block(_ element: MarkupElement, _ body: (inout Self) -> Void) {
         separated(by: text.isEmpty ? "" : flavour.blockSeparator) { $0.element(element, body) }
     }
 
-    /// Writes something after a separator, and neither if it would be empty.
+    /// Writes a separator and then the content; writes neither if the content is empty.
     mutating func separated(by separator: String, _ body: (inout Self) -> Void) {
         guard !isFull else { return }
         let before = self
@@ -90,7 +90,7 @@ struct MarkupWriter<Flavour: Markup>: Sendable {
         cut()
     }
 
-    /// Writes something that is already markup, such as a mention, whole or not at all.
+    /// Writes finished markup, such as a mention, if it fits completely.
     mutating func raw(_ markup: String) {
         guard !isFull else { return }
         if !mark(markup) { cut() }

@@ -94,7 +94,7 @@ extension OAuthSettings {
         Setting("scope", .text, "The token's scope, as the server writes it."),
         Setting("parameters", .map(.secret), "Further fields of the token request, such as `audience`."),
         Setting("token_url", .address, "The token endpoint; by default the ServiceNow instance's."),
-        Setting("authorize_url", .address, "The page where a person agrees; by default the ServiceNow instance's."),
+        Setting("authorize_url", .address, "The page where a person authorizes Bellhop; by default the ServiceNow instance's."),
         Setting(
             "redirect_url", .address, default: defaultRedirect,
             "The redirect address registered with the server. `bellhop login` listens there if it is this machine."
@@ -109,7 +109,7 @@ extension OAuthSettings {
     ]
 
     /// Whether the settings under `auth` need a person's authorization in a browser.
-    static func needsAgreement(_ auth: Settings?) -> Bool {
+    static func needsAuthorization(_ auth: Settings?) -> Bool {
         auth?.record("oauth")?.text("grant") == GrantName.authorizationCode.rawValue
     }
 

@@ -2,12 +2,12 @@ public import BellhopCore
 import Crypto
 import Synchronization
 
-/// A provider that says who a person is (OpenID Connect Core 1.0, the authorization code flow with PKCE).
+/// A provider that identifies people (OpenID Connect Core 1.0, the authorization code flow with PKCE).
 ///
 /// The ID token comes from the token endpoint itself over TLS, which stands for its signature (section 3.1.3.7, rule 6).
 /// A class over a mutex, because it remembers the provider's addresses.
 public final class OpenIDProvider: Sendable {
-    /// How to ask, and what the answers mean.
+    /// The settings of the provider and of this client.
     public struct Settings: Sendable, Hashable {
         /// The provider's address, exactly as it names itself.
         public var issuer: String
@@ -93,7 +93,7 @@ public final class OpenIDProvider: Sendable {
         return Login(page: page, state: state, nonce: nonce, verifier: verifier, redirect: redirect)
     }
 
-    /// Who a code stands for.
+    /// Exchanges a code for the identity of the person who logged in.
     public func person(_ code: String, of login: Login) async throws(Problem) -> Person {
         let addresses = try await addresses()
         var form = [

@@ -29,11 +29,11 @@ protocol HookReceiver: Sendable {
     /// The address of the service or of the webhook; ``request(_:_:)`` may add to its path.
     static func address(_ settings: Settings) throws(HTTPAddress.Problem) -> HTTPAddress
 
-    /// The message as the service takes it, at every attempt the same. Respects the service's limits; values from tickets cannot
+    /// The message in the service's format, the same at every attempt. Respects the service's limits; values from tickets cannot
     /// become markup.
     static func render(_ message: Message, from origin: MessageOrigin) -> JSON
 
-    /// The rendered message with what else the body has, besides secrets and references to earlier messages: by default nothing.
+    /// The body without secrets and references to earlier messages: by default only the rendered message.
     static func body(_ rendered: JSON, _ message: Message, _ delivery: Delivery, _ settings: Settings) -> JSON
 
     /// The request that puts a rendered message into its place: by default a POST to the address.
@@ -103,7 +103,7 @@ enum MessagePlace: Sendable, Hashable {
     /// Closes what the conversation opened; nil if nothing is known of its first message.
     case resolve(JSON?)
 
-    /// Decides.
+    /// Decides where a message goes.
     init(_ message: Message, firstMessage: JSON?, _ abilities: MessageAbilities) {
         if message.resolve, abilities.resolves == .yes {
             self = .resolve(firstMessage)

@@ -216,7 +216,7 @@ private struct TeamsRuns {
 }
 
 extension JSON.Object {
-    /// These members, and those of another, which win.
+    /// The members of both; of two with the same name, the other's.
     fileprivate func merging(_ other: JSON.Object) -> JSON.Object {
         var all = self
         for (name, value) in other { all[name] = value }

@@ -110,7 +110,7 @@ extension ServiceNowConnection {
     private static func loginWay(_ settings: Settings) -> LoginWay {
         let auth = settings.record("auth")
         if auth?.boolean("keychain") == true { return .asked }
-        return OAuthSettings.needsAgreement(auth) ? .agreed : .configured
+        return OAuthSettings.needsAuthorization(auth) ? .agreed : .configured
     }
 
     /// Opens it with the login of its settings, possibly from the keychain.
@@ -118,7 +118,7 @@ extension ServiceNowConnection {
         _ name: String, _ settings: Settings, in environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> ServiceNowConnection {
         let auth = settings.record("auth")
-        if OAuthSettings.needsAgreement(auth) {
+        if OAuthSettings.needsAuthorization(auth) {
             let user = try await Self.user(ofTokensOf: name, environment)
             return try ServiceNowConnection(name: name, settings: settings, username: user, in: environment)
         }

@@ -91,8 +91,8 @@ public struct ServiceNowConnection: Connection {
         labels = FieldLabels(at: base.place)
     }
 
-    /// The exchange for a token endpoint on another host, which must not see what is meant for the instance. Nil if it is the
-    /// same host.
+    /// The exchange for a token endpoint on another host, which must not see the instance's cookies and header fields. Nil if it is
+    /// the same host.
     private static func tokenExchange(
         _ auth: Auth, _ base: HTTPAddress, _ http: HTTPConnection, _ configuration: HTTPConnection.Configuration,
         _ environment: ConnectorEnvironment

@@ -6,7 +6,7 @@ extension WebConnection {
     /// How these settings log in.
     static func loginWay(_ settings: Settings) -> LoginWay {
         guard let auth = settings.record("auth") else { return .none("it has no `auth` in bellhop.yaml, so it is anonymous") }
-        return OAuthSettings.needsAgreement(auth) ? .agreed : .configured
+        return OAuthSettings.needsAuthorization(auth) ? .agreed : .configured
     }
 
     /// Asks the token endpoint if there is one, then requests an address of the sources, or the base address, with and without

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Checks what an API allows of all that the configured sources and the loaded rules need. Writes nothing: only sends `GET`
+/// Checks whether an API allows all that the configured sources and the loaded rules need. Writes nothing: only sends `GET`
 /// requests.
 struct WebExamination {
     let connection: WebConnection

@@ -86,7 +86,7 @@ struct Writer: Sendable {
         }
     }
 
-    /// Looks until the text shows that the system says is written.
+    /// Looks until it finds the text that the other system has confirmed.
     private func confirm<W: Write>(_ write: inout W, _ status: String) async throws(Failure) -> Look {
         do {
             for wait in [.zero] + times.looks {

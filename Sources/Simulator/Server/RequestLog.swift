@@ -14,7 +14,7 @@ public final class RequestLog: Sendable {
 
     init() {}
 
-    /// How many requests came since the start or the last `clear`, including those no longer kept.
+    /// The number of requests since the start or the last `clear`, including those no longer kept.
     public var total: Int { state.withLock { $0.total } }
 
     public var all: [ReceivedRequest] { state.withLock { $0.requests } }

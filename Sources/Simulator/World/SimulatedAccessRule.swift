@@ -48,7 +48,7 @@ extension World {
 }
 
 extension SimulatedInstance {
-    /// The content of `sys_security_acl`; nil if nobody may read it, as for most accounts.
+    /// The content of `sys_security_acl`; nil if no user may read it, as for most accounts.
     public var accessRules: [SimulatedAccessRule]? {
         get { change { state, _ in state.world.accessRules } }
         set { change { state, _ in state.world.accessRules = newValue } }

@@ -26,7 +26,7 @@ public struct NewTask: Sendable, Hashable {
     public var table: String
     public var title: String
     public var priority: Int
-    /// A user name (not a sys_id), or nil for nobody.
+    /// A user name (not a sys_id); nil if it is unassigned.
     public var assignedTo: String?
     /// The user name of the person who opened it (and the caller, for an incident); the system if nil.
     public var openedBy: String?

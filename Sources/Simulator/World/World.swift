@@ -11,7 +11,7 @@ struct World: Sendable {
     private(set) var groups: [String: String] = [:]
     private(set) var journal: [JournalEntry] = []
     private(set) var attachments: [SimulatedAttachment] = []
-    /// The content of `sys_security_acl`; nil if nobody may read it.
+    /// The content of `sys_security_acl`; nil if no user may read it.
     var accessRules: [SimulatedAccessRule]?
     /// Labels of columns that differ from the ``Schema``.
     var labels: [String: String] = [:]

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [Practice.clientSecret, nil])
-    func `an agreement returns tokens for the client that requested it`(_ secret: String?) async throws {
+    func `an authorization returns tokens for the client that requested it`(_ secret: String?) async throws {
         var settings = practice.oauth("authorization_code") { $0.secret = secret }
         settings["client_secret"] = secret.map(JSON.string)
         try await practice.simulation.serve { address in
