@@ -48,7 +48,7 @@ import Testing
         (contents(name) ?? "").split(separator: "\n").compactMap { pid_t($0.filter(\.isNumber)) }
     }
 
-    /// Returns once none of these processes is left, also not as a zombie of this process; false if that does not happen.
+    /// Waits until these processes have ended and this process has reaped its own; false if that does not happen in time.
     private func areGone(_ processes: [pid_t]) async throws -> Bool {
         for _ in 0..<6000 {
             if processes.allSatisfy({ kill($0, 0) != 0 || Self.isOrphan($0) }) { return true }

@@ -4,7 +4,7 @@ import Simulator
 
 @testable import BellhopConnectors
 
-/// The content of a simulated table under random changes, and what a poller must know of it.
+/// The content of a simulated table under random changes, and the state that a poller must know.
 ///
 /// Each change gives its row the next version as its title, in the order of commits.
 struct TableWorld {

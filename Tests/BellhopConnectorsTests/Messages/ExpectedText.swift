@@ -2,7 +2,7 @@ import BellhopCore
 
 @testable import BellhopConnectors
 
-/// What a reader must find in a message: the message's own texts with the rule's own styles, computed from the tree alone.
+/// The text that a reader must find in a message: the message's texts with the rule's styles, computed from the tree alone.
 struct ExpectedText {
     enum Part: CaseIterable {
         case title, text, fields, list, sections, link, origin
@@ -55,7 +55,7 @@ struct ExpectedText {
                 }
             case .link: if isLinked || look.order.last != .link { link(message.link) }
             case .origin:
-                // What cannot be a button is text before the last line.
+                // A link that cannot be a button is text before the last line.
                 if !isLinked, look.order.last == .link { link(message.link) }
                 let severity = message.severity == .info ? "" : "\(message.severity.rawValue) · "
                 read.add("\(severity)rule \(origin.rule) · delivery \(origin.delivery)", look.origin)
@@ -185,7 +185,7 @@ struct ExpectedText {
         }.joined()
     }
 
-    /// The text without controls and without what turns its direction; every kind of line break is a newline.
+    /// The text without control characters and characters that change its direction; every kind of line break is a newline.
     static func clean(_ text: String) -> String {
         String(
             String.UnicodeScalarView(

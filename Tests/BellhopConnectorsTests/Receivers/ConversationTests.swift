@@ -5,7 +5,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What becomes of the messages of one conversation, shown with a receiver that can do everything.
+/// The messages of one conversation, sent to a receiver that supports threads, updates and resolving.
 @Suite(.timeLimit(.minutes(5))) struct ConversationTests {
     private struct AbleReceiver: HookReceiver {
         static let kind = "able"

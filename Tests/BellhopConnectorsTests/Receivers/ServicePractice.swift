@@ -55,7 +55,7 @@ struct ServicePractice: Sendable {
         return try #require(found)
     }
 
-    /// What the service answers to the next request instead.
+    /// The service's answer to the next request, instead of the usual one.
     func answering(_ status: Int, _ body: String) -> ServicePractice {
         simulation.faults.add(.status(status, body: body), path: path)
         return self

@@ -4,7 +4,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What a session does after each answer, without requests and clocks.
+/// The steps of a session after each answer, without requests and clocks.
 @Suite struct SessionStateTests {
     static let now = Timestamp(seconds: 1_767_603_600)
     static let write = ServiceNowCall(method: "PATCH", target: "/x", body: [:], expecting: .record)

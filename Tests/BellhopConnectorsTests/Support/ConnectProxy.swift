@@ -88,7 +88,7 @@ struct ConnectProxy: Sendable {
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
     }
 
-    /// Forwards what the target sends.
+    /// Forwards the bytes that the target sends.
     private final class Relay: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
 

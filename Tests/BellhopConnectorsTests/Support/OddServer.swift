@@ -1,7 +1,7 @@
 import NIOCore
 import NIOPosix
 
-/// A server on this machine that answers each request with something that is not what its client hopes for.
+/// A server on this machine that answers each request with a wrong answer.
 struct OddServer {
     enum Answer: String, Sendable, CaseIterable {
         /// It disconnects without an answer.

@@ -45,7 +45,7 @@ struct MattermostReader: FormatReader {
     func read(_ body: JSON) -> ReadText {
         let text = body["text"]?.asString ?? ""
         var read = ChatMarkdownReader(dialect: .mattermost, mention: Self.mention).read(text)
-        // An incoming webhook translates what Slack's look like before anything reads them.
+        // An incoming webhook first translates texts that look like Slack's mentions.
         for form in ["<!", "<@", "<http", "<#"] where text.contains(form) { read.surprises.append("Slack's \(form)") }
         // Its mobile clients follow CommonMark.
         let mobile = CommonMarkReader(mention: { Self.mention($0, nil) }).read(text)

@@ -36,7 +36,7 @@ struct MarkdownLines {
         blocks += end(&paragraph)
     }
 
-    /// What follows `- ` or `1. `; nil for anything but an item. By scalars: a mark may combine with the blank after it.
+    /// The text after `- ` or `1. `; nil for anything but an item. By scalars: a mark may combine with the blank after it.
     private static func item(_ line: Substring) -> Substring? {
         let scalars = line.unicodeScalars
         func content(after mark: Substring.UnicodeScalarView.Index) -> Substring? {

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What a reader of a receiver's format found: each visible character with its style, in order. Blanks, invisible guards and
+/// The result of reading a receiver's format: each visible character with its style, in order. Blanks, invisible guards and
 /// separators are left out, because formats differ in them.
 struct ReadText: Hashable, CustomStringConvertible {
     struct Style: Hashable {
@@ -61,7 +61,7 @@ struct ReadText: Hashable, CustomStringConvertible {
     }
 }
 
-/// Reads what a renderer made, by the format's own rules and without its code.
+/// Reads the output of a renderer by the rules of its format, without the renderer's code.
 protocol FormatReader: Sendable {
     func read(_ body: JSON) -> ReadText
 }

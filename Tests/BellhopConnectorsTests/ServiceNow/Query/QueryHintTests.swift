@@ -3,7 +3,7 @@ import Testing
 
 @testable import BellhopConnectors
 
-/// What is said of an encoded query where a rule expects an expression.
+/// The hint for an encoded query where a rule expects an expression.
 @Suite struct `Hints about encoded queries` {
     private static let types: [String: FieldType] = [
         "priority": .int, "state": .int, "active": .bool, "assigned_to": .text, "number": .text, "short_description": .text,
