@@ -67,7 +67,9 @@ extension RuleBook {
         of rule: Rule, to event: Event, _ frame: RunFrame, _ activation: Activation
     ) -> [String] {
         var found: [String] = []
-        if let (_, reason) = rule.objection(to: event) { found.append(reason) }
+        // A rule with a list is rendered for one of its tasks, whatever the event.
+        let isOfList = rule.time.each != nil && event.type != .scheduleDue
+        if !isOfList, let (_, reason) = rule.objection(to: event) { found.append(reason) }
         switch rule.judge(activation) {
         case .holds: break
         case .doesNotHold: found.append("its `when` does not hold")

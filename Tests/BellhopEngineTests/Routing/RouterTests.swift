@@ -196,7 +196,8 @@ import Testing
         let router = Router(bench.surroundings, shelf: shelf)
         let error = await #expect(throws: StoreError.self) { try await router.routePending() }
         #expect(
-            error?.message == "Each of the 5 times a batch of events was decided, the state of its rules had changed meanwhile.")
+            error?.message
+                == "A batch of events was decided 5 times, and each time the state of its rules had changed meanwhile.")
         #expect(try await texts(bench) == [])
         #expect(try await router.routePending() == 1)
         #expect(try await texts(bench) == expected(0..<1, "one"))

@@ -32,8 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a schedule of another rule, a dead delivery, a failing source and a session concern no rule that does not see them`() throws
-    {
+    @Test func `events that a rule does not see do not concern it`() throws {
         let book = try Self.rule("on: task_created\nfrom: incidents\ngroup: {wait: 5m}")
         #expect(!book.concernsTimers(Self.event(.scheduleDue, "other")))
         #expect(!book.concernsTimers(Self.event(.deliveryDead, "incidents")))
