@@ -12,7 +12,7 @@ public struct Surroundings: Sendable {
     /// Keeps spans of traces; nil if nothing is traced.
     public var tracer: Tracer?
     /// The most timers that are decided in one transaction.
-    public var timersAtOnce = 1000
+    package var timersAtOnce = 1000
     /// A number in 0..<1, from outside so that tests can set it.
     public var random: @Sendable () -> Double
     /// Called at each checkpoint; does nothing except in tests that stop the process there.

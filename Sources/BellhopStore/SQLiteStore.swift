@@ -100,9 +100,9 @@ final class SQLiteStore: Sendable {
         }
     }
 
-    func giveBackMemory() {
+    func giveBackMemory() async {
         cache.withLock { $0.forgetUnneeded() }
-        connections.giveBackMemory()
+        await connections.giveBackMemory()
     }
 
     func close() async throws(StoreError) {

@@ -76,7 +76,7 @@ struct TaskCache {
         entries[scope] = Entry(turn: turn, tasks: tasks)
     }
 
-    /// Forgets the tasks that were not needed since the last call, to free the memory: without changes no poll is stored.
+    /// Forgets the tasks that were not needed since the last call. ``mostUnread`` counts stored polls: if nothing changes, none is stored.
     mutating func forgetUnneeded() {
         entries = entries.filter { $0.value.isNeeded }
         for scope in entries.keys { entries[scope]?.isNeeded = false }

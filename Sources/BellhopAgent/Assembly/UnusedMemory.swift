@@ -15,7 +15,7 @@ struct UnusedMemory: Service {
         await cancelWhenGracefulShutdown {
             var interval = Duration.seconds(5)
             while (try? await clock.sleep(for: interval)) != nil {
-                store.giveBackMemory()
+                await store.giveBackMemory()
                 Self.giveBack()
                 interval = min(interval * 2, .seconds(600))
             }

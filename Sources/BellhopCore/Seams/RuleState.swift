@@ -98,6 +98,14 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         return found
     }
 
+    /// Removes the values and windows of these keys.
+    public mutating func forget(_ keys: some Sequence<StateKey>) {
+        for key in keys {
+            values[key] = Optional.none  // a bare nil would be JSON's null
+            windows[key] = nil
+        }
+    }
+
     /// Adds the pieces of another state.
     public mutating func merge(_ other: RuleState) {
         values.merge(other.values) { $1 }

@@ -183,7 +183,7 @@ public protocol Store: Notebook {
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int
 
     /// Gives back the memory that it can do without.
-    func giveBackMemory()
+    func giveBackMemory() async
     /// Finishes pending writes and lets go of the store, which cannot be used afterwards.
     func close() async throws(StoreError)
 }

@@ -4,18 +4,26 @@ import Synchronization
 
 /// Facts from the store for the next batch of timers, read while the batch before it was stored.
 ///
-/// A class over a mutex, because whatever is routed in between and can matter to timers takes it away.
+/// A class over a mutex, because both loops use it: a routing that can matter to timers takes or discards the facts.
 final class ReadAhead: Sendable {
-    private let facts = Mutex<RoutingFacts?>(nil)
+    struct Facts: Sendable {
+        /// The timers for which they were read. Another timer, such as one that a reload has set, needs newer facts.
+        var timers: Set<RuleTimer>
+        var facts: RoutingFacts
+    }
 
-    func keep(_ new: RoutingFacts?) { facts.withLock { $0 = new } }
+    private let facts = Mutex<Facts?>(nil)
 
-    /// - Parameter isMeant: whether what is routed can matter to timers; others leave it.
-    func take(if isMeant: () -> Bool) -> RoutingFacts? {
+    func keep(_ new: Facts?) { facts.withLock { $0 = new } }
+
+    /// The facts for a batch of these timers.
+    func take(for matches: Matches, by book: RuleBook) -> RoutingFacts? {
         facts.withLock { facts in
-            guard facts != nil, isMeant() else { return nil }
-            defer { facts = nil }
-            return facts
+            guard let read = facts else { return nil }
+            let concernsTimers =
+                matches.replay != nil || !matches.timers.isEmpty || matches.events.contains { book.concernsTimers($0.event) }
+            if concernsTimers { facts = nil }
+            return !matches.timers.isEmpty && matches.timers.allSatisfy(read.timers.contains) ? read.facts : nil
         }
     }
 }
@@ -38,13 +46,10 @@ extension Surroundings {
     ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
         await routing.enterUncancelled()
         defer { routing.leave() }
-        let ahead = readAhead.take {
-            matches.replay != nil || !matches.timers.isEmpty || matches.events.contains { book.concernsTimers($0.event) }
-        }
+        let ahead = readAhead.take(for: matches, by: book)
         do throws(StoreError) {
-            let isUsable = !matches.timers.isEmpty && earlier.isEmpty
             return try await decideAndStore(
-                matches, by: book, on: shelf, earlier: earlier, known: isUsable ? ahead : nil, next: next)
+                matches, by: book, on: shelf, earlier: earlier, ahead: earlier.isEmpty ? ahead : nil, next: next)
         } catch {
             // The result may be stored although the store reported an error.
             held.forget()
@@ -55,14 +60,14 @@ extension Surroundings {
     }
 
     private func decideAndStore(
-        _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: EarlierTasks, known: RoutingFacts?, next: Matches?
+        _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: EarlierTasks, ahead: RoutingFacts?, next: Matches?
     ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
-        var known = known
+        var ahead = ahead
         for _ in 1...Self.mostDecisions {
-            let routing = try await decide(matches, by: book, earlier: earlier, known)
-            known = nil
+            let routing = try await decide(matches, by: book, earlier: earlier, ahead)
+            ahead = nil
             checkpoint(.beforeRoute)
-            let (result, ahead) = try await keep(routing, readingFor: next, by: book)
+            let (result, facts) = try await commit(routing, readingFor: next, by: book)
             checkpoint(.afterRoute)
             switch result {
             case .conflict(.state): continue
@@ -78,7 +83,10 @@ extension Surroundings {
                     for loss in losses { signals.emit(.keysLost(loss)) }
                     shelf.stop(losses.filter(\.isStopped).map(\.rule))
                 }
-                if let ahead, result == .stored, !ahead.knowsAny(of: routing.state.map(\.key)) { readAhead.keep(ahead) }
+                if let next, var facts, result == .stored {
+                    facts.forget(routing.state.map(\.key))
+                    readAhead.keep(ReadAhead.Facts(timers: Set(next.timers), facts: facts))
+                }
                 return (routing, true)
             }
             return (routing, false)
@@ -90,44 +98,42 @@ extension Surroundings {
     }
 
     /// Stores a batch, and reads meanwhile what the next one needs.
-    private func keep(
+    private func commit(
         _ routing: Routing, readingFor next: Matches?, by book: RuleBook
     ) async throws(StoreError) -> (RouteResult, RoutingFacts?) {
-        guard let next else { return (try await keep(routing), nil) }
-        async let ahead = read(for: next, by: book)
-        return (try await keep(routing), await ahead)
+        guard let next else { return (try await commit(routing), nil) }
+        async let facts = read(for: next, by: book)
+        return (try await commit(routing), await facts)
     }
 
-    private func keep(_ routing: Routing) async throws(StoreError) -> RouteResult {
+    private func commit(_ routing: Routing) async throws(StoreError) -> RouteResult {
         try await store.route(routing) { [bell = bells.dispatcher] in
             if !routing.deliveries.isEmpty { bell.ring() }
         }
     }
 
-    /// Nil if it cannot be read now, or needs what is too much to be read in vain.
+    /// The facts for a batch of timers, except all tasks of a source: reading these for nothing would cost too much. Nil if the store fails:
+    /// the batch itself reads them again, and reports it.
     private func read(for matches: Matches, by book: RuleBook) async -> RoutingFacts? {
         var facts = RoutingFacts()
         do {
-            try await read(matches.needs, book.waits(endedBy: matches), earlier: .none, into: &facts)
-            guard case .needs(let more) = book.decide(matches, facts, silences: .empty, at: clock.now) else {
-                return facts
+            try await read(matches.needs, [], earlier: .none, into: &facts)
+            if case .needs(let more) = book.decide(matches, facts, silences: .empty, at: clock.now), more.scopes.isEmpty {
+                try await read(more, [], earlier: .none, into: &facts)
             }
-            guard more.scopes.isEmpty, more.digests.isEmpty else { return nil }
-            try await read(more, [], earlier: .none, into: &facts)
             return facts
         } catch {
-            // The batch itself reads it again, and reports the failure.
             return nil
         }
     }
 
     /// Decides a batch, and reads from the store what the decision turns out to need.
     private func decide(
-        _ matches: Matches, by book: RuleBook, earlier: EarlierTasks, _ known: RoutingFacts?
+        _ matches: Matches, by book: RuleBook, earlier: EarlierTasks, _ ahead: RoutingFacts?
     ) async throws(StoreError) -> Routing {
         let silenced: SilenceBook = matches.isEmpty ? .empty : try await silences.turn(for: book, in: self)
         if !matches.isEmpty { try await held.release(by: book, in: self) }
-        return try await decide(matches, by: book, silenced, earlier: earlier, known)
+        return try await decide(matches, by: book, silenced, earlier: earlier, ahead)
     }
 
     /// Decides what a replay would cause now, and stores nothing.
@@ -138,11 +144,11 @@ extension Surroundings {
     }
 
     private func decide(
-        _ matches: Matches, by book: RuleBook, _ silenced: SilenceBook, earlier: EarlierTasks, _ known: RoutingFacts? = nil
+        _ matches: Matches, by book: RuleBook, _ silenced: SilenceBook, earlier: EarlierTasks, _ ahead: RoutingFacts? = nil
     ) async throws(StoreError) -> Routing {
-        var facts = known ?? RoutingFacts()
-        if known == nil { try await read(matches.needs, book.waits(endedBy: matches), earlier: earlier, into: &facts) }
-        for _ in 1...Self.mostReads {
+        var facts = ahead ?? RoutingFacts()
+        if ahead == nil { try await read(matches.needs, book.waits(endedBy: matches), earlier: earlier, into: &facts) }
+        for _ in 1..<Self.mostReads {
             switch book.decide(matches, facts, silences: silenced, at: clock.now) {
             case .routing(let routing): return routing
             case .needs(let more): try await read(more, [], earlier: earlier, into: &facts)

@@ -151,10 +151,11 @@ public struct TimerLoop: Sendable {
             }
             if limit == nil, try await route(unrouted, before: ready) { continue }
             let (batch, later) = firstBatch(of: ready, before: unrouted, by: shelved)
-            let next = firstBatch(of: Array(ready.dropFirst(batch.count)), before: [], by: shelved).timers
+            let earlier = EarlierTasks(before: later, by: book)
+            // While tasks must be seen as they were earlier, what is read ahead does not count.
+            let next = earlier.isEmpty ? firstBatch(of: Array(ready.dropFirst(batch.count)), before: [], by: shelved).timers : []
             let (routing, isStored) = try await surroundings.route(
-                book.match(batch), by: book, on: shelf, earlier: EarlierTasks(before: later, by: book),
-                next: next.isEmpty ? nil : book.match(next))
+                book.match(batch), by: book, on: shelf, earlier: earlier, next: next.isEmpty ? nil : book.match(next))
             guard isStored else { continue }
             for event in routing.events where event.type == .scheduleDue { surroundings.report(event) }
             if !routing.timers.isEmpty { surroundings.bells.timers.ring() }

@@ -373,7 +373,7 @@ struct Wait {
     var json: JSON {
         guard case .object(var members) = began.json else { return began.json }
         members["due"] = .int(due.microseconds)
-        // Also while it is false, so that the store's row grows no longer when the rule runs.
+        // Stored also if false, so that the row keeps its size when the rule runs.
         members["ran"] = .bool(hasRun)
         return .object(members)
     }

@@ -59,8 +59,12 @@ public struct RoutingFacts: Sendable {
         known?.formUnion(needs)
     }
 
-    /// Whether the value of one of these keys was read.
-    public func knowsAny(of keys: [StateKey]) -> Bool { keys.contains(where: isKnown) }
+    /// Makes the values of these keys unknown.
+    public mutating func forget(_ keys: [StateKey]) {
+        let keys = Set(keys.map { $0.at("") })
+        known?.state.subtract(keys)
+        state.forget(keys)
+    }
 
     func isKnown(_ key: StateKey) -> Bool { known?.state.contains(key.at("")) ?? true || state[key] != nil }
     func isKnown(_ scope: Scope.ID) -> Bool { known?.scopes.contains(scope) ?? true }

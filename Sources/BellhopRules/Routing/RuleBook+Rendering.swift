@@ -41,7 +41,9 @@ extension RuleBook {
         }
         decider.activation.workLeft = RuleBook.workPerRun
         decider.activation.begin(decider.frame)
-        let objections = objections(of: rule, to: event.event, decider.frame, decider.activation)
+        var isMadeUp = false
+        if rule.time.each != nil, case .task = subject { isMadeUp = true }
+        let objections = objections(of: rule, to: event.event, isMadeUp: isMadeUp, decider.frame, decider.activation)
         decider.perform(rule.steps, of: rule, number, isShadow: false)
         return RenderedRun(deliveries: decider.deliveries, objections: objections, errors: decider.errors)
     }
@@ -63,13 +65,12 @@ extension RuleBook {
         }
     }
 
+    /// - Parameter isMadeUp: whether the event stands only for a task of the rule's list: then `on` and `from` say nothing about it.
     private func objections(
-        of rule: Rule, to event: Event, _ frame: RunFrame, _ activation: Activation
+        of rule: Rule, to event: Event, isMadeUp: Bool, _ frame: RunFrame, _ activation: Activation
     ) -> [String] {
         var found: [String] = []
-        // A rule with a list is rendered for one of its tasks, whatever the event.
-        let isOfList = rule.time.each != nil && event.type != .scheduleDue
-        if !isOfList, let (_, reason) = rule.objection(to: event) { found.append(reason) }
+        if let (verdict, reason) = rule.objection(to: event), !isMadeUp || verdict == .off { found.append(reason) }
         switch rule.judge(activation) {
         case .holds: break
         case .doesNotHold: found.append("its `when` does not hold")

@@ -124,9 +124,14 @@ final class Connections: Sendable {
     }
 
     /// Lets every connection give back the pages that it keeps, after the work before.
-    func giveBackMemory() {
+    func giveBackMemory() async {
         for connection in readers.withLock(\.all) + [writer] {
-            connection.run { access in try? access.get().giveBackMemory() }
+            await withCheckedContinuation { continuation in
+                connection.run { access in
+                    if case .success(let database) = access { database.giveBackMemory() }
+                    continuation.resume()
+                }
+            }
         }
     }
 

@@ -262,7 +262,7 @@ final class FaultyStore: Store {
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int {
         try await through(.prune) { () throws(StoreError) in try await base.prune(retention, at: now) }
     }
-    func giveBackMemory() { base.giveBackMemory() }
+    func giveBackMemory() async { await base.giveBackMemory() }
     func close() async throws(StoreError) { try await base.close() }
     func note(_ key: String) async throws -> JSON? { try await counted { try await base.note(key) } }
     func setNote(_ key: String, to value: JSON?) async throws { try await counted { try await base.setNote(key, to: value) } }
