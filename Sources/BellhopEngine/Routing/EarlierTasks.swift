@@ -10,6 +10,13 @@ struct EarlierTasks: Sendable {
 
     static let none = EarlierTasks()
 
+    /// Asked after the tasks were read, since a poll may have stored more events and changed tasks before that; nil if these events do not
+    /// come later than what is decided.
+    var asking: (@Sendable () async throws(StoreError) -> EarlierTasks)?
+
+    /// The earlier tasks for tasks that have just been read.
+    func afterReading() async throws(StoreError) -> EarlierTasks { try await asking?() ?? self }
+
     var isEmpty: Bool { tasks.isEmpty }
 
     private init() {}

@@ -164,8 +164,9 @@ extension Surroundings {
         if keys.isEmpty, needs.isEmpty { return }
         let state = keys.isEmpty ? [:] : try await store.state(for: keys)
         var tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
-        for (scope, present) in tasks { tasks[scope] = earlier.list(present, of: scope) }
         let (events, remembered) = try await read(needs.events, needs.tasks)
+        let earlier = needs.scopes.isEmpty && needs.tasks.isEmpty ? earlier : try await earlier.afterReading()
+        for (scope, present) in tasks { tasks[scope] = earlier.list(present, of: scope) }
         var (present, departed): ([Scope.ID: [TaskKey: Snapshot]], [Scope.ID: [TaskKey: Snapshot]]) = ([:], [:])
         for (scope, found) in remembered {
             let tasks = earlier.some(found, of: scope)

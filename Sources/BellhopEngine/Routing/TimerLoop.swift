@@ -151,7 +151,13 @@ public struct TimerLoop: Sendable {
             }
             if limit == nil, try await route(unrouted, before: ready) { continue }
             let (batch, later) = firstBatch(of: ready, before: unrouted, by: shelved)
-            let earlier = EarlierTasks(before: later, by: book)
+            var earlier = EarlierTasks(before: later, by: book)
+            if let firstPlace = batch.first.map({ place(of: $0, by: shelved) }), firstPlace < .max {
+                earlier.asking = { [surroundings] () async throws(StoreError) in
+                    let unrouted = try await surroundings.store.unrouted(limit: Self.mostEvents)
+                    return EarlierTasks(before: unrouted.filter { $0.sequence > firstPlace }, by: book)
+                }
+            }
             // While tasks must be seen as they were earlier, what is read ahead does not count.
             let next = earlier.isEmpty ? firstBatch(of: Array(ready.dropFirst(batch.count)), before: [], by: shelved).timers : []
             let (routing, isStored) = try await surroundings.route(
@@ -183,12 +189,7 @@ public struct TimerLoop: Sendable {
     private func firstBatch(
         of timers: [RuleTimer], before unrouted: [StoredEvent], by shelved: RuleShelf.Shelved
     ) -> (timers: [RuleTimer], later: [StoredEvent]) {
-        /// The place on the bus after which events come after the timer.
-        func place(of timer: RuleTimer) -> Int64 {
-            // Which tasks there are already, the rule's own place says: later ones it sees by their events.
-            if timer.id.kind == .existing { return shelved.since[timer.id.rule] ?? .max }
-            return isTimely(timer, by: shelved.book) ? .min : .max
-        }
+        func place(of timer: RuleTimer) -> Int64 { self.place(of: timer, by: shelved) }
         guard let first = timers.first, !unrouted.isEmpty else { return (Array(timers.prefix(surroundings.timersAtOnce)), []) }
         let firstPlace = place(of: first)
         let later = unrouted.filter { $0.sequence > firstPlace }
@@ -197,6 +198,13 @@ public struct TimerLoop: Sendable {
             $0.due <= max(end, first.due) && place(of: $0) == firstPlace && $0.id.kind.isJudged == first.id.kind.isJudged
         }
         return (Array(batch), later)
+    }
+
+    /// The place on the bus after which events come after the timer.
+    private func place(of timer: RuleTimer, by shelved: RuleShelf.Shelved) -> Int64 {
+        // Which tasks there are already, the rule's own place says: later ones it sees by their events.
+        if timer.id.kind == .existing { return shelved.since[timer.id.rule] ?? .max }
+        return isTimely(timer, by: shelved.book) ? .min : .max
     }
 
     /// Routes those of these events that come before the timers; false if there are none.

@@ -237,10 +237,10 @@ extension Session {
         names.isEmpty ? nil : JSON.array(names.map(JSON.string)).encoded()
     }
 
-    /// A pattern for texts with this prefix.
+    /// A pattern for texts with this prefix. Ids are shorter than its bound, and SQLite refuses patterns of 50,000 bytes.
     private static func prefix(_ text: String) -> String {
         var pattern = ""
-        for character in text {
+        for character in text.unicodeScalars.prefix(10_000).map(Character.init) {
             if "%_\\".contains(character) { pattern.append("\\") }
             pattern.append(character)
         }

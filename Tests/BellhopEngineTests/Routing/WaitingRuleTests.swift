@@ -49,6 +49,23 @@ import Testing
         #expect(office.texts.count == 2)
     }
 
+    @Test func `a poll that stores a change while a wait ends comes after it`() async throws {
+        let office = try await Office(Self.urgent)
+        try await office.put("a")
+        await office.bench.clock.advance(by: .seconds(600))
+        let (bench, source) = (office.bench, office.source)
+        let shelf = try await bench.shelf(Self.urgent, sources: office.sources)
+        bench.store.interrupt(.remembered) {
+            source.put(task("a", "changed", ["priority": 2]))
+            var poller = Poller(source, plan: .minutely, in: bench.surroundings)
+            _ = try? await poller.pollOnce()
+        }
+        #expect(try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() == 1)
+        #expect(try await bench.store.events(EventQuery(limit: 10)).last?.event.type == .taskChanged)
+        let made = try await bench.deliveries().map(\.delivery.arguments)
+        #expect(made.count == 1 && !"\(made)".contains("changed 2026"))
+    }
+
     @Test func `a task that leaves ends the wait`() async throws {
         let office = try await Office(Self.urgent, [task("other", "x", ["priority": 3])])
         try await office.put("a")

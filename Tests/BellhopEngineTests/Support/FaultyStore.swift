@@ -29,6 +29,7 @@ final class FaultyStore: Store {
     private let base: any Store
     private let script = Mutex<Script>({ _ in nil })
     private let slippedIn = Mutex<[Routing]>([])
+    private let interruption = Mutex<(call: Call, work: @Sendable () async -> Void)?>(nil)
     private let traffic = Mutex(Traffic())
 
     /// The numbers of begun and of unfinished calls.
@@ -55,6 +56,11 @@ final class FaultyStore: Store {
     /// Stores each of these just before the next routing, like a change made while that routing was decided.
     func slipIn(_ routings: [Routing]) { slippedIn.withLock { $0 = routings.reversed() } }
 
+    /// Does this work once, just before the next such call: another loop is faster then.
+    func interrupt(_ call: Call, _ work: @escaping @Sendable () async -> Void) {
+        interruption.withLock { $0 = (call, work) }
+    }
+
     func work() { fail { _ in nil } }
 
     private func through<Value>(
@@ -65,6 +71,12 @@ final class FaultyStore: Store {
             traffic.open += 1
         }
         defer { traffic.withLock { $0.open -= 1 } }
+        let interrupting = interruption.withLock { interruption -> (@Sendable () async -> Void)? in
+            guard let found = interruption, found.call == call else { return nil }
+            interruption = nil
+            return found.work
+        }
+        await interrupting?()
         let moment = script.withLock { $0 }(call)
         if moment == .before { throw StoreError(.full, "A test lets \(call.rawValue) fail.") }
         let value = try await work()

@@ -97,6 +97,7 @@ import Testing
         #expect(try await found(EventQuery(id: String(events[1].id.text.prefix(6)))) == [events[1]])
         let whole = events[1].id.text
         #expect(try await found(EventQuery(id: whole)) == [events[1]])
+        #expect(try await found(EventQuery(id: String(repeating: "a", count: 60_000))) == [])
         #expect(try await found(EventQuery(after: 1, id: whole)) == [events[1]])
         #expect(try await found(EventQuery(after: 2, id: whole)).isEmpty)
         #expect(try await found(EventQuery(through: 1, id: whole)).isEmpty)
