@@ -100,7 +100,7 @@ enum ExplainBenchmarks {
     /// The seconds in which all of these events are routed.
     private static func route(_ events: [Event], _ book: RuleBook, _ path: String, isRecorded: Bool) async throws -> Double {
         let store = try Stores.open(path)
-        try await store.register(book.registrations(at: SystemClock().now), at: SystemClock().now)
+        _ = try await store.register(book.registrations(at: SystemClock().now), at: SystemClock().now)
         for start in stride(from: 0, to: events.count, by: 10_000) {
             try await store.append(Array(events[start..<min(start + 10_000, events.count)]))
         }
