@@ -101,8 +101,7 @@ public struct TimerLoop: Sendable {
     /// event.
     private func dueTime(of schedule: Event, by book: RuleBook) -> Timestamp {
         let due = schedule.data[.due]?.asString.flatMap(Timestamp.init(rfc3339:)) ?? schedule.time
-        // It then comes after the events of that moment: those that the first poll found.
-        return isTimely(due, of: schedule.source, by: book) ? due : schedule.time + .microseconds(1)
+        return isTimely(due, of: schedule.source, by: book) ? due : schedule.time
     }
 
     private func isTimely(_ timer: RuleTimer, by book: RuleBook) -> Bool { isTimely(timer.due, of: timer.id.rule, by: book) }
