@@ -10,8 +10,8 @@ struct EarlierTasks: Sendable {
 
     static let none = EarlierTasks()
 
-    /// Asked after the tasks were read, since a poll may have stored more events and changed tasks before that; nil if these events do not
-    /// come later than what is decided.
+    /// Reads the stored events again. It runs after the tasks were read, because a poll may have stored events and changed tasks until then.
+    /// Nil if all stored events are routed before the present batch.
     var asking: (@Sendable () async throws(StoreError) -> EarlierTasks)?
 
     /// The earlier tasks for tasks that have just been read.
