@@ -107,7 +107,7 @@ public struct Engine: Service {
 
     /// Runs all loops except the dispatcher. They may be cancelled between two turns, and during a poll.
     private func begin() async {
-        let initialPolls = InitialPolls(sources.map(\.0.scope.id))
+        let initialPolls = InitialPolls(sources.map(\.0.scope.id), started: surroundings.clock.now)
         let timers = TimerLoop(surroundings, shelf: shelf, after: initialPolls)
         let router = Router(surroundings, shelf: shelf, timers: timers)
         let maintenance = Maintenance(
@@ -166,7 +166,8 @@ public struct Engine: Service {
     /// Polls each source once, fires what is due, routes, and makes the deliveries that can be made now.
     public func runOnce() async throws(StoreError) -> Pass {
         var pass = Pass()
-        let timers = TimerLoop(surroundings, shelf: shelf)
+        let initialPolls = InitialPolls(started: surroundings.clock.now)
+        let timers = TimerLoop(surroundings, shelf: shelf, after: initialPolls)
         let router = Router(surroundings, shelf: shelf, timers: timers)
         // Route what an earlier pass left on the bus first.
         try await router.routePending()
@@ -175,7 +176,9 @@ public struct Engine: Service {
         }
         for (source, plan) in sources {
             var poller = Poller(source, plan: plan, in: surroundings)
-            pass.polls.append((source.name, try await poller.pollOnce()))
+            let outcome = try await poller.pollOnce()
+            if !outcome.isGood { initialPolls.wait(for: source.scope.id, since: poller.failingSince ?? surroundings.clock.now) }
+            pass.polls.append((source.name, outcome))
             await poller.storeSuccess()
         }
         // Route the events of these polls before the timers that waited for the polls.

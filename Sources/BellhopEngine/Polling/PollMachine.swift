@@ -173,6 +173,9 @@ struct PollMachine: Sendable {
         return memory.health
     }
 
+    /// When the first of the latest polls without a usable result took place; nil after a good one.
+    var failingSince: Timestamp? { memory.health.failingSince ?? memory.health.held?.since }
+
     mutating func storedSuccess(of health: SourceHealth) { storedSuccess = health.lastSuccess }
 
     mutating func takeSignals() -> [Signal] {

@@ -20,6 +20,9 @@ public struct Poller: Sendable {
         machine = PollMachine(source, plan: plan)
     }
 
+    /// When the first of the latest polls without a usable result took place; nil after a good one.
+    var failingSince: Timestamp? { machine.failingSince }
+
     /// Polls on the plan's cadence until the task is cancelled.
     /// - Parameter polled: called after each poll up to the first good one; true for a good one.
     public mutating func run(polled: @Sendable (Bool) -> Void = { _ in }) async {

@@ -12,19 +12,30 @@ public final class InitialPolls: Sendable {
 
     private struct Missing {
         var polls: Set<Scope.ID>
-        var goodPolls: Set<Scope.ID>
+        /// The sources without a good poll, and until when timers wait for it.
+        var goodPolls: [Scope.ID: Timestamp]
+        /// Those for which no timer waits any longer.
+        var abandoned: Set<Scope.ID> = []
         /// When the first poll of each ended.
         var ends: [Scope.ID: Timestamp] = [:]
     }
 
     private let missing: Mutex<Missing>
 
-    public init(_ scopes: [Scope.ID]) { missing = Mutex(Missing(polls: Set(scopes), goodPolls: Set(scopes))) }
+    /// - Parameters:
+    ///   - scopes: the sources that will be polled.
+    ///   - started: when the agent started.
+    public init(_ scopes: [Scope.ID] = [], started: Timestamp) {
+        let until = started + Self.patienceForGoodPolls
+        missing = Mutex(
+            Missing(
+                polls: Set(scopes), goodPolls: Dictionary(scopes.map { ($0, until) }, uniquingKeysWith: { first, _ in first })))
+    }
 
     func markPolled(_ scope: Scope.ID, isGood: Bool, in surroundings: Surroundings) {
         missing.withLock { missing in
             if missing.polls.remove(scope) != nil { missing.ends[scope] = surroundings.clock.now }
-            if isGood { missing.goodPolls.remove(scope) }
+            if isGood { missing.goodPolls[scope] = nil }
         }
         surroundings.bells.timers.ring()
     }
@@ -41,6 +52,20 @@ public final class InitialPolls: Sendable {
         }
     }
 
-    /// Whether this scope had no good poll yet.
-    func isGoodPollMissing(_ scope: Scope.ID) -> Bool { missing.withLock { $0.goodPolls.contains(scope) } }
+    /// Records that the only poll of a pass was not good.
+    /// - Parameter since: when the first of several such polls took place, possibly in an earlier pass.
+    func wait(for scope: Scope.ID, since: Timestamp) {
+        missing.withLock { $0.goodPolls[scope] = since + Self.patienceForGoodPolls }
+    }
+
+    /// Whether timers wait for a good poll of this scope.
+    /// - Parameter abandon: called once if they have waited long enough.
+    func mustWait(for scope: Scope.ID, at now: Timestamp, abandon: () -> Void) -> Bool {
+        let (isWaiting, isNew) = missing.withLock { missing in
+            guard let until = missing.goodPolls[scope] else { return (false, false) }
+            return (now < until, now >= until && missing.abandoned.insert(scope).inserted)
+        }
+        if isNew { abandon() }
+        return isWaiting
+    }
 }

@@ -11,11 +11,11 @@ public struct TimerLoop: Sendable {
 
     /// - Parameter initialPolls: a rule that reads the tasks of sources waits until each was polled once, so that a digest shows
     ///   the present and not the time of the last stop. Other rules do not wait.
-    public init(_ surroundings: Surroundings, shelf: RuleShelf, after initialPolls: InitialPolls = InitialPolls([])) {
+    public init(_ surroundings: Surroundings, shelf: RuleShelf, after initialPolls: InitialPolls? = nil) {
         self.surroundings = surroundings
         self.shelf = shelf
-        self.initialPolls = initialPolls
         started = surroundings.clock.now
+        self.initialPolls = initialPolls ?? InitialPolls(started: started)
     }
 
     /// Fires what is due, then waits for the next; returns when cancelled.
@@ -174,14 +174,16 @@ public struct TimerLoop: Sendable {
     /// one of the source that it is about.
     private func isKeptBack(_ timer: RuleTimer, by book: RuleBook, at now: Timestamp) -> Bool {
         if now < started + InitialPolls.patience, initialPolls.isMissing(book.scopesRead(by: timer.id.rule)) { return true }
-        guard timer.id.kind.isJudged, now < started + InitialPolls.patienceForGoodPolls,
-            let source = timer.source
-        else {
-            return false
-        }
+        guard timer.id.kind.isJudged, let source = timer.source else { return false }
         // An absence of a whole rule is about all of the rule's sources.
-        let scopes = source.isEmpty ? book.watched(by: timer.id.rule) : [source]
-        return scopes.compactMap(book.scope).contains(where: initialPolls.isGoodPollMissing)
+        let sources = source.isEmpty ? book.watched(by: timer.id.rule) : [source]
+        return sources.contains { source in
+            guard let scope = book.scope(of: source) else { return false }
+            return initialPolls.mustWait(for: scope, at: now) {
+                let text = "Source \(source): no poll was good for 15 minutes, so rules that wait decide with the stored tasks."
+                surroundings.signals.emit(.notice(source: source, text: text))
+            }
+        }
     }
 
     /// The first timers that are decided together, and the events on the bus that come after them: they see the tasks as they were

@@ -49,7 +49,7 @@ import Testing
         let book = try RuleBook.test(Self.rules, sources: [sources])
         let bench = try Bench()
         let begin = bench.now
-        let office = try await Office(Self.rules, [])
+        let office = try await Office(Self.rules, [], isRunning: true)
         var silence: Silence?
         for number in 0..<60 {
             for _ in 0..<(random.oneIn(5) ? Int.random(in: 2...12, using: &random) : Int.random(in: 0...1, using: &random)) {

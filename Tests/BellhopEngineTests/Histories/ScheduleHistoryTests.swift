@@ -32,11 +32,10 @@ import Testing
                 model.load(change, at: minute)
                 story.append("\(change)")
             }
-            if random.oneIn(10) {
-                // The source fails: what is due is judged on what is known.
+            if random.oneIn(10) || model.isFailing && random.oneIn(2) {
                 let failure = Failure(.gateway, .retry(after: nil), "502 Bad Gateway")
                 office.source.edit { $0.lists = [.failure(failure)] }
-                model.look(at: minute, nil)
+                model.fail(at: minute)
                 story.append("\(minute): the source fails")
                 try await office.look(with: rules.yaml)
             } else {

@@ -25,6 +25,9 @@ struct ScheduleModel {
     var lists = ScheduleLists()
     var events = ScheduleEvents()
     private var removed: Set<String> = []
+    /// When the source failed first, of the latest looks in a row.
+    private var failingSince: Int?
+    var isFailing: Bool { failingSince != nil }
 
     init(_ tasks: [String: Int]) {
         self.tasks = tasks
@@ -52,6 +55,7 @@ struct ScheduleModel {
     /// The agent starts, looks at its source, and does what is due. What is due at this very moment comes before the change that the look
     /// shows; what came due while nobody looked comes after it.
     mutating func look(at now: Int, _ change: Change?) {
+        failingSince = nil
         lists.bringForward(to: now)
         let before = tasks
         log += events.fire(before) { $0 == now }
@@ -66,6 +70,19 @@ struct ScheduleModel {
         if !removed.contains("v") { log += lists.fire(tasks) { $0 <= now } }
         log += lists.run(tasks, at: now, without: removed) { $0 < now }
         // What the look has shown is on the bus before the schedule's event.
+        log += lists.tell(at: now)
+    }
+
+    /// The agent starts, and its source fails. Rules that wait are kept back for a quarter of an hour of failures, schedules are not.
+    mutating func fail(at now: Int) {
+        let since = failingSince ?? now
+        failingSince = since
+        lists.bringForward(to: now)
+        if now >= since + 15 {
+            log += events.fire(tasks) { $0 <= now }
+            if !removed.contains("v") { log += lists.fire(tasks) { $0 <= now } }
+        }
+        log += lists.run(tasks, at: now, without: removed) { $0 <= now }
         log += lists.tell(at: now)
     }
 }

@@ -297,7 +297,7 @@ import Testing
             let bench = office.bench
             try await office.put("a")
             await bench.clock.advance(by: .seconds(3600))
-            let polls = InitialPolls([office.source.scope.id])
+            let polls = InitialPolls([office.source.scope.id], started: bench.now)
             let shelf = try await bench.shelf(Self.rule(), sources: [office.source])
             let timers = TimerLoop(bench.surroundings, shelf: shelf, after: polls)
             polls.markPolled(office.source.scope.id, isGood: false, in: bench.surroundings)
@@ -310,6 +310,32 @@ import Testing
                 await bench.clock.advance(by: .seconds(1))
             }
             #expect(try await timers.fireDue() == 2)
+        }
+    }
+
+    @Test func `passes keep overdue steps back while the source fails, at most a quarter of an hour in all`() async throws {
+        for isGood in [true, false] {
+            let office = try await Office(Self.rule())
+            let clock = office.bench.clock
+            let failure = Failure(.unreachable, .retry(after: nil), "nobody there")
+            func fail() { office.source.edit { $0.lists = [.failure(failure)] } }
+            func notices() -> Int { office.bench.recorder.count("source.notice") }
+            try await office.put("a")
+            await clock.advance(by: .seconds(3600))
+            fail()
+            try await office.look()
+            await clock.advance(by: .seconds(15 * 60 - 1))
+            fail()
+            try await office.look()
+            #expect(office.texts == ["new a"])
+            #expect(notices() == 0)
+            if !isGood {
+                await clock.advance(by: .seconds(1))
+                fail()
+            }
+            try await office.look()
+            #expect(office.texts.contains("remind a printer on fire"))
+            #expect(notices() == (isGood ? 0 : 1))
         }
     }
 

@@ -10,12 +10,14 @@ struct Office {
     let sources: [ScriptedSource]
     let action = ScriptedAction()
     private let rules: String
+    private let isRunning: Bool
 
     /// - Parameters:
     ///   - others: the names of further sources, which begin with the same tasks.
+    ///   - isRunning: each look is that of an agent that has been running, for which a failed poll keeps nothing back.
     ///   - timersAtOnce: the most timers that are decided in one transaction.
     init(
-        _ rules: String, _ tasks: [Snapshot] = [], others: [String] = [], timersAtOnce: Int = 1000
+        _ rules: String, _ tasks: [Snapshot] = [], others: [String] = [], isRunning: Bool = false, timersAtOnce: Int = 1000
     ) async throws {
         let bench = try Bench(timersAtOnce: timersAtOnce)
         self.bench = bench
@@ -23,16 +25,24 @@ struct Office {
         sources = [source] + others.map { ScriptedSource($0, instance: "https://\($0).example", clock: bench.clock) }
         for other in sources.dropFirst() { other.set(tasks) }
         self.rules = rules
+        self.isRunning = isRunning
         try await look()
     }
 
-    /// Polls, routes, fires what is due, and delivers, as a new run of the agent.
+    /// Polls, routes, fires what is due, and delivers, as a new run of the agent, or in a running one.
     func look(
         with rules: String? = nil, hours: String = "08:00-17:00", mostKeys: Int = RuleRegistration.mostKeys
     ) async throws {
         let shelf = try await bench.shelf(rules ?? self.rules, sources: sources, hours: hours, mostKeys: mostKeys)
+        if isRunning {
+            for source in sources {
+                var poller = Poller(source, plan: .minutely, in: bench.surroundings)
+                _ = try await poller.pollOnce()
+            }
+        }
         _ = try await Engine(
-            bench.surroundings, shelf: shelf, sources: sources.map { ($0, .minutely) }, actions: { [action] _ in action }
+            bench.surroundings, shelf: shelf, sources: isRunning ? [] : sources.map { ($0, .minutely) },
+            actions: { [action] _ in action }
         )
         .runOnce()
     }
