@@ -58,6 +58,22 @@ import Testing
         }
     }
 
+    @Test(arguments: ["console", "inbound", "telemetry"])
+    func `an agent that cannot listen where bellhop.yaml says ends at once, and says why`(_ setting: String) async throws {
+        try await Stage.set(
+            rules: Self.rules,
+            configuration: { address in
+                // The simulated instance listens there.
+                let place = address.replacing("http://", with: "")
+                return Stage.configuration(address) + "\(setting): {listen: \"\(place)\"}\n"
+            }
+        ) { stage in
+            let ended = try await stage.start(["run"]).end()
+            #expect(ended.code == 73, "\(ended.errors)")
+            #expect(ended.errors.contains("cannot listen at") && ended.errors.contains("`\(setting)`"), "\(ended.errors)")
+        }
+    }
+
     @Test func `a search finds events and deliveries by a condition, and explains a mistake`() async throws {
         try await Stage.set(rules: Self.rules) { stage in
             _ = stage.instance.addTask("incident", title: "Mail is down", assignedTo: Stage.user)

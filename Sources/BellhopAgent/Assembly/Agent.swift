@@ -155,7 +155,8 @@ private struct Together: Service {
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for service in services { group.addTask { try await service.run() } }
-            try await group.waitForAll()
+            // The first that fails ends the others; `waitForAll` would say so only after all had ended by themselves.
+            for try await _ in group {}
         }
     }
 }

@@ -3,6 +3,7 @@ import BellhopAgent
 import BellhopConsole
 import BellhopCore
 import BellhopEngine
+import BellhopInbound
 import BellhopRules
 import Glibc
 import NIOCore
@@ -61,6 +62,8 @@ struct Run: AsyncParsableCommand {
             } catch let error as ControlSocketError {
                 throw CommandError(.cannotCreate, error.message)
             } catch let error as ServerProblem {
+                throw CommandError(.cannotCreate, error.message)
+            } catch let error as InboundServer.Problem {
                 throw CommandError(.cannotCreate, error.message)
             } catch let error as IOError {
                 throw CommandError(.cannotCreate, "The control socket beside the store cannot be made: \(error.description).")
