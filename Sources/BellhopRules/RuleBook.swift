@@ -128,6 +128,9 @@ public struct RuleBook: Sendable {
 
     public func contains(_ rule: String) -> Bool { byName[rule] != nil }
 
+    /// Whether a rule has a part that waits, counts or gathers.
+    public func waits(_ rule: String) -> Bool { self.rule(named: rule)?.time.isEmpty == false }
+
     /// Whether a rule waits for timers that events may end.
     public let hasWaits: Bool
     /// The events that can matter to rules with timers.

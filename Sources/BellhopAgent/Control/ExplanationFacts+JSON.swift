@@ -17,7 +17,13 @@ extension ExplanationFacts {
         }
         return [
             "cut": .bool(isCut), "paused": .array(paused),
-            "changes": .array(changes.map { ["rule": .string($0.rule), "time": .string($0.at.rfc3339)] }),
+            "changes": .array(
+                changes.map {
+                    [
+                        "rule": .string($0.rule), "time": .string($0.at.rfc3339), "routed": .int($0.routed),
+                        "kind": .string($0.kind.rawValue),
+                    ]
+                }),
             "rules": .array(
                 rules.map { ["rule": .string($0.name), "revision": .string($0.revision), "since": .int($0.since)] }),
         ]
@@ -73,8 +79,10 @@ extension ExplanationFacts {
         }
         isCut = end["cut"] == true
         changes = (end["changes"]?.asArray ?? []).compactMap { json in
-            guard let rule = json["rule"]?.asString, let at = json["time"]?.asMoment else { return nil }
-            return Change(of: rule, at: at)
+            guard let rule = json["rule"]?.asString, let kind = json["kind"]?.asString.flatMap(Change.Kind.init),
+                let at = json["time"]?.asMoment
+            else { return nil }
+            return Change(of: rule, kind, at: at, routed: json["routed"]?.asInt ?? 0)
         }
         pauses = (end["paused"]?.asArray ?? []).compactMap { json in
             guard let rule = json["rule"]?.asString, let at = json["time"]?.asMoment else { return nil }

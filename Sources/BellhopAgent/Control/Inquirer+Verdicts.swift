@@ -6,7 +6,8 @@ extension Inquirer {
         of rule: String, since: Timestamp
     ) async throws(StoreError) -> [(verdict: DecisionRecord.Verdict, count: Int, last: Timestamp)] {
         let most = DecisionRecord.most * DecisionRecord.Verdict.allCases.count
-        let records = try await store.decisions(DecisionQuery(rule: rule, since: since, limit: most))
+        let verdicts = DecisionRecord.Verdict.allCases.filter { !$0.isOfEarlier }
+        let records = try await store.decisions(DecisionQuery(rule: rule, verdicts: verdicts, since: since, limit: most))
         return Dictionary(grouping: records, by: \.verdict).map { verdict, records in
             (verdict, records.count, records.map(\.at).max() ?? since)
         }.sorted { $0.count > $1.count }

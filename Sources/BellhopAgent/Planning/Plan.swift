@@ -82,7 +82,8 @@ public struct Plan: Sendable {
     private static func timers(of book: RuleBook?, at now: Timestamp) -> [String: [String]] {
         var found: [String: [String]] = [:]
         for rule in book?.registrations(at: now) ?? [] {
-            let parts = [rule.schedule?.text, rule.waits].compactMap(\.self)
+            let waits = book?.waits(rule.name) ?? false ? rule.waits : nil
+            let parts = [rule.schedule?.text, waits].compactMap(\.self)
             if !parts.isEmpty { found[rule.name] = parts }
         }
         return found

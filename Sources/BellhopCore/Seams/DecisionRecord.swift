@@ -16,6 +16,9 @@ public struct DecisionRecord: Sendable, Hashable {
         case notTrueWhenDue = "not_true_when_due"
         /// `count` has not enough yet; `group` has gathered it.
         case counting, gathering
+        /// A later run has taken what waited, was counted or was gathered. What an event began or joined was ended before its time.
+        case usedUp = "used_up"
+        case endedEarly = "ended_early"
         /// `escalate`: the escalation has begun, or goes on; it ended because the task was answered; it ended otherwise. None of them
         /// stopped the run.
         case escalating, answered, ended
@@ -27,12 +30,16 @@ public struct DecisionRecord: Sendable, Hashable {
         /// Whether rules often stop for this reason in normal operation. Such records are kept for a shorter time.
         public var isCommon: Bool {
             switch self {
-            case .throttled, .once, .conditionFalse, .waiting, .cancelled, .notTrueWhenDue, .counting, .gathering, .escalating,
-                .answered, .ended, .quiet:
+            case .throttled, .once, .conditionFalse, .waiting, .cancelled, .notTrueWhenDue, .counting, .gathering, .usedUp,
+                .endedEarly, .escalating, .answered, .ended, .quiet:
                 true
             case .conditionFailed, .keyFailed, .stepFailed, .loop, .budget: false
             }
         }
+        /// Whether it says what became of an earlier occasion, which waited until then.
+        public var isOfEarlier: Bool { self == .usedUp || self == .endedEarly }
+        /// Whether the run may still go on by itself.
+        public var isWaiting: Bool { self == .waiting || self == .counting || self == .gathering }
         /// Whether it stopped the run, and not only a step.
         public var isOfRun: Bool { ![.stepFailed, .budget, .escalating, .answered, .ended, .quiet].contains(self) }
     }
@@ -45,7 +52,8 @@ public struct DecisionRecord: Sendable, Hashable {
     /// its last record. A missing number means that a record was dropped, because there were too many.
     public var number: Int64
     /// The explanation: `error`; for `once` its `key`; for `once` and `throttle` when the run before was
-    /// (`last`) and its occasion (`by`); for a budget the `step` and `task`.
+    /// (`last`) and its occasion (`by`); for a budget the `step` and `task`; the `part` of the rule that waits, counts or gathers, and
+    /// its `key`; of what was used up or ended early the occasion that did it (`by`), or else the reason (`ending`).
     public var detail: JSON.Object
 
     /// The most records that are kept of one rule and verdict.
@@ -60,6 +68,14 @@ public struct DecisionRecord: Sendable, Hashable {
         self.at = at
         self.number = number
         self.detail = detail
+    }
+
+    /// Why what a rule waited for, counted and gathered was ended by something else than an event.
+    public enum Ending: String, Sendable, Hashable, CaseIterable {
+        /// The rule was changed, removed, or turned off.
+        case changed, removed, off
+        /// A person had the rules forget the task.
+        case forgotten
     }
 
     /// The error, if an error stopped the rule or the step.

@@ -25,6 +25,17 @@ public struct StateKey: Sendable, Hashable {
             }
         }
 
+        /// The part of a rule whose waits, counts or groups it has; nil for other kinds, and for several events under `on`.
+        public var part: String? {
+            switch self {
+            case .hold: "for"
+            case .count: "count"
+            case .gathered: "group"
+            case .absence: "none"
+            case .once, .throttle, .budget, .group, .match, .begun, .escalation, .escalated, .steps, .digest: nil
+            }
+        }
+
         /// Whether several pieces of state share one timer.
         public var isGathered: Bool { self == .gathered }
     }

@@ -46,7 +46,7 @@ public struct BackTestTally: TrialWitness {
         }
         // The records of a batch are numbered; its last ones are kept.
         var last: [String: [DecisionRecord.Verdict: Int]] = [:]
-        for record in routing.decisions where isCounted(record.rule) {
+        for record in routing.decisions where isCounted(record.rule) && !record.verdict.isOfEarlier {
             last[record.rule, default: [:]][record.verdict] = Int(record.number)
         }
         for (rule, verdicts) in last {

@@ -2,19 +2,22 @@ import BellhopCore
 
 extension DecisionRecord {
     /// The part of the rule that stopped it, and a clause that explains why.
-    /// - Parameter namesEvents: whether to name an earlier event by its id, by which it can be explained itself.
-    func words(of rule: Rule, namesEvents: Bool) -> (part: String, clause: String) {
+    /// - Parameters:
+    ///   - namesEvents: whether to name an earlier event by its id, by which it can be explained itself.
+    ///   - rule: nil if the rule is gone.
+    func words(of rule: Rule?, namesEvents: Bool) -> (part: String, clause: String) {
+        let zone = rule?.zone ?? .utc
         func moment(_ name: String) -> String {
             let time = detail[name]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) }
-            return time?.formatted(in: rule.zone) ?? ""
+            return time?.formatted(in: zone) ?? ""
         }
-        let earlier = namesEvents ? earlierEvent : ""
-        let isOfPattern = detail["come"] != nil
-        let waiting = rule.time.pattern.flatMap { rule.time.hold == nil || isOfPattern ? $0.kind.rawValue : nil } ?? "for"
+        let other = namesEvents ? otherEvent : ""
+        let earlier = other.isEmpty ? "" : " for \(other)"
+        let waiting = part ?? rule?.time.pattern.flatMap { rule?.time.hold == nil ? $0.kind.rawValue : nil } ?? "for"
         switch verdict {
         case .conditionFailed, .keyFailed, .stepFailed, .loop: return ("", error ?? "it failed")
         case .throttled:
-            let every = rule.throttle.map { DurationText.format($0.every) } ?? "its time"
+            let every = rule?.throttle.map { DurationText.format($0.every) } ?? "its time"
             return ("`throttle`", "it ran at \(moment("last"))\(earlier), less than \(every) ago")
         case .once:
             let when = detail["last"] == nil ? "before" : "at \(moment("last"))\(earlier)"
@@ -26,9 +29,17 @@ extension DecisionRecord {
             return (waiting, "`\(waiting)` has \(come) of \(all) events and waits for the others until \(moment("until"))")
         case .conditionFalse: return ("`when`", "`when` does not hold")
         case .cancelled:
-            return rule.time.hold == nil
+            return waiting == "none"
                 ? ("`none`", "it ended the wait of `none`")
                 : ("`for`", "it ended the wait of `for`: `when` does not hold any more")
+        case .usedUp: return ("`\(waiting)`", taken(at: at.formatted(in: zone), other))
+        case .endedEarly:
+            let time = at.formatted(in: zone)
+            guard let ending = detail["ending"]?.asString.flatMap(Ending.init) else {
+                return ("`\(waiting)`", "the wait of `\(waiting)` was ended at \(time)\(other.isEmpty ? "" : " by \(other)")")
+            }
+            let what = part.map { "`\($0)`" } ?? "the wait for other events"
+            return ("`\(waiting)`", "\(ending.words) at \(time), which ended \(what)")
         case .notTrueWhenDue: return ("`when`", "`when` did not hold when the time of `\(waiting)` was over")
         case .counting:
             return ("`count`", "`count` has \(detail["counted"]?.asInt ?? 0) of \(detail["of"]?.asInt ?? 0)")
@@ -47,9 +58,31 @@ extension DecisionRecord {
         }
     }
 
-    /// The event for which the rule ran before, as a phrase; empty if that run was for a timer, or is not known.
-    private var earlierEvent: String {
-        let event = detail["by"]?.asString.flatMap { Occasion.ID($0).event }
-        return event.map { " for event \($0.text.prefix(12))" } ?? ""
+    /// The part of the rule that waits, counts or gathers.
+    private var part: String? { detail["part"]?.asString }
+
+    /// How a later run took it, as a clause.
+    private func taken(at time: String, _ event: String) -> String {
+        switch part {
+        case "count": "`count` had enough at \(time)\(event.isEmpty ? "" : " with \(event)"), and used this event up"
+        case "group": "`group` passed it on at \(time)\(event.isEmpty ? "" : " together with \(event)")"
+        default: "`\(part ?? "on")` was complete at \(time)\(event.isEmpty ? "" : " with \(event)"), and used this event up"
+        }
+    }
+
+    /// The other event by which it is explained, as a phrase; empty if that was a timer, or is not known.
+    private var otherEvent: String {
+        detail["by"]?.asString.flatMap { Occasion.ID($0).event }.map { "event \($0.text.prefix(12))" } ?? ""
+    }
+}
+
+extension DecisionRecord.Ending {
+    fileprivate var words: String {
+        switch self {
+        case .changed: "the rule was changed"
+        case .removed: "the rule was removed"
+        case .off: "the rule was turned off"
+        case .forgotten: "`bellhop forget` forgot the task"
+        }
     }
 }

@@ -16,6 +16,9 @@ public struct Explanation: Sendable {
         case waiting, cancelled
         case notTrueWhenDue = "not_true_when_due"
         case counting, gathering, throttled, once
+        /// A later run took it; what it had begun or joined was ended before its time.
+        case usedUp = "used_up"
+        case endedEarly = "ended_early"
         // It ran, but nothing was sent.
         case silenced, quiet, budget, shadow, canary
         /// No rule has seen the event yet.
@@ -82,8 +85,10 @@ private struct Explainer {
     let tasks: [Scope.ID: [Snapshot]]
     private let deliveries: [Event.ID: [ExplainedDelivery]]
     private let decisions: [Event.ID: [DecisionRecord]]
-    /// When waits of `for` and `none` began, by rule and key.
-    private let waits: [[String]: [BellhopCore.Timestamp]]
+    /// The beginnings of waits of `for` and `none`, by rule and key.
+    private let waits: [[String]: [DecisionRecord]]
+    /// The places of the events on the bus.
+    private let places: [Event.ID: Int64]
 
     init(_ facts: ExplanationFacts, book: RuleBook?, tasks: [Scope.ID: [Snapshot]]) {
         (self.facts, self.book, self.tasks) = (facts, book, tasks)
@@ -91,7 +96,8 @@ private struct Explainer {
         decisions = facts.byEvent(facts.decisions, \.occasion)
         waits = Dictionary(grouping: facts.decisions.filter { $0.verdict == .waiting }) {
             [$0.rule, $0.detail["key"]?.asString ?? ""]
-        }.mapValues { $0.map(\.at) }
+        }
+        places = Dictionary(facts.events.map { ($0.event.id, $0.sequence) }) { first, _ in first }
     }
 
     /// The rules in force, and those that did something for the event though they are gone.
@@ -143,13 +149,17 @@ private struct Explainer {
             (account.verdict, account.reason) = (.unknown, "nothing is recorded, and \(why)")
             return
         }
+        if judgement.isInQuestion, let change = facts.replacement(of: account.rule, since: event) {
+            (account.verdict, account.reason) = replaced(change, judgement)
+            return
+        }
         if let verdict = Explanation.Verdict(rawValue: judgement.verdict.rawValue) {
             (account.verdict, account.reason, account.parts) = (verdict, judgement.reason, judgement.parts)
             if facts.unrouted.contains(event.sequence), judgement.isInQuestion {
                 account.notes.append("no rule has seen the event yet")
             }
             if judgement.readsTasks { account.notes.append("its `when` reads other tasks, which are shown as they are now") }
-            return noteChange(&account, at: event)
+            return
         }
         if facts.lackDeliveries {
             (account.verdict, account.reason) = (
@@ -165,21 +175,24 @@ private struct Explainer {
             )
         } else if !facts.rules.contains(where: { $0.name == account.rule }) {
             (account.verdict, account.reason) = (.unseen, "the rule is in the files, but not in force yet")
-        } else if let wait = judgement.wait, waits[[account.rule, wait]]?.contains(where: { $0 <= event.event.time }) ?? false {
-            let isNone = book?.rule(named: account.rule)?.time.hold == nil
-            let part = isNone ? "none" : "for"
-            (account.verdict, account.reason) = (.waiting, "`\(part)` began with an earlier event and has not ended since")
+        } else if let wait = judgement.wait, let began = beginning(of: wait, account.rule, before: event) {
+            let part = book?.rule(named: account.rule)?.time.hold == nil ? "none" : "for"
+            let what = began.occasion.event.map { "with event \($0.text.prefix(12))" } ?? "with the rule"
+            (account.verdict, account.reason) = (
+                .waiting, "`\(part)` had begun before, \(what) at \(time(began.at, account.rule))"
+            )
         } else if let idle = judgement.idle {
             (account.verdict, account.reason) = idle
         } else if judgement.isEmptyRun {
             account.reason = "no step had anything to do"
             noteChange(&account, at: event)
-        } else if let change = facts.change(of: account.rule, since: event.event.time) {
+        } else if let rule = book?.rule(named: account.rule), rule.time.each != nil {
+            let what = rule.time.hold == nil ? "for no element was anything to do" : "no wait of `for` began or ended"
+            (account.verdict, account.reason) = (.ran, "it ran through its list, and \(what)")
+        } else if let change = facts.change(of: account.rule, since: event) {
             (account.verdict, account.reason) = (
                 .unknown, "it would run now, but it was changed at \(time(change, account.rule)), after the event"
             )
-        } else if let rule = book?.rule(named: account.rule), rule.time.each != nil {
-            (account.verdict, account.reason) = (.ran, "it ran through its list, and for no element was anything to do")
         } else if let rule = book?.rule(named: account.rule), rule.once != nil || rule.throttle != nil || !rule.time.isEmpty {
             (account.verdict, account.reason) = (
                 .unknown, "its text allows the run; if something stopped it, the record is gone"
@@ -190,6 +203,28 @@ private struct Explainer {
             )
         }
         account.notes += judgement.leftOut
+    }
+
+    /// The verdict on an event of which nothing is recorded, if the rule is not the one that saw it.
+    private func replaced(
+        _ change: ExplanationFacts.Change, _ judgement: Judgement
+    ) -> (Explanation.Verdict, String) {
+        let time = time(change.at, change.rule)
+        let present = "; by its present text, \(judgement.reason.isEmpty ? "nothing is against a run" : judgement.reason)"
+        return switch change.kind {
+        case .added: (.unseen, "the event is older than the rule, which was added at \(time)")
+        case .removed: (.unknown, "nothing is recorded, and the rule was removed at \(time), after the event\(present)")
+        case .changed, .anew:
+            (.unknown, "nothing is recorded, and what it runs for was changed at \(time), after the event\(present)")
+        }
+    }
+
+    /// The beginning of the wait that was under way when the event came.
+    private func beginning(of wait: String, _ rule: String, before event: StoredEvent) -> DecisionRecord? {
+        waits[[rule, wait]]?.last { record in
+            // Those that are not among the events are earlier.
+            record.at <= event.event.time && (record.occasion.event.flatMap { places[$0] } ?? 0) < event.sequence
+        }
     }
 
     /// The result of each replay that left a record, as clauses.
@@ -225,13 +260,14 @@ private struct Explainer {
 
     /// Whether runs of timers came after what stopped the rule at first.
     private func isLater(_ deliveries: [ExplainedDelivery], than stop: DecisionRecord) -> Bool {
-        deliveries.contains { $0.created >= stop.at && $0.occasion != stop.occasion }
+        // What became of one element of a list, or of an event that was counted, does not hide another run.
+        stop.verdict.isOfEarlier && !deliveries.isEmpty
+            || deliveries.contains { $0.created >= stop.at && $0.occasion != stop.occasion }
             || deliveries.contains { $0.occasion == stop.occasion }
     }
 
     private func words(_ record: DecisionRecord) -> (part: String, clause: String) {
-        book?.rule(named: record.rule).map { record.words(of: $0, namesEvents: true) }
-            ?? ("", record.error ?? record.verdict.rawValue)
+        record.words(of: book?.rule(named: record.rule), namesEvents: true)
     }
 
     private func clause(_ record: DecisionRecord) -> String {
@@ -241,7 +277,7 @@ private struct Explainer {
     }
 
     private func noteChange(_ account: inout Explanation.Account, at event: StoredEvent) {
-        guard let change = facts.change(of: account.rule, since: event.event.time) else { return }
+        guard let change = facts.change(of: account.rule, since: event) else { return }
         account.notes.append(
             "the rule was changed at \(time(change, account.rule)), after the event: its present text is used here")
     }
@@ -252,11 +288,17 @@ private struct Explainer {
 }
 
 extension [DecisionRecord] {
-    /// The record that best explains the result of a run: an event may end a wait and then begin another.
+    /// The record that best explains the result of a run: an event may end a wait and then begin another, and several elements of a list
+    /// may wait. A wait that a later record explains does not count.
     fileprivate var stop: DecisionRecord? {
-        let ofRun = filter(\.verdict.isOfRun)
-        return ofRun.last { ![.cancelled, .conditionFalse].contains($0.verdict) } ?? ofRun.last { $0.verdict == .cancelled }
-            ?? ofRun.last
+        let ended = Set(filter(\.verdict.isOfEarlier).map(\.occasion))
+        let due = Set(compactMap(\.occasion.wait))
+        let ofRun = filter { record in
+            let isDue = record.verdict == .waiting && record.detail["key"]?.asString.map(due.contains) ?? false
+            return record.verdict.isOfRun && !(record.verdict.isWaiting && (isDue || ended.contains(record.occasion)))
+        }
+        return ofRun.last { ![.cancelled, .conditionFalse].contains($0.verdict) && !$0.verdict.isOfEarlier }
+            ?? ofRun.last(where: \.verdict.isOfEarlier) ?? ofRun.last { $0.verdict == .cancelled } ?? ofRun.last
     }
 }
 
@@ -269,6 +311,12 @@ extension Occasion.ID {
 
     /// Whether it is of the event, or of a timer that the event began.
     func isFor(_ event: StoredEvent) -> Bool { self.event == event.event.id || begun == event.sequence }
+
+    /// The key of the wait that was over, if it is of the timer of one.
+    fileprivate var wait: String? {
+        let parts = text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
+        return parts.count == 5 && parts[0] == "timer" && ["hold", "absence"].contains(parts[1]) ? String(parts[4]) : nil
+    }
 
     /// The place of the event that began the timer, if it is of one.
     public var begun: Int64? { begin.first.flatMap { Int64($0) } }

@@ -39,8 +39,10 @@ public struct ExplanationFacts: Sendable {
         for row in history.audit {
             guard let entry = try? JSON.parse(row.entry) else { continue }
             if entry["act"] == "reload" {
-                for name in ["added", "changed"].flatMap({ entry[$0]?.asArray ?? [] }).compactMap(\.asString) {
-                    changes.append(Change(of: name, at: row.at))
+                func names(_ list: String) -> [String] { (entry[list]?.asArray ?? []).compactMap(\.asString) }
+                let routed = entry["routed"]?.asInt ?? 0
+                for kind in Change.Kind.allCases {
+                    changes += names(kind.rawValue).map { Change(of: $0, kind, at: row.at, routed: routed) }
                 }
             } else if entry["kind"] == "attempt", let id = entry["delivery"]?.asString {
                 attempts[id, default: []].append(
@@ -71,17 +73,34 @@ public struct ExplanationFacts: Sendable {
         return result
     }
 
-    /// A rule that a reload changed.
+    /// A change of a rule by a reload.
     public struct Change: Sendable, Hashable {
-        public var rule: String
-        public var at: BellhopCore.Timestamp
+        /// As the audit names it.
+        public enum Kind: String, Sendable, Hashable, CaseIterable {
+            case added, changed, removed
+            /// It decides otherwise than before: such as by another `when`.
+            case anew
+        }
 
-        public init(of rule: String, at: BellhopCore.Timestamp) { (self.rule, self.at) = (rule, at) }
+        public var rule: String
+        public var kind: Kind
+        public var at: BellhopCore.Timestamp
+        /// The place of the last event that the rules had seen by then.
+        public var routed: Int64
+
+        public init(of rule: String, _ kind: Kind, at: BellhopCore.Timestamp, routed: Int64) {
+            (self.rule, self.kind, self.at, self.routed) = (rule, kind, at, routed)
+        }
     }
 
-    /// When the rule was changed last, if that was after this moment.
-    func change(of rule: String, since moment: BellhopCore.Timestamp) -> BellhopCore.Timestamp? {
-        changes.last { $0.rule == rule && $0.at > moment }?.at
+    /// When the rule was changed last, if that was after it had seen this event.
+    func change(of rule: String, since event: StoredEvent) -> BellhopCore.Timestamp? {
+        changes.last { $0.rule == rule && $0.kind != .removed && event.sequence <= $0.routed }?.at
+    }
+
+    /// The first change after this event by which the rule is not the one that saw the event; nil if it is.
+    func replacement(of rule: String, since event: StoredEvent) -> Change? {
+        changes.first { $0.rule == rule && $0.kind != .changed && event.sequence <= $0.routed }
     }
 
     /// Since when the rule was paused at this moment, if it was.

@@ -16,8 +16,8 @@ final class Rule: Sendable {
     let condition: RuleExpression?
     /// The parts that wait, count or gather.
     let time: TimeParts
-    /// The text of all that decides about its waits, counts and groups; nil if it has none.
-    let waits: String?
+    /// A fingerprint of all that decides whether it runs, and about its waits, counts and groups.
+    let waits: String
     let once: RuleExpression?
     let throttle: Throttle?
     let quiet: Quiet?
@@ -36,7 +36,7 @@ final class Rule: Sendable {
 
     init(
         summary: RuleSummary, triggers: [Trigger], schedule: RuleSchedule?, sources: [String], scopes: [Scope.ID],
-        snapshots: [Scope.ID], condition: RuleExpression?, time: TimeParts, waits: String?, once: RuleExpression?,
+        snapshots: [Scope.ID], condition: RuleExpression?, time: TimeParts, waits: String, once: RuleExpression?,
         throttle: Throttle?, quiet: Quiet?, limit: Budget?, steps: [Step], escalation: Escalation?, zone: TimeZoneTable
     ) {
         self.summary = summary

@@ -56,7 +56,7 @@ extension RuleReader {
                 help: "ask for the task as it is, such as `task.priority == 1`, and name what begins the wait in `on`"))
     }
 
-    /// All that decides about the rule's waits, counts and groups, without the writing's quotes, comments and indentation.
+    /// All that decides whether the rule runs, and about its waits, counts and groups, without the writing's quotes, comments and indentation.
     func waits(_ mapping: Mapping, _ condition: RuleExpression?, _ time: TimeParts, _ names: RuleNames) -> String {
         let parts = ["on", "from", "each", "when", "for", "count", "group"]
         var members = mapping.filter { parts.contains($0.name) }.map { "\($0.name): \(Self.plain($0.value))" }

@@ -157,7 +157,7 @@ struct RuleReader {
         return Rule(
             summary: summary, triggers: trigger.triggers, schedule: trigger.schedule, sources: from, scopes: sources.map(\.scope),
             snapshots: steps.compiler.snapshots.sorted { $0.text < $1.text }, condition: condition, time: time,
-            waits: time.isEmpty ? nil : waits(mapping, condition, time, compiler.names), once: once, throttle: throttle,
+            waits: waits(mapping, condition, time, compiler.names), once: once, throttle: throttle,
             quiet: quiet, limit: Self.budget(settings), steps: actions, escalation: escalation,
             zone: trigger.schedule?.zone ?? surroundings.timeZone)
     }

@@ -53,6 +53,7 @@ extension BatchDecider {
                 of: candidate.rule)
         }
         for other in counted + parts { memory.delete(stateKey.at(other.name)) }
+        for other in counted { record(.usedUp, other, of: "count", key: key, by: own.name, rule: candidate.rule) }
         var next = candidate
         next.gathered = (counted + parts + others + [own]).sorted(by: Gathered.isBefore)
         next.own = nil
@@ -105,8 +106,9 @@ extension BatchDecider {
         let rule = book.compiled[number]
         let gathered = memory.gathered(rule.stateKey(.gathered, key)).values.sorted(by: Gathered.isBefore)
         guard let latest = gathered.last else { return }
-        var occasion = occasion
+        var (occasion, isOfTimer) = (occasion, false)
         if case .timer(let id, let due, _, _) = occasion, id.kind == .group {
+            isOfTimer = true
             occasion = .timer(id, due: due, begun: gathered.first?.event, replayed: gathered.first?.replayed)
         }
         var candidate = Candidate(
@@ -126,6 +128,11 @@ extension BatchDecider {
         for one in gathered { memory.delete(rule.stateKey(.gathered, key).at(one.name)) }
         if group.every > .zero {
             memory.set(rule.stateKey(.group, key), to: .int(time.microseconds), expires: time + group.every)
+        }
+        // A timer's flush is a run for the oldest of its events.
+        let own = isOfTimer ? gathered[0].name : occasion.id.text
+        for one in gathered where one.name != own {
+            record(.usedUp, one, of: "group", key: candidate.key ?? "", by: own, rule: number)
         }
         finish(candidate, rule)
     }

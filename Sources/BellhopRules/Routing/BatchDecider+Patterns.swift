@@ -67,7 +67,10 @@ extension BatchDecider {
         }
         let isComplete = events.count == pattern.entries.count
         if isComplete {
-            for one in events where one.name != own.name { memory.delete(stateKey.at(one.name)) }
+            for one in events where one.name != own.name {
+                memory.delete(stateKey.at(one.name))
+                record(.usedUp, one, of: pattern.kind.rawValue, key: key, by: own.name, rule: candidate.rule)
+            }
             return events.map { one in
                 var one = one
                 one.part = nil
@@ -82,7 +85,8 @@ extension BatchDecider {
             Stop(
                 verdict: .waiting,
                 detail: [
-                    "key": .string(key), "until": .string(expires.rfc3339), "come": .int(Int64(come)),
+                    "part": .string(pattern.kind.rawValue), "key": .string(key), "until": .string(expires.rfc3339),
+                    "come": .int(Int64(come)),
                     "of": .int(Int64(pattern.entries.count)),
                 ]), of: candidate.rule)
         return nil
@@ -187,7 +191,8 @@ extension BatchDecider {
                 payload: ["source": .string(absence.began.source)]), at: time)
         add(bytes: Self.gatheredBytes)
         guard isRecorded else { return }
-        record(Stop(verdict: .waiting, detail: ["key": .string(absence.key), "until": .string(due.rfc3339)]), of: number)
+        let detail: JSON.Object = ["part": "none", "key": .string(absence.key), "until": .string(due.rfc3339)]
+        record(Stop(verdict: .waiting, detail: detail), of: number)
     }
 
     /// Begins the silence of a source, or of all of them, anew. It is about no event.
@@ -240,7 +245,9 @@ extension BatchDecider {
         if pattern.endsWithTask, !pattern.isByTask { forget(wait.began, as: key, rule) }
         memory.delete(stateKey)
         cancel(RuleTimer.ID(rule: rule.name, kind: .absence, key: key))
-        if isRecorded { record(Stop(verdict: .cancelled, detail: ["key": .string(key)]), of: number) }
+        guard isRecorded else { return }
+        record(Stop(verdict: .cancelled, detail: ["part": "none", "key": .string(key)]), of: number)
+        record(.endedEarly, wait.began, of: "none", key: key, by: frame.occasion.id.text, rule: number)
     }
 
     /// Nothing that `none` names has come for long enough.

@@ -98,6 +98,7 @@ extension BatchDecider {
                 go(own, rule, condition)
             }
         }
+        guard !waits.isEmpty, move(to: candidate) else { return }
         for id in waits.keys.sorted() { end(rule.stateKey(.hold, "").at(id), id, candidate.rule) }
     }
 
@@ -131,7 +132,12 @@ extension BatchDecider {
     ) {
         if frame.event?.type == .taskRemoved { return endWaits(of: hold, candidate, rule) }
         guard let id = rule.holdID(hold, frame, activation) else {
-            if fits { record(.failed(.keyFailed, "`by` of `for` has no value"), of: candidate.rule) }
+            // Without a key there is no wait to end.
+            switch condition {
+            case .holds: if fits { record(.failed(.keyFailed, "`by` of `for` has no value"), of: candidate.rule) }
+            case .failed(let stop): if fits { record(stop, of: candidate.rule) }
+            case .doesNotHold: break
+            }
             return
         }
         let key = rule.holdKey(id)
@@ -149,7 +155,8 @@ extension BatchDecider {
             if hold.needsBegun { remember(began, as: id, rule) }
             set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .hold, key: id), due: due), at: candidate.time)
             add(bytes: Self.gatheredBytes * candidate.gathered.count)
-            record(Stop(verdict: .waiting, detail: ["key": .string(id), "until": .string(due.rfc3339)]), of: candidate.rule)
+            let detail: JSON.Object = ["part": "for", "key": .string(id), "until": .string(due.rfc3339)]
+            record(Stop(verdict: .waiting, detail: detail), of: candidate.rule)
         case .failed(let stop):
             if fits || wait != nil { record(stop, of: candidate.rule) }
             if wait != nil { end(key, id, candidate.rule) }
@@ -225,9 +232,10 @@ extension BatchDecider {
     /// Ends a wait whose condition no longer holds, and forgets that the rule ran for it.
     private mutating func end(_ key: StateKey, _ id: String, _ number: Int) {
         let rule = book.compiled[number]
-        if let json = memory.value(key), Wait(json)?.hasRun == false {
+        if let wait = memory.value(key).flatMap(Wait.init), !wait.hasRun {
             cancel(RuleTimer.ID(rule: rule.name, kind: .hold, key: id))
-            record(Stop(verdict: .cancelled, detail: ["key": .string(id)]), of: number)
+            record(Stop(verdict: .cancelled, detail: ["part": "for", "key": .string(id)]), of: number)
+            record(.endedEarly, wait.began, of: "for", key: id, by: frame.occasion.id.text, rule: number)
         }
         forgetWait(key, id, rule)
     }
@@ -364,7 +372,9 @@ struct Wait {
     init(began: Gathered, due: BellhopCore.Timestamp) { (self.began, self.due) = (began, due) }
 
     init?(_ json: JSON) {
-        guard let began = Gathered(name: "", json: json), let due = json["due"]?.asInt else { return nil }
+        guard let due = json["due"]?.asInt, let began = Gathered(name: json["run"]?.asString ?? "", json: json) else {
+            return nil
+        }
         self.began = began
         self.due = Timestamp(microseconds: due)
         hasRun = json["ran"] == true
@@ -372,6 +382,7 @@ struct Wait {
 
     var json: JSON {
         guard case .object(var members) = began.json else { return began.json }
+        members["run"] = .string(began.name)
         members["due"] = .int(due.microseconds)
         // Stored also if false, so that the row keeps its size when the rule runs.
         members["ran"] = .bool(hasRun)

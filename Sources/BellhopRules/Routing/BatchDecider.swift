@@ -244,15 +244,27 @@ struct BatchDecider {
         perform(steps, of: rule, number)
     }
 
-    mutating func record(_ stop: Stop, of number: Int) {
+    /// - Parameter occasion: that of an earlier run, if the record is about one.
+    mutating func record(_ stop: Stop, of number: Int, for occasion: Occasion.ID? = nil) {
         let rule = book.compiled[number].name
         let count = stops[StopKind(rule: rule, verdict: stop.verdict), default: 0] + 1
         stops[StopKind(rule: rule, verdict: stop.verdict)] = count
         let record = DecisionRecord(
-            rule: rule, verdict: stop.verdict, occasion: frame.occasion.id, at: now, number: count, detail: stop.detail)
+            rule: rule, verdict: stop.verdict, occasion: occasion ?? frame.occasion.id, at: now, number: count,
+            detail: stop.detail)
         decisions.append(record)
         bytes += Self.recordBytes
         if let error = record.error { self.count(error: error, of: number) }
+    }
+
+    /// Records what became of an earlier run that waited, was counted or was gathered, and which run did it.
+    mutating func record(
+        _ verdict: DecisionRecord.Verdict, _ earlier: Gathered, of part: String, key: String, by name: String, rule number: Int
+    ) {
+        // Only events are explained.
+        guard earlier.event != nil else { return }
+        let detail: JSON.Object = ["part": .string(part), "key": .string(key), "by": .string(name)]
+        record(Stop(verdict: verdict, detail: detail), of: number, for: Occasion.ID(earlier.name))
     }
 
     mutating func add(bytes count: Int) { bytes += count }

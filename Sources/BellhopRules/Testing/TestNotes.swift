@@ -25,7 +25,7 @@ struct TestNotes: TrialWitness {
     /// Records why the rule of a timer stopped when it was due.
     mutating func saw(_ record: DecisionRecord, of timer: RuleTimer, in moment: TrialMoment) {
         let (book, now, tasks) = (moment.book, moment.now, moment.tasks)
-        guard let rule = book.rule(named: record.rule) else { return }
+        guard let rule = book.rule(named: record.rule), !record.verdict.isOfEarlier else { return }
         if let message = record.error {
             let error = RuleError(rule: rule.name, message: message)
             if !errors.contains(error) { errors.append(error) }
@@ -38,7 +38,9 @@ struct TestNotes: TrialWitness {
     mutating func saw(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment) {
         let (book, now, tasks) = (moment.book, moment.now, moment.tasks)
         let line = lines[event.event.id]
-        let records = decisions.filter { $0.occasion == Occasion.event(event.event.id).id }
+        let records = decisions.filter {
+            $0.occasion == Occasion.event(event.event.id).id && !$0.verdict.isOfEarlier
+        }
         let frame = RunFrame(book.facts, events: [event], now: now, snapshots: tasks)
         let activation = Activation(book.slots)
         activation.begin(frame)

@@ -65,6 +65,28 @@ extension SQL {
             WHERE rule IN (:rule, 'shadow/' || :rule) AND kind IN ('hold', 'count', 'group', 'gathered', 'match', 'absence', 'begun')
             """
 
+        /// The runs that a rule waits for, has counted and has gathered, the newest first.
+        static let waiting = "\(waits) WHERE rule IN (:rule, 'shadow/' || :rule) AND \(isWaiting) ORDER BY at DESC LIMIT :limit"
+
+        /// Those that are about a task.
+        static let waitingAbout = "\(waits) WHERE subject = :subject AND \(isWaiting) ORDER BY at DESC LIMIT :limit"
+
+        private static let waits = """
+            SELECT rule, kind, key, element, value ->> '$.run' AS run, value ->> '$.at' AS at FROM rule_state
+            """
+
+        /// A wait names its run; a run that is counted or gathered is named by its element. Without what waits for no event, has run
+        /// already, is out of time, or is only a part of a run.
+        private static let isWaiting = """
+            value ->> '$.event' IS NOT NULL AND (expires IS NULL OR expires > :now)
+            AND CASE kind
+                WHEN 'hold' THEN run IS NOT NULL AND value ->> '$.ran' = 0
+                WHEN 'absence' THEN run IS NOT NULL
+                WHEN 'count' THEN value ->> '$.part' IS NULL
+                ELSE kind IN ('gathered', 'match')
+            END
+            """
+
         /// End the escalations of a rule that is removed or turned off, without closing what they opened. The second scans all
         /// escalations.
         static let forgetEscalations = [
@@ -95,6 +117,11 @@ extension SQL {
             """
 
         static let lastPlace = "SELECT coalesce(max(sequence), 0) FROM event"
+
+        /// The last place on the bus before the first event that no rule has seen.
+        static let lastRouted = """
+            SELECT coalesce((SELECT min(sequence) - 1 FROM unrouted), (SELECT max(sequence) FROM event), 0)
+            """
 
         static let insert = """
             INSERT INTO rule (

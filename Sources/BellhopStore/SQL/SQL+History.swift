@@ -44,24 +44,23 @@ extension SQL {
         private static func rest(_ text: String) -> String { "substr(\(text), instr(\(text), '/') + 1)" }
 
         /// The records of why rules stopped at an event, by the index of occasions.
-        static let decisionsOfEvent = """
-            SELECT rule, verdict, number, occasion, at, detail FROM decision WHERE occasion = :occasion ORDER BY at, rule, number
-            """
+        static let decisionsOfEvent = "\(decisionRows) WHERE occasion = :occasion"
+
+        /// The row id is the order in which they were made.
+        private static let decisionRows = "SELECT rule, verdict, number, occasion, at, detail, rowid FROM decision"
 
         /// The same records for the elements, replays, timers and escalations of these events, but not for the events themselves.
         static let decisions = """
-            SELECT rule, verdict, number, occasion, at, detail FROM decision
+            \(decisionRows)
             WHERE (occasion >= 'element/' AND occasion < 'event/' OR occasion >= 'event0' AND occasion < 'timer0')
                 AND \(isForEvents)
-            ORDER BY at, rule, number
             """
 
-        /// The waits for these tasks that began earlier, each named by its source and its task. They explain a later event that continued
+        /// The waits under these keys that had begun. They explain a later event that continued
         /// a wait, without the events between.
         static let waits = """
-            SELECT rule, verdict, number, occasion, at, detail FROM decision
+            \(decisionRows)
             WHERE verdict = 'waiting' AND at <= :until AND detail ->> '$.key' IN (SELECT value FROM json_each(:keys))
-            ORDER BY at, rule, number
             """
 
         /// The attempts of these deliveries, and the changes of rules.

@@ -48,6 +48,9 @@ extension Session {
         var keyed = try prepare(SQL.Forgetting.keyed)
         try keyed.bind(":key", task.key.text)
         keys += try Self.stateKeys(&keyed)
+        var waiting = try prepare(SQL.Rules.waitingAbout)
+        try waiting.bind(":subject", task.subject)
+        try record(.forgotten, of: &waiting, at: now)
         try write(keys.map { StateWrite($0, .delete) }, at: .distantPast)
         try change(try timers(endingWith: keys).map { .cancel($0) })
         var counts: [StateKey: Int] = [:]

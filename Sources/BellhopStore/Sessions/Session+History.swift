@@ -95,37 +95,53 @@ extension Session {
         return events
     }
 
+    /// The records about these events, and of earlier waits, in the order in which they were made.
     private func decisions(of events: [StoredEvent], _ ids: [UInt8], _ places: [UInt8]) throws -> [DecisionRecord] {
-        var records: [DecisionRecord] = []
+        var records: [Int64: DecisionRecord] = [:]
+        func take(_ row: borrowing Prepared) throws {
+            if let record = try Self.decision(row) { records[row.int(6)] = record }
+        }
         var ofEvent = try prepare(SQL.History.decisionsOfEvent)
         for event in events {
             try ofEvent.bind(":occasion", Occasion.event(event.event.id).id.text)
-            while try ofEvent.next() { try Self.decision(ofEvent).map { records.append($0) } }
+            while try ofEvent.next() { try take(ofEvent) }
             ofEvent.stop()
         }
         var others = try prepare(SQL.History.decisions)
         try others.bind(":ids", text: ids)
         try others.bind(":places", text: places)
-        while try others.next() { try Self.decision(others).map { records.append($0) } }
-        return try waits(before: events) + records
+        while try others.next() { try take(others) }
+        // The waits for these events' keys that had begun when the last of them came: a replay of an older event may have begun one.
+        var waits = try prepare(SQL.History.waits)
+        try waits.bind(":until", events.map(\.event.time).max() ?? .distantPast)
+        let keys = events.reduce(into: Set<String>()) { Self.collectKeys(of: $1.event, into: &$0) }
+        try waits.bind(":keys", text: Self.json(keys.sorted().map(JSON.string)))
+        while try waits.next() { try take(waits) }
+        return records.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// The waits for the tasks of these events that had begun when the first of them came.
-    private func waits(before events: [StoredEvent]) throws -> [DecisionRecord] {
-        let ids = Set(events.map(\.event.id))
-        var waits = try prepare(SQL.History.waits)
-        try waits.bind(":until", events.map(\.event.time).min() ?? .distantPast)
-        // `for` waits under the source and the task, `none` under the task.
-        let keys = Set(
-            events.flatMap { event in event.event.task.map { [$0.key.text, "\(event.event.source)/\($0.key.text)"] } ?? [] })
-        try waits.bind(":keys", text: Self.json(keys.sorted().map(JSON.string)))
-        var records: [DecisionRecord] = []
-        while try waits.next() {
-            guard let record = try Self.decision(waits), !(record.occasion.event.map(ids.contains) ?? false) else { continue }
-            records.append(record)
+    /// The keys under which a rule may wait for this event: its task or a value of it, `for` together with the source. What `by` computes
+    /// otherwise is not found.
+    private static func collectKeys(of event: Event, into keys: inout Set<String>) {
+        var texts = event.task.map { [$0.key.text] } ?? []
+        var rest = Array(event.data.map(\.value))
+        while let value = rest.popLast() {
+            switch value {
+            case .null, .double: break
+            case .bool(let value): texts.append(String(value))
+            case .int(let value): texts.append(String(value))
+            case .string(let value): if value.utf8.count <= longestKey { texts.append(value) }
+            case .array(let values): rest += values
+            case .object(let members): rest += members.map(\.value)
+            }
         }
-        return records
+        for text in texts {
+            keys.insert(text)
+            keys.insert("\(event.source)/\(text)")
+        }
     }
+
+    private static let longestKey = 200
 
     private static func json(_ values: [JSON]) -> [UInt8] { JSON.array(values).encoded() }
 }

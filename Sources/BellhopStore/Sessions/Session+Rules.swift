@@ -22,7 +22,7 @@ extension Session {
             try set(rule, row, place: place, since: last)
             try schedule(rule, row)
             if row == nil || row?.waits != rule.waits {
-                try beginWaits(rule, at: now)
+                try beginWaits(rule, ending: rule.isOff ? .off : .changed, at: now)
             } else if row?.calendars != rule.calendars {
                 try recompute(rule.name, at: now)
             }
@@ -36,14 +36,15 @@ extension Session {
             try remove.run()
             try removeTimers.bind(":rule", name)
             try removeTimers.run()
-            try forgetWaits(of: name)
+            try forgetWaits(of: name, ending: .removed, at: now)
             try forgetEscalations(of: name)
             try setDigest(of: name, from: nil)
         }
         return since
     }
 
-    /// Records which rules are new, changed and gone, if any.
+    /// Records which rules are new, changed, decide otherwise than before, and are gone, if any; and the last event that the rules have
+    /// seen until then.
     private func auditReload(
         _ rules: [RuleRegistration], _ present: [String: RuleRow], by person: Person?, at now: Timestamp
     ) throws {
@@ -51,11 +52,14 @@ extension Session {
         let lists: [(String, [String])] = [
             ("added", rules.map(\.name).filter { present[$0] == nil }),
             ("changed", rules.filter { rule in present[rule.name].map { $0.revision != rule.revision } ?? false }.map(\.name)),
+            ("anew", rules.filter { rule in present[rule.name].map { $0.waits != rule.waits } ?? false }.map(\.name)),
             ("removed", present.keys.filter { !names.contains($0) }.sorted()),
         ]
         var facts: JSON.Object = [:]
         for (name, list) in lists where !list.isEmpty { facts[name] = .array(list.map(JSON.string)) }
-        if !facts.isEmpty { try audit("reload", by: person, facts, at: now) }
+        guard !facts.isEmpty else { return }
+        if !present.isEmpty { facts["routed"] = .int(try int(SQL.Rules.lastRouted)) }
+        try audit("reload", by: person, facts, at: now)
     }
 
     func formerRules() throws -> [String: [String: JSON]] {
@@ -93,11 +97,11 @@ extension Session {
     }
 
     /// Ends the rule's waits, counts and groups, because it is new or what they were made from has changed.
-    private func beginWaits(_ rule: RuleRegistration, at now: Timestamp) throws {
+    private func beginWaits(_ rule: RuleRegistration, ending: DecisionRecord.Ending, at now: Timestamp) throws {
         var remove = try prepare(SQL.Timers.removeWaits)
         try remove.bind(":rule", rule.name)
         try remove.run()
-        try forgetWaits(of: rule.name)
+        try forgetWaits(of: rule.name, ending: ending, at: now)
         if rule.beginsByItself { try change([.set(RuleTimer(.init(rule: rule.name, kind: .existing), due: now))]) }
     }
 
@@ -112,10 +116,38 @@ extension Session {
         try state.run()
     }
 
-    private func forgetWaits(of rule: String) throws {
+    private func forgetWaits(of rule: String, ending: DecisionRecord.Ending, at now: Timestamp) throws {
+        var waiting = try prepare(SQL.Rules.waiting)
+        try waiting.bind(":rule", rule)
+        try record(ending, of: &waiting, at: now)
         var forget = try prepare(SQL.Rules.forgetWaits)
         try forget.bind(":rule", rule)
         try forget.run()
+    }
+
+    /// Records that these runs will not go on.
+    /// - Parameter waiting: a statement of `SQL.Rules` that finds them.
+    func record(_ ending: DecisionRecord.Ending, of waiting: inout Prepared, at now: Timestamp) throws {
+        try waiting.bind(":now", now)
+        try waiting.bind(":limit", DecisionRecord.most)
+        var records: [DecisionRecord] = []
+        var counts: [String: Int64] = [:]
+        while try waiting.next() {
+            guard let kind = StateKey.Kind(rawValue: waiting.text(1)) else { continue }
+            let key = StateKey(rule: waiting.text(0), kind: kind, key: waiting.text(2), element: waiting.text(3))
+            var detail: JSON.Object = ["ending": .string(ending.rawValue)]
+            // A wait for an element of a list is named by that element.
+            detail["key"] = .string(kind == .hold && key.key.isEmpty ? key.element : key.key)
+            if let part = kind.part { detail["part"] = .string(part) }
+            counts[key.ruleName, default: 0] += 1
+            records.append(
+                DecisionRecord(
+                    rule: key.ruleName, verdict: .endedEarly, occasion: Occasion.ID(waiting.optionalText(4) ?? key.element),
+                    at: now,
+                    number: counts[key.ruleName, default: 0], detail: detail))
+        }
+        waiting.stop()
+        try add(records)
     }
 
     private func forgetEscalations(of rule: String) throws {

@@ -96,11 +96,24 @@ import Testing
     }
 
     @Test func `a rule that was changed since is not judged as if it had not`() throws {
-        func changed(_ facts: inout ExplanationFacts) { facts.changes = [.init(of: "r", at: Fixture.start + .seconds(60))] }
-        #expect(try account("on: task_created", Fixture.event(), changed).verdict == .unknown)
-        let task = Fixture.task(fields: ["priority": 3])
-        let no = try account("on: task_created\nwhen: task.priority == 1", Fixture.event(.taskCreated, task), changed)
-        #expect(no.verdict == .conditionFalse && no.notes.count == 1)
+        typealias Kind = ExplanationFacts.Change.Kind
+        func found(_ rule: String, _ kind: Kind, _ event: Event = Fixture.event()) throws -> Explanation.Account {
+            try account(rule, event) {
+                $0.changes = [.init(of: "r", kind, at: Fixture.start + .seconds(60), routed: 5)]
+            }
+        }
+        let rule = "on: task_created\nwhen: task.priority == 1"
+        let event = Fixture.event(.taskCreated, Fixture.task(fields: ["priority": 3]))
+        #expect(try Kind.allCases.map { try found(rule, $0, event).verdict } == [.unseen, .conditionFalse, .unknown, .unknown])
+        #expect(try Kind.allCases.map { try found("on: task_created", $0).verdict } == [.unseen, .unknown, .unknown, .unknown])
+        #expect(try found("on: task_removed", .anew).verdict == .type)
+        let reason = try found(rule, .anew, event).reason
+        #expect(reason.contains("was changed at 2026-01-05T09:01:00Z") && reason.contains("`when` is false"))
+        // The rules had seen only earlier events when it was changed.
+        let later = try account(rule, event) {
+            $0.changes = [.init(of: "r", .anew, at: Fixture.start + .seconds(60), routed: 4)]
+        }
+        #expect(later.verdict == .conditionFalse)
     }
 
     @Test func `a step whose condition is false is named`() throws {

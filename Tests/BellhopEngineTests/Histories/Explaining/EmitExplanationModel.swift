@@ -51,7 +51,8 @@ struct EmitExplanationModel: ExplanationModel {
     private var lastUrgent: Happening?
     /// The number of the ping for which `once` ran.
     private var heard: [String: Int] = [:]
-    private var counted: [Int] = []
+    /// Those that are counted: their places among the pings, or among the changes.
+    private var counted: [(at: Int, ping: Int?, change: Int?)] = []
 
     mutating func happen(_ event: Happening) {
         var told = Dictionary(uniqueKeysWithValues: ["tell", "urgent", "hear", "once", "echo", "both"].map { ($0, Told(.type)) })
@@ -71,7 +72,7 @@ struct EmitExplanationModel: ExplanationModel {
                 pings.append(Ping(task: event.id, hop: 1))
             }
         }
-        if event.kind == .removed { told["both"] = count(at: event.minute) }
+        if event.kind == .removed { told["both"] = count(at: event.minute, change: event.number) }
         self.told.append(told)
         // Each event comes after those that were there when it was emitted.
         while !pings.isEmpty {
@@ -90,14 +91,17 @@ struct EmitExplanationModel: ExplanationModel {
         let isEcho = ping.task == "a"
         let isLast = ping.hop == Self.lastHop
         told["echo"] = !isEcho ? Told(.conditionFalse) : isLast ? Told(.loop, "5 writes or events of rules led to") : Told(.ran)
-        told["both"] = count(at: now)
+        told["both"] = count(at: now, ping: toldOfOwn.count)
         toldOfOwn.append(told)
         return isEcho && !isLast
     }
 
-    private mutating func count(at now: Int) -> Told {
-        counted = counted.filter { now < $0 + 6 } + [now]
+    private mutating func count(at now: Int, ping: Int? = nil, change: Int? = nil) -> Told {
+        counted = counted.filter { now < $0.at + 6 } + [(now, ping, change)]
         if counted.count < 2 { return Told(.counting, "`count` has 1 of 2") }
+        let usedUp = Told(.usedUp, names: change, at: now, "`count` had enough")
+        if let first = counted[0].ping { toldOfOwn[first]["both"] = usedUp }
+        if let first = counted[0].change { told[first]["both"] = usedUp }
         counted = []
         return Told(.ran)
     }

@@ -44,4 +44,18 @@ import Testing
         var history = try await ExplainedHistory<ScheduleExplanationModel>(seed: seed)
         try await history.run(steps: 40)
     }
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `explain agrees with a model about rules that reloads change, turn off, remove and add again`(
+        _ seed: UInt64
+    ) async throws {
+        var history = try await ExplainedHistory<ReloadExplanationModel>(seed: seed)
+        try await history.run(steps: 40)
+    }
+
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `explain agrees with a model about lists whose elements wait, and the silence of a source`(_ seed: UInt64) async throws {
+        var history = try await ExplainedHistory<ListWaitExplanationModel>(seed: seed)
+        try await history.run(steps: 40)
+    }
 }

@@ -21,6 +21,9 @@ protocol ExplanationModel {
     /// What each rule did for each of these events, in their order.
     var toldOfOwn: [[String: Told]] { get }
 
+    /// How many deliveries belong to no event: those of a source's silence.
+    var deliveriesWithoutEvent: Int { get }
+
     /// A reload, before the changes of a minute come.
     mutating func load(_ version: Int, at minute: Int)
     /// Before the changes of a minute come.
@@ -37,6 +40,7 @@ extension ExplanationModel {
     static var hasReplays: Bool { false }
     static var own: EventType? { nil }
     var toldOfOwn: [[String: Told]] { [] }
+    var deliveriesWithoutEvent: Int { 0 }
     mutating func load(_ version: Int, at minute: Int) {}
     mutating func replay(_ happening: Happening, isForced: Bool, at minute: Int) {}
     mutating func arrive(at minute: Int) {}
@@ -48,19 +52,22 @@ struct Told {
     var verdict: Explanation.Verdict
     /// How many deliveries it made.
     var deliveries: Int
-    /// The number of the change whose event the reason must name, with its time.
+    /// The number of the change whose event the reason must name.
     var names: Int?
+    /// The minute that the reason must name; nil for that of this event.
+    var at: Int?
     /// A part of the reason.
     var reason: String
     /// A part of one of the notes.
     var note: String
 
     init(
-        _ verdict: Explanation.Verdict, deliveries: Int? = nil, names: Int? = nil, _ reason: String = "", note: String = ""
+        _ verdict: Explanation.Verdict, deliveries: Int? = nil, names: Int? = nil, at: Int? = nil, _ reason: String = "",
+        note: String = ""
     ) {
         self.verdict = verdict
         self.deliveries = deliveries ?? (verdict == .ran ? 1 : 0)
-        self.names = names
+        (self.names, self.at) = (names, at)
         self.reason = reason
         self.note = note
     }

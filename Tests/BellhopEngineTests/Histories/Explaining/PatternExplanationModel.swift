@@ -39,11 +39,11 @@ struct PatternExplanationModel: ExplanationModel {
     }
 
     private(set) var told: [[String: Told]] = []
-    /// The events that wait for others, by rule, source and task: of each entry its minutes.
-    private var waiting: [[String]: [[Int]]] = [:]
+    /// The events that wait for others, by rule and task: those of each entry.
+    private var waiting: [[String]: [[Happening]]] = [:]
     private var holds: [String: (due: Int, event: Int, hasRun: Bool)] = [:]
-    /// The sequences under way, with how many of their events have come.
-    private var sequences: [String: [(start: Int, count: Int)]] = [:]
+    /// The sequences under way, with the events that have come.
+    private var sequences: [String: [[Happening]]] = [:]
     private var absences: [String: (due: Int, event: Int)] = [:]
     private var escalations: [String: Escalation] = [:]
 
@@ -94,12 +94,19 @@ struct PatternExplanationModel: ExplanationModel {
     /// Whether the event completes a pair; nil if it fits no entry.
     private mutating func pair(_ rule: String, _ entry: Int?, within: Int, _ event: Happening) -> Bool? {
         guard let entry else { return nil }
-        var open = waiting[[rule, event.id], default: [[], []]].map { $0.filter { event.minute < $0 + within } }
-        open[entry].append(event.minute)
+        var open = waiting[[rule, event.id], default: [[], []]].map { $0.filter { event.minute < $0.minute + within } }
+        open[entry].append(event)
         let isComplete = open.allSatisfy { !$0.isEmpty }
-        if isComplete { for place in open.indices { open[place].removeFirst() } }
+        if isComplete { use(open.indices.map { open[$0].removeFirst() }, rule, in: event, "`all` was complete") }
         waiting[[rule, event.id]] = open
         return isComplete
+    }
+
+    /// The events of a run that another one of them completes are a part of it.
+    private mutating func use(_ events: [Happening], _ rule: String, in run: Happening, _ reason: String) {
+        for event in events where event.number != run.number {
+            told[event.number][rule] = Told(.usedUp, names: run.number, reason)
+        }
     }
 
     private mutating func all(_ event: Happening) -> Told {
@@ -113,8 +120,9 @@ struct PatternExplanationModel: ExplanationModel {
         let entry = event.kind == .removed ? nil : event.kind == .changed ? 1 : 0
         let isComplete = pair("held", entry, within: 9, event)
         if event.kind == .removed || event.fields.priority != 1 {
-            let isHeld = holds[event.id].map { !$0.hasRun } ?? false
-            holds[event.id] = nil
+            let hold = holds.removeValue(forKey: event.id)
+            let isHeld = hold.map { !$0.hasRun } ?? false
+            if let hold, isHeld { told[hold.event]["held"] = Told(.endedEarly, names: event.number, "the wait of `for`") }
             // One that waits for the next of its pair may end the wait of the pair before.
             let ended = isHeld ? "ended the wait of `for`" : ""
             return switch isComplete {
@@ -124,18 +132,18 @@ struct PatternExplanationModel: ExplanationModel {
             }
         }
         guard isComplete == true else { return Told(.waiting, "has 1 of 2 events") }
-        if holds[event.id] != nil { return Told(.waiting, "began with an earlier event") }
+        if let hold = holds[event.id] { return Told(.waiting, names: hold.event, "`for` had begun before") }
         holds[event.id] = (event.minute + 2, event.number, false)
         return Told(.waiting, "waits until")
     }
 
     private mutating func sequence(_ event: Happening) -> Told {
-        var open = sequences[event.id, default: []].filter { event.minute < $0.start + 9 }
+        var open = sequences[event.id, default: []].filter { event.minute < $0[0].minute + 9 }
         defer { sequences[event.id] = open }
         switch event.kind {
         case .removed: return Told(.type)
         case .created, .returned:
-            open.append((event.minute, 1))
+            open.append([event])
             return Told(.waiting, "has 1 of 3 events")
         case .changed: break
         }
@@ -143,26 +151,30 @@ struct PatternExplanationModel: ExplanationModel {
         guard let place = open.firstIndex(where: { fits.contains($0.count) }) else {
             return Told(.conditionFalse, "no `sequence`")
         }
-        open[place].count += 1
+        open[place].append(event)
         if open[place].count < 3 { return Told(.waiting, "has 2 of 3 events") }
-        open.remove(at: place)
+        use(open.remove(at: place), "sequence", in: event, "`sequence` was complete")
         return Told(.ran)
     }
 
     private mutating func none(_ event: Happening) -> Told {
         let isOpen = absences[event.id] != nil
+        func end() {
+            guard let absence = absences.removeValue(forKey: event.id) else { return }
+            told[absence.event]["none"] = Told(.endedEarly, names: event.number, "the wait of `none`")
+        }
         switch event.kind {
         case .returned: return Told(.type)
         case .removed:
-            absences[event.id] = nil
+            end()
             return isOpen ? Told(.cancelled) : Told(.type)
         case .created, .changed:
             if event.fields.priority == 1 {
-                if isOpen { return Told(.waiting, "began with an earlier event") }
+                if let absence = absences[event.id] { return Told(.waiting, names: absence.event, "`none` had begun before") }
                 absences[event.id] = (event.minute + 3, event.number)
                 return Told(.waiting, "waits until")
             }
-            if event.kind == .changed { absences[event.id] = nil }
+            if event.kind == .changed { end() }
             return isOpen && event.kind == .changed ? Told(.cancelled) : Told(.conditionFalse)
         }
     }

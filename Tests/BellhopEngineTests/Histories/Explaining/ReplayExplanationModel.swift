@@ -76,10 +76,22 @@ struct ReplayExplanationModel: ExplanationModel {
         if event.kind == .removed || event.fields.priority != 1 {
             if event.isCreatedOrChanged { told["held"] = Told(.conditionFalse) }
             if isHeld { told["held"] = Told(.cancelled) }
-            holds[event.id] = nil
+            if let wait = holds.removeValue(forKey: event.id), !wait.hasRun {
+                if let replay = wait.replay {
+                    note(wait.event, "held", replay, "the wait of `for` was ended at")
+                } else {
+                    self.told[wait.event]["held"]?.verdict = .endedEarly
+                    self.told[wait.event]["held"]?.reason = "the wait of `for` was ended at"
+                    self.told[wait.event]["held"]?.names = event.number
+                }
+            }
         } else if event.isCreatedOrChanged {
-            told["held"] = Told(.waiting, holds[event.id] == nil ? "waits until" : "began with an earlier event")
-            if holds[event.id] == nil { holds[event.id] = Wait(due: event.minute + 3, event: event.number) }
+            if let wait = holds[event.id] {
+                told["held"] = Told(.waiting, names: wait.event, at: wait.due - 3, "`for` had begun before")
+            } else {
+                told["held"] = Told(.waiting, "`for` waits until")
+                holds[event.id] = Wait(due: event.minute + 3, event: event.number)
+            }
         }
         self.told.append(told)
     }

@@ -59,26 +59,40 @@ struct ReplayedCountModel: ExplanationModel {
         let window = counted[priority, default: []].filter { now < $0.at + 6 } + [run]
         counted[priority] = window.count == 3 ? [] : window
         tell(run, "count", window.count == 3 ? nil : Told(.counting, "`count` has \(window.count) of 3"))
+        if window.count == 3 { use(window.dropLast(), "count", in: run, "`count` had enough", at: now) }
 
         // A value counts once, by its latest run.
         distinct = distinct.filter { now < $0.at + 5 && $0.event.id != run.event.id } + [run]
         tell(run, "distinct", distinct.count == 2 ? nil : Told(.counting, "`count` has 1 of 2"))
-        if distinct.count == 2 { distinct = [] }
+        if distinct.count == 2 {
+            use(distinct.dropLast(), "distinct", in: run, "`count` had enough", at: now)
+            distinct = []
+        }
 
         var group = groups[priority] ?? Group(runs: [], due: now + 2)
         group.runs.append(run)
         groups[priority] = group.runs.count == 3 ? nil : group
         let gathered = "`group` has gathered \(group.runs.count)"
         tell(run, "group", group.runs.count == 3 ? nil : Told(.gathering, gathered))
+        if group.runs.count == 3 { use(group.runs.dropLast(), "group", in: run, "`group` passed it on", at: now) }
     }
 
     /// A flush belongs to the oldest of the runs, which are in the order of their times; those of one time in the order of the bus.
     private mutating func flush(at now: Int) {
         for (priority, group) in groups where group.due <= now {
             let oldest = group.runs.min { ($0.at, $0.event.number) < ($1.at, $1.event.number) }
-            if let oldest { tell(oldest, "group", nil) }
+            guard let oldest else { continue }
+            let own = [oldest.event.number, oldest.at, oldest.isReplay ? 1 : 0]
+            let others = group.runs.filter { [$0.event.number, $0.at, $0.isReplay ? 1 : 0] != own }
+            use(others, "group", in: oldest, "`group` passed it on", at: now)
+            tell(oldest, "group", nil)
             groups[priority] = nil
         }
+    }
+
+    /// These runs are a part of another one.
+    private mutating func use(_ runs: [Run], _ rule: String, in other: Run, _ reason: String, at now: Int) {
+        for run in runs { tell(run, rule, Told(.usedUp, names: run.isReplay ? nil : other.event.number, at: now, reason)) }
     }
 
     /// - Parameter stop: nil if it ran.
@@ -88,7 +102,10 @@ struct ReplayedCountModel: ExplanationModel {
             let at = run.at
             let time = "2026-01-05T\(at < 60 ? "09" : at < 120 ? "10" : "11"):\(at % 60 < 10 ? "0" : "")\(at % 60)"
             told[number][rule]?.note = "replayed at \(time):00Z: \(stop?.reason ?? "it ran")"
-        } else if let stop {
+        } else if var stop {
+            // Its replays may have run, and are told in a note.
+            stop.deliveries = told[number][rule]?.deliveries ?? 0
+            stop.note = told[number][rule]?.note ?? ""
             told[number][rule] = stop
         } else {
             told[number][rule]?.verdict = .ran

@@ -38,21 +38,12 @@ struct ScheduleExplanationModel: ExplanationModel {
     /// Of each schedule by itself: in which order different schedules come after a downtime does not matter here.
     var toldOfOwn: [[String: Told]] { Self.schedules.sorted().flatMap { toldOf[$0] ?? [] } }
     private var toldOf: [String: [[String: Told]]] = [:]
-    /// The minutes of the events that came while a list was empty.
-    private var idle: [String: [(event: Int, at: Int)]] = [:]
     private var tasks: [String: Int] = [:]
     private var due = ["every": 5, "cron": 4, "all": 3, "list": 6, "once": 7]
     private var every = ["every": 5, "cron": 4, "all": 3, "list": 6, "once": 7]
     private var lastOfAll: Int?
     private var seen: Set<String> = []
     private static let schedules = ["every", "cron", "all", "list", "once"]
-
-    /// A list that was empty leaves no record: what its rule did is not known any more once the rule has changed.
-    mutating func load(_ version: Int, at now: Int) {
-        for (rule, events) in idle {
-            for one in events where one.at < now { toldOf[rule]?[one.event][rule] = Told(.unknown, "it was changed at") }
-        }
-    }
 
     /// Schedules do not wait for the look, except those that read tasks, if nobody looked when they came due.
     mutating func arrive(at now: Int) {
@@ -103,9 +94,6 @@ struct ScheduleExplanationModel: ExplanationModel {
         default:
             let new = urgent.filter { seen.insert($0).inserted }
             told["once"] = Told(new.isEmpty && !urgent.isEmpty ? .once : .ran, deliveries: new.count)
-        }
-        if schedule == "list" || schedule == "once", urgent.isEmpty {
-            idle[schedule, default: []].append((toldOf[schedule]?.count ?? 0, now))
         }
         toldOf[schedule, default: []].append(told)
     }

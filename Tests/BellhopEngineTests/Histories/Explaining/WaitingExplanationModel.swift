@@ -10,6 +10,12 @@ struct WaitingExplanationModel: ExplanationModel {
         for: 3m
         do: [{log: "h\(version) ${{ task.id }}"}]
         ---
+        rule: k
+        on: [task_created, task_changed]
+        when: task.priority == 1
+        for: {time: 4m, by: task.state}
+        do: [{log: "k\(version)"}]
+        ---
         rule: c
         on: [task_created, task_changed]
         count: {at_least: 3, within: 6m, by: task.priority}
@@ -29,10 +35,13 @@ struct WaitingExplanationModel: ExplanationModel {
 
     private(set) var told: [[String: Told]] = []
     private var holds: [[String]: (due: Int, event: Int, hasRun: Bool)] = [:]
-    private var counted: [Int: [Int]] = [:]
-    /// When each task was counted last, by its source and id.
-    private var distinct: [(id: String, at: Int)] = []
-    private var groups: [Int: (due: Int, first: Int)] = [:]
+    /// The waits of `k`, which several tasks share, by their states.
+    private var keyed: [Int: (due: Int, began: Happening, hasRun: Bool)] = [:]
+    private var tasks: [String: Happening.Fields] = [:]
+    private var counted: [Int: [Happening]] = [:]
+    /// The latest event of each task that is counted.
+    private var distinct: [Happening] = []
+    private var groups: [Int: (due: Int, events: [Int])] = [:]
 
     /// Groups that are due, and waits that are over at this very moment, come before the events of a look.
     mutating func arrive(at now: Int) {
@@ -48,25 +57,63 @@ struct WaitingExplanationModel: ExplanationModel {
     mutating func happen(_ event: Happening) {
         let (key, now, priority) = ([event.source, event.id], event.minute, event.fields.priority)
         let isHeld = holds[key].map { !$0.hasRun } ?? false
-        var told = ["h": Told(.type), "c": Told(.type), "d": Told(.type), "g": Told(.gathering)]
+        tasks[event.id] = event.kind == .removed ? nil : event.fields
+        var told = ["h": Told(.type), "k": keyed(event), "c": Told(.type), "d": Told(.type), "g": Told(.gathering)]
         if event.kind == .removed || priority != 1 {
             if event.isCreatedOrChanged { told["h"] = Told(.conditionFalse) }
-            if isHeld { told["h"] = Told(.cancelled) }
+            if isHeld {
+                told["h"] = Told(.cancelled, "it ended the wait of `for`")
+                if let hold = holds[key] {
+                    self.told[hold.event]["h"] = Told(.endedEarly, names: event.number, "the wait of `for`")
+                }
+            }
             holds[key] = nil
         } else if event.isCreatedOrChanged {
-            told["h"] = Told(.waiting)
-            if holds[key] == nil { holds[key] = (now + 3, event.number, false) }
+            if let hold = holds[key] {
+                told["h"] = Told(.waiting, names: hold.event, "`for` had begun before")
+            } else {
+                told["h"] = Told(.waiting, at: now + 3, "`for` waits until")
+                holds[key] = (now + 3, event.number, false)
+            }
         }
         if event.isCreatedOrChanged {
-            let window = counted[priority, default: []].filter { now < $0 + 6 } + [now]
+            let window = counted[priority, default: []].filter { now < $0.minute + 6 } + [event]
             told["c"] = window.count == 3 ? Told(.ran) : Told(.counting, "has \(window.count) of 3")
+            if window.count == 3 { use(window.dropLast(), "c", in: event, "`count` had enough") }
             counted[priority] = window.count == 3 ? [] : window
-            distinct = distinct.filter { now < $0.at + 8 && $0.id != event.id } + [(event.id, now)]
+            distinct = distinct.filter { now < $0.minute + 8 && $0.id != event.id } + [event]
             told["d"] = distinct.count == 3 ? Told(.ran) : Told(.counting, "has \(distinct.count) of 3")
-            if distinct.count == 3 { distinct = [] }
+            if distinct.count == 3 {
+                use(distinct.dropLast(), "d", in: event, "`count` had enough")
+                distinct = []
+            }
         }
-        if groups[priority] == nil { groups[priority] = (now + 2, event.number) }
+        groups[priority, default: (now + 2, [])].events.append(event.number)
         self.told.append(told)
+    }
+
+    /// Any event of the key may end a wait, but a task that leaves ends only those that it has begun.
+    private mutating func keyed(_ event: Happening) -> Told {
+        let (priority, state) = (event.fields.priority, event.fields.state)
+        var told = Told(.type)
+        if event.isCreatedOrChanged, priority == 1 { told = Told(.keyFailed, "`by` of `for` has no value") }
+        if event.isCreatedOrChanged, priority != 1 { told = Told(.conditionFalse) }
+        for (key, wait) in keyed {
+            let ends = event.kind == .removed ? wait.began.id == event.id : key == state && priority != 1
+            guard ends else { continue }
+            keyed[key] = nil
+            if wait.hasRun { continue }
+            told = Told(.cancelled)
+            self.told[wait.began.number]["k"] = Told(.endedEarly, names: event.number, "the wait of `for`")
+        }
+        guard event.isCreatedOrChanged, priority == 1, let state else { return told }
+        if let wait = keyed[state] { return Told(.waiting, names: wait.began.number, "`for` had begun before") }
+        keyed[state] = (event.minute + 4, event, false)
+        return Told(.waiting, at: event.minute + 4, "`for` waits until")
+    }
+
+    private mutating func use(_ events: [Happening], _ rule: String, in run: Happening, _ reason: String) {
+        for event in events { told[event.number][rule] = Told(.usedUp, names: run.number, reason) }
     }
 
     private mutating func end(_ isDue: (Int) -> Bool) {
@@ -74,11 +121,20 @@ struct WaitingExplanationModel: ExplanationModel {
             holds[key]?.hasRun = true
             told[hold.event]["h"] = Told(.ran)
         }
+        for (key, wait) in keyed where !wait.hasRun && isDue(wait.due) {
+            let task = tasks[wait.began.id]
+            let isTrue = task?.priority == 1 && task?.state == key
+            keyed[key] = isTrue ? (wait.due, wait.began, true) : nil
+            told[wait.began.number]["k"] = Told(isTrue ? .ran : .notTrueWhenDue)
+        }
     }
 
     private mutating func flush(at now: Int) {
         for (priority, group) in groups where group.due <= now {
-            told[group.first]["g"] = Told(.ran, deliveries: 2)
+            for event in group.events {
+                told[event]["g"] = Told(.usedUp, names: group.events[0], at: now, "`group` passed it on")
+            }
+            told[group.events[0]]["g"] = Told(.ran, deliveries: 2)
             groups[priority] = nil
         }
     }
