@@ -24,9 +24,11 @@ import Testing
 
     @Test(.timeLimit(.minutes(5))) func `the demonstration prints the README's transcript, and succeeds`() async throws {
         let folder = try TemporaryFolder()
-        let ended = try await Program(["demo", "--speed", "60"], in: folder.path).end(within: .seconds(240))
+        // An acknowledgement must be sent within 30 seconds of the demonstration's clock: 1.5 seconds here, 0.5 at speed 60.
+        let ended = try await Program(["demo", "--speed", "20"], in: folder.path).end(within: .seconds(280))
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
-        #expect(Self.settled(ended.output) == Self.settled(try Self.block("demo")))
+        let difference = Self.settled(ended.output).difference(from: Self.settled(try Self.block("demo")))
+        #expect(difference.isEmpty, "\(difference.removals) \(difference.insertions)")
     }
 
     @Test func `the README's example session prints its transcript`() async throws {

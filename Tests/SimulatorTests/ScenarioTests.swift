@@ -22,6 +22,27 @@ import Testing
         #expect(office.instance.tasks.map(\.isActive) == [false])
     }
 
+    @Test func `what is due happens only when its audience is ready, and one moment at a time`() async throws {
+        let office = Office()
+        let task = NewTask(title: "A", sysID: "a")
+        let script = Scenario([.init(at: 0, .opened(task)), .init(at: 1, .closed(task: "a", by: "x"))])
+        let asked = Mutex(0)
+        let happened = Mutex<[Int]>([])
+        try await office.simulation.play(
+            script, pause: .milliseconds(1),
+            tell: { scene in
+                if case .happened = scene { happened.withLock { $0.append(asked.withLock { $0 }) } }
+            },
+            isReady: {
+                asked.withLock { count in
+                    count += 1
+                    return count.isMultiple(of: 3)
+                }
+            })
+        #expect(happened.withLock { $0 } == [3, 6])
+        #expect(office.instance.tasks.map(\.isActive) == [false])
+    }
+
     @Test func `the demonstration starts with two tasks and ends with a P1 closed`() throws {
         let office = Office()
         office.instance.addPeople()

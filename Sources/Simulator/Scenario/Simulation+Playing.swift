@@ -13,8 +13,10 @@ extension Simulation {
     /// - Parameters:
     ///   - pause: real time between two looks at the clock.
     ///   - tell: called for each event, and for the next one whenever it changes.
+    ///   - isReady: whether the next events may happen when their time has come; by default, always.
     public func play(
-        _ scenario: Scenario, pause: Duration = .milliseconds(50), tell: (Scene) -> Void = { _ in }
+        _ scenario: Scenario, pause: Duration = .milliseconds(50), tell: (Scene) -> Void = { _ in },
+        isReady: () -> Bool = { true }
     ) async throws {
         var scenario = scenario
         var watchers = instance.counts.watchers
@@ -25,9 +27,11 @@ extension Simulation {
                 tell(.comes(next.happening, in: max(next.time - now, 0)))
                 coming = next
             }
-            for happening in scenario.tick(to: now) {
-                instance.apply(happening)
-                tell(.happened(happening))
+            while let due = scenario.nextTime, due <= now, isReady() {
+                for happening in scenario.tick(to: due) {
+                    instance.apply(happening)
+                    tell(.happened(happening))
+                }
             }
             let current = instance.counts.watchers
             if current > watchers {

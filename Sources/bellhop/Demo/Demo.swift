@@ -38,7 +38,7 @@ struct Demo: AsyncParsableCommand {
     func run() async throws {
         let folder = try DemoFolder()
         defer { if !keep { folder.remove() } }
-        let clock = SystemClock(startingAt: Self.start, speed: speed)
+        let clock = DemoClock(startingAt: Self.start, speed: speed)
         // The sessions outlast the morning of half an hour.
         var settings = InstanceSettings()
         settings.sessionSeconds = 4 * 3600
@@ -70,18 +70,19 @@ struct Demo: AsyncParsableCommand {
     ///
     /// - Parameter token: of the console, with which the demonstration goes on until it is interrupted; nil to end it.
     private func watch(
-        _ folder: DemoFolder, _ simulation: Simulation, _ script: Scenario, _ clock: SystemClock, _ story: DemoStory,
+        _ folder: DemoFolder, _ simulation: Simulation, _ script: Scenario, _ clock: DemoClock, _ story: DemoStory,
         token: String?
     ) async throws -> Bool {
         let keychain = Keychain(path: folder.path + "/keychain.json")
         let loader = ConfigurationLoader(environment: [:], keychain: keychain)
+        let pace = DemoPace(sources: ["my-work", "incidents"])
         let assembly: Assembly
         do {
             let configuration = try await loader.load(folder.path + "/bellhop.yaml")
             assembly = try await Assembly(
                 configuration,
                 options: Assembly.Options(
-                    clock: clock, listeners: [{ story.report($0) }], output: { story.log($0) }))
+                    clock: clock, listeners: [{ pace.hear($0) }, { story.report($0) }], output: { story.log($0) }))
         } catch let error as ConfigurationError {
             throw CommandError(error)
         } catch let error as AssemblyError {
@@ -90,7 +91,7 @@ struct Demo: AsyncParsableCommand {
         let quiet = Logger(label: "demo") { _ in SwiftLogNoOpLogHandler() }
         let port = Mutex(0)
         let folder = keep ? folder.path : nil
-        let scenario = DemoScenario(simulation: simulation, script: script, clock: clock) {
+        let scenario = DemoScenario(simulation: simulation, script: script, clock: clock, pace: pace) {
             guard let token else { return false }
             story.close(DemoVerdict(simulation), folder: folder)
             story.stays(console: "http://127.0.0.1:\(port.withLock { $0 })", token: token)
@@ -112,16 +113,20 @@ struct Demo: AsyncParsableCommand {
 private final class DemoScenario: Service {
     private let simulation: Simulation
     private let script: Scenario
-    private let clock: SystemClock
+    private let clock: DemoClock
+    private let pace: DemoPace
     private let ended = Mutex(false)
     /// Called after the scenario; says whether the demonstration goes on.
     private let goesOn: @Sendable () -> Bool
 
-    init(simulation: Simulation, script: Scenario, clock: SystemClock, goesOn: @escaping @Sendable () -> Bool) {
+    init(
+        simulation: Simulation, script: Scenario, clock: DemoClock, pace: DemoPace, goesOn: @escaping @Sendable () -> Bool
+    ) {
         self.goesOn = goesOn
         self.simulation = simulation
         self.script = script
         self.clock = clock
+        self.pace = pace
     }
 
     var isOver: Bool { ended.withLock { $0 } }
@@ -129,7 +134,8 @@ private final class DemoScenario: Service {
     func run() async throws {
         try await cancelWhenGracefulShutdown {
             do {
-                try await self.simulation.play(self.script)
+                try await self.simulation.play(self.script, tell: { self.pace.follow($0) }, isReady: { self.pace.isReady })
+                while !self.pace.isReady { try await Task.sleep(for: .milliseconds(50)) }
                 try await self.clock.sleep(for: .seconds(120))
                 self.ended.withLock { $0 = true }
                 if self.goesOn() { while true { try await Task.sleep(for: .seconds(3600)) } }

@@ -6,7 +6,7 @@ import BellhopEngine
 struct DemoStory: Sendable {
     private let story: Story
 
-    init(clock: SystemClock, zone: TimeZoneTable) { story = Story(clock: clock, zone: zone) }
+    init(clock: DemoClock, zone: TimeZoneTable) { story = Story(clock: clock, zone: zone) }
 
     func open(address: String, speed: Double) {
         Console.data("A simulated ServiceNow answers at \(address). It is Monday, 08:27, in Berlin, and")

@@ -1,0 +1,43 @@
+import BellhopCore
+import Synchronization
+import Testing
+
+@testable import bellhop
+
+/// The clock of the demonstration.
+@Suite struct DemoClockTests {
+    private let real = Real()
+    private let clock: DemoClock
+
+    init() {
+        let real = real
+        clock = DemoClock(startingAt: Demo.start, speed: 40) { real.time.withLock { $0 } }
+    }
+
+    private func pass(_ time: Duration) { real.time.withLock { $0 += time } }
+
+    @Test func `it runs as fast as asked for`() {
+        for _ in 0..<50 {
+            pass(.milliseconds(20))
+            _ = clock.now
+        }
+        #expect(clock.now == Demo.start + .seconds(40))
+    }
+
+    @Test func `it stands still while the machine is too busy to let the program read it`() {
+        pass(.seconds(3))
+        #expect(clock.now == Demo.start + DemoClock.longestStep * 40)
+        #expect(clock.now == Demo.start + DemoClock.longestStep * 40)
+    }
+
+    @Test func `a sleeper moves it to its deadline by itself`() async throws {
+        let clock = DemoClock(startingAt: Demo.start, speed: 120)
+        try await clock.sleep(for: .seconds(30))
+        #expect(clock.now >= Demo.start + .seconds(30))
+    }
+}
+
+/// A real time that the test moves; a class with a mutex, because the clock reads it from any task.
+private final class Real: Sendable {
+    let time = Mutex(Duration.zero)
+}
