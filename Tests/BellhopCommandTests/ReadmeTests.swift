@@ -22,10 +22,10 @@ import Testing
             .split(separator: "\n").map(String.init).sorted()
     }
 
-    @Test(.timeLimit(.minutes(5))) func `the demonstration prints the README's transcript, and succeeds`() async throws {
+    @Test(.timeLimit(.minutes(10))) func `the demonstration prints the README's transcript, and succeeds`() async throws {
         let folder = try TemporaryFolder()
-        // An acknowledgement must be sent within 30 seconds of the demonstration's clock: 1.5 seconds here, 0.5 at speed 60.
-        let ended = try await Program(["demo", "--speed", "20"], in: folder.path).end(within: .seconds(280))
+        // On a busy machine its clock runs slower.
+        let ended = try await Program(["demo", "--speed", "30"], in: folder.path).end(within: .seconds(580))
         #expect(ended.code == 0, "\(ended.output)\(ended.errors)")
         let difference = Self.settled(ended.output).difference(from: Self.settled(try Self.block("demo")))
         #expect(difference.isEmpty, "\(difference.removals) \(difference.insertions)")

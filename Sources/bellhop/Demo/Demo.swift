@@ -51,6 +51,7 @@ struct Demo: AsyncParsableCommand {
         let story = DemoStory(clock: clock, zone: ZoneFiles.zone("Europe/Berlin") ?? .utc)
         let secondSignal = SecondSignal()
         defer { withExtendedLifetime(secondSignal) {} }
+        async let _ = clock.run()
         let verdict = try await SimulatorServer(simulation).serve { address -> DemoVerdict? in
             let token = stay ? ConsoleToken.random() : nil
             try folder.write(address: address, token: token)

@@ -4,17 +4,16 @@ import Synchronization
 /// The clock of the demonstration. It runs fast, but only while the program gets time from the machine: on a busy machine the morning
 /// takes longer, and nothing in it is late.
 ///
-/// A class over a mutex, because all readers move it.
+/// A class over a mutex, because one task moves it (``run()``) and all others read it.
 final class DemoClock: AgentClock {
     private struct State {
         var now: Timestamp
-        /// The real time of the latest reading.
-        var read: Duration
+        /// The real time at which it was moved last.
+        var moved: Duration
     }
 
-    /// The longest real time between two readings that counts; if more has passed, the program had no time to read it.
-    static let longestStep = Duration.milliseconds(100)
-    /// How long a sleeper sleeps at most before it reads the clock again.
+    /// The most real time that counts between two moves. If more has passed, the program had too little time.
+    static let longestStep = Duration.milliseconds(25)
     private static let stride = Duration.milliseconds(20)
 
     private let speed: Double
@@ -25,7 +24,7 @@ final class DemoClock: AgentClock {
     init(startingAt start: Timestamp, speed: Double, real: @escaping @Sendable () -> Duration) {
         self.speed = speed
         self.real = real
-        state = Mutex(State(now: start, read: real()))
+        state = Mutex(State(now: start, moved: real()))
     }
 
     convenience init(startingAt start: Timestamp, speed: Double) {
@@ -33,13 +32,22 @@ final class DemoClock: AgentClock {
         self.init(startingAt: start, speed: speed) { ContinuousClock.now - origin }
     }
 
-    var now: Timestamp {
+    var now: Timestamp { state.withLock { shown($0, at: real()) } }
+
+    /// Moves it until cancelled.
+    func run() async {
+        while (try? await Task.sleep(for: Self.stride, tolerance: nil)) != nil { move() }
+    }
+
+    func move() {
         state.withLock { state in
-            let read = real()
-            state.now += min(read - state.read, Self.longestStep) * speed
-            state.read = read
-            return state.now
+            let moment = real()
+            (state.now, state.moved) = (shown(state, at: moment), moment)
         }
+    }
+
+    private func shown(_ state: State, at moment: Duration) -> Timestamp {
+        state.now + min(moment - state.moved, Self.longestStep) * speed
     }
 
     func sleep(until deadline: Timestamp) async throws {
