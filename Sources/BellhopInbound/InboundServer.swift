@@ -1,10 +1,32 @@
 import BellhopCore
+import Glibc
 import HTTPTypes
 import HummingbirdCore
 public import Logging
 import NIOCore
 import NIOPosix
 public import ServiceLifecycle
+
+/// Why a server of the agent cannot be used.
+public struct ServerProblem: Error, Sendable, Hashable {
+    /// One sentence.
+    public var message: String
+    /// Whether it may pass without a change of the configuration.
+    public var passes: Bool
+
+    public init(message: String, passes: Bool) { (self.message, self.passes) = (message, passes) }
+
+    /// - Parameter setting: the setting of bellhop.yaml that names the address.
+    public init(listeningAt place: InboundServer.Place, of setting: String, _ error: any Error) {
+        let address = "\(place.host):\(place.port), the address in `\(setting)`"
+        let isTaken = (error as? IOError)?.errnoCode == EADDRINUSE
+        self.init(
+            message: isTaken
+                ? "Another program uses \(address): stop it, or name another address."
+                : "Bellhop cannot listen at \(address): \(error).",
+            passes: true)
+    }
+}
 
 /// The HTTP server for requests from outside. When asked to stop, it answers the requests that have arrived completely, and
 /// closes all other connections.
@@ -34,12 +56,6 @@ public struct InboundServer: Service {
             guard !host.isEmpty else { return nil }
             self.init(host: String(host), port: port)
         }
-    }
-
-    /// Why it cannot listen.
-    public struct Problem: Error, Sendable, Hashable {
-        /// One sentence.
-        public var message: String
     }
 
     /// How long a peer may take.
@@ -106,7 +122,7 @@ public struct InboundServer: Service {
                 connections.stop()
             }
         } catch {
-            throw Problem(message: "Bellhop cannot listen at \(place.host):\(place.port), the address in `inbound`: \(error).")
+            throw ServerProblem(listeningAt: place, of: "inbound", error)
         }
     }
 

@@ -95,7 +95,9 @@ import Testing
             let problem = await #expect(throws: ServerProblem.self) {
                 try await ConsoleServer(other, logger: logger).run()
             }
-            #expect(problem?.message.contains("cannot listen at 127.0.0.1:") == true)
+            let place = "127.0.0.1:\(configuration.place?.port ?? 0)"
+            #expect(
+                problem?.message == "Another program uses \(place), the address in `console`: stop it, or name another address.")
         }
     }
 }

@@ -2,6 +2,7 @@ import BellhopCore
 import BellhopTesting
 import Glibc
 import Simulator
+import Synchronization
 import Testing
 
 /// The console of a running agent, and commands that work through it.
@@ -60,17 +61,21 @@ import Testing
 
     @Test(arguments: ["console", "inbound", "telemetry"])
     func `an agent that cannot listen where bellhop.yaml says ends at once, and says why`(_ setting: String) async throws {
+        let place = Mutex("")
         try await Stage.set(
             rules: Self.rules,
             configuration: { address in
                 // The simulated instance listens there.
-                let place = address.replacing("http://", with: "")
-                return Stage.configuration(address) + "\(setting): {listen: \"\(place)\"}\n"
+                let taken = address.replacing("http://", with: "")
+                place.withLock { $0 = taken }
+                return Stage.configuration(address) + "\(setting): {listen: \"\(taken)\"}\n"
             }
         ) { stage in
             let ended = try await stage.start(["run"]).end()
-            #expect(ended.code == 73, "\(ended.errors)")
-            #expect(ended.errors.contains("cannot listen at") && ended.errors.contains("`\(setting)`"), "\(ended.errors)")
+            #expect(ended.code == 75, "\(ended.errors)")
+            let sentence =
+                "Another program uses \(place.withLock { $0 }), the address in `\(setting)`: stop it, or name another address."
+            #expect(ended.errors.contains(sentence), "\(ended.errors)")
         }
     }
 

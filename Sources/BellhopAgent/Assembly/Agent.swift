@@ -43,7 +43,7 @@ public struct Agent: Sendable {
         }
         work += servers(view(inquirer))
         if let exporter = assembly.exporter { work.append(exporter) }
-        var services: [any Service] = further + [Together(services: work), assembly.storeWatch, reloader, server]
+        var services: [any Service] = further + [Together(services: work, logger: quiet), assembly.storeWatch, reloader, server]
         services.append(
             ServiceManager(
                 environment: environment, clock: assembly.surroundings.clock,
@@ -148,15 +148,27 @@ public struct Agent: Sendable {
     }
 }
 
-/// Services that are asked to stop at the same time: a service group asks the next one only when the last one has ended.
+/// Services that are asked to stop at the same time: a service group asks the next one only when the last one has ended. If one fails, the
+/// others are asked to stop, too, and finish what is under way.
 private struct Together: Service {
     let services: [any Service]
+    let logger: Logger
 
     func run() async throws {
+        let each = services.map { service in
+            ServiceGroup(
+                configuration: .init(
+                    services: [.init(service: service, successTerminationBehavior: .gracefullyShutdownGroup)], logger: logger))
+        }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for service in services { group.addTask { try await service.run() } }
-            // The first that fails ends the others; `waitForAll` would say so only after all had ended by themselves.
-            for try await _ in group {}
+            for one in each { group.addTask { try await one.run() } }
+            do {
+                for try await _ in group {}
+            } catch {
+                for one in each { await one.triggerGracefulShutdown() }
+                while await group.nextResult() != nil {}
+                throw error
+            }
         }
     }
 }

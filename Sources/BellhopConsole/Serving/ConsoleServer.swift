@@ -17,7 +17,7 @@ public struct ConsoleServer: Service {
         self.feed = feed
         self.jobs = jobs
         server = WebServer(
-            name: "The console", setting: "console", at: view.configuration.place, tls: view.configuration.tls, logger: logger,
+            setting: "console", at: view.configuration.place, tls: view.configuration.tls, logger: logger,
             isListening: isListening
         ) { await desk.answer($0) }
     }
@@ -45,7 +45,7 @@ public struct TelemetryServer: Service {
     /// - Parameter isListening: called with the port.
     public init(_ view: AgentView, logger: Logger, isListening: @escaping @Sendable (Int) -> Void = { _ in }) {
         server = WebServer(
-            name: "The page of metrics", setting: "telemetry", at: view.telemetry?.place, logger: logger, isListening: isListening
+            setting: "telemetry", at: view.telemetry?.place, logger: logger, isListening: isListening
         ) { request in
             do throws(Problem) {
                 if let telemetry = view.telemetry, TelemetryDesk.serves(request) {

@@ -10,16 +10,8 @@ import NIOPosix
 import NIOSSL
 import ServiceLifecycle
 
-/// Why a server of the console cannot listen.
-public struct ServerProblem: Error, Sendable, Hashable {
-    /// One sentence.
-    public var message: String
-}
-
 /// An HTTP server, with limits for the size of requests and the number of connections.
 struct WebServer: Sendable {
-    /// For messages.
-    private let name: String
     private let setting: String
     private let place: InboundServer.Place?
     private let tls: ConsoleConfiguration.Certificate?
@@ -35,17 +27,15 @@ struct WebServer: Sendable {
     private static let mostConnections = 6000
 
     /// - Parameters:
-    ///   - name: the name of the server, at the beginning of a message.
     ///   - setting: the setting of bellhop.yaml that names its address.
     ///   - isListening: called with the port.
     init(
-        name: String, setting: String, at place: InboundServer.Place?, tls: ConsoleConfiguration.Certificate? = nil,
+        setting: String, at place: InboundServer.Place?, tls: ConsoleConfiguration.Certificate? = nil,
         logger: Logger, isListening: @escaping @Sendable (Int) -> Void,
         answer: @escaping @Sendable (ConsoleRequest) async -> ConsoleAnswer
     ) {
         var quiet = logger
         quiet.logLevel = .error  // the server's life cycle does not help the user
-        self.name = name
         self.setting = setting
         self.place = place
         self.tls = tls
@@ -99,8 +89,7 @@ struct WebServer: Sendable {
         } catch let problem as ServerProblem {
             throw problem
         } catch {
-            throw ServerProblem(
-                message: "\(name) cannot listen at \(place.host):\(place.port), the address in `\(setting)`: \(error).")
+            throw ServerProblem(listeningAt: place, of: setting, error)
         }
     }
 
@@ -122,7 +111,8 @@ struct WebServer: Sendable {
             return tls
         } catch {
             throw ServerProblem(
-                message: "The console cannot use the certificate \(files.certificate) with the key \(files.key): \(error).")
+                message: "The console cannot use the certificate \(files.certificate) with the key \(files.key): \(error).",
+                passes: false)
         }
     }
 

@@ -173,8 +173,8 @@ struct PollMachine: Sendable {
         return memory.health
     }
 
-    /// When the first of the latest polls without a usable result took place; nil after a good one.
-    var failingSince: Timestamp? { memory.health.failingSince ?? memory.health.held?.since }
+    /// When the first of the latest polls in a row failed or was held.
+    var failingSince: Timestamp? { [memory.health.failingSince, memory.health.held?.since].compactMap(\.self).min() }
 
     mutating func storedSuccess(of health: SourceHealth) { storedSuccess = health.lastSuccess }
 

@@ -20,8 +20,11 @@ public struct Poller: Sendable {
         machine = PollMachine(source, plan: plan)
     }
 
-    /// When the first of the latest polls without a usable result took place; nil after a good one.
-    var failingSince: Timestamp? { machine.failingSince }
+    /// When the first of the latest polls in a row failed or was held, or the rest began for which none takes place.
+    var failingSince: Timestamp? {
+        let rest = surroundings.receivers.rest(of: source.receiver, at: surroundings.clock.now)
+        return [machine.failingSince, rest?.since].compactMap(\.self).min()
+    }
 
     /// Polls on the plan's cadence until the task is cancelled.
     /// - Parameter polled: called after each poll up to the first good one; true for a good one.

@@ -14,8 +14,8 @@ public final class InitialPolls: Sendable {
         var polls: Set<Scope.ID>
         /// The sources without a good poll, and until when timers wait for it.
         var goodPolls: [Scope.ID: Timestamp]
-        /// Those for which no timer waits any longer.
-        var abandoned: Set<Scope.ID> = []
+        /// Those of which it was said that timers no longer wait for them.
+        var reported: Set<Scope.ID> = []
         /// When the first poll of each ended.
         var ends: [Scope.ID: Timestamp] = [:]
     }
@@ -52,20 +52,24 @@ public final class InitialPolls: Sendable {
         }
     }
 
-    /// Records that the only poll of a pass was not good.
-    /// - Parameter since: when the first of several such polls took place, possibly in an earlier pass.
+    /// Lets timers wait for this source, whose poll in this pass failed or was held.
+    /// - Parameter since: when the first of such polls in a row took place, possibly in an earlier pass.
     func wait(for scope: Scope.ID, since: Timestamp) {
         missing.withLock { $0.goodPolls[scope] = since + Self.patienceForGoodPolls }
     }
 
     /// Whether timers wait for a good poll of this scope.
-    /// - Parameter abandon: called once if they have waited long enough.
-    func mustWait(for scope: Scope.ID, at now: Timestamp, abandon: () -> Void) -> Bool {
-        let (isWaiting, isNew) = missing.withLock { missing in
-            guard let until = missing.goodPolls[scope] else { return (false, false) }
-            return (now < until, now >= until && missing.abandoned.insert(scope).inserted)
-        }
-        if isNew { abandon() }
-        return isWaiting
+    func mustWait(for scope: Scope.ID, at now: Timestamp) -> Bool {
+        missing.withLock { $0.goodPolls[scope].map { now < $0 } ?? false }
     }
+
+    /// Whether timers no longer wait for a good poll of this scope, which never came. True only once for each.
+    func isNewlyOverdue(_ scope: Scope.ID, at now: Timestamp) -> Bool {
+        missing.withLock { missing in
+            missing.goodPolls[scope].map { now >= $0 } ?? false && missing.reported.insert(scope).inserted
+        }
+    }
+
+    /// Whether every source has had a good poll.
+    var areGood: Bool { missing.withLock { $0.goodPolls.isEmpty } }
 }

@@ -99,7 +99,10 @@ extension Surroundings {
     private func commit(
         _ routing: Routing, readingFor next: Matches?, by book: RuleBook, freeing used: inout RoutingFacts?
     ) async throws(StoreError) -> (RouteResult, RoutingFacts?) {
-        guard let next else { return (try await commit(routing).get(), nil) }
+        guard let next else {
+            used = nil
+            return (try await commit(routing).get(), nil)
+        }
         async let result = commit(routing)
         async let facts = read(for: next, by: book)
         used = nil

@@ -165,22 +165,35 @@ public struct TimerLoop: Sendable {
             guard isStored else { continue }
             for event in routing.events where event.type == .scheduleDue { surroundings.report(event) }
             if !routing.timers.isEmpty { surroundings.bells.timers.ring() }
+            reportMissingPolls(batch, by: book, at: now)
             fired += routing.fired.count
         }
         return fired
     }
 
-    /// Whether a timer waits for a poll: of the sources whose tasks its rule reads, or, if it was due before the agent started, a good
-    /// one of the source that it is about.
+    /// Whether a timer waits for the first poll of the sources whose tasks its rule reads, or for the first good poll of the source that
+    /// it is about.
     private func isKeptBack(_ timer: RuleTimer, by book: RuleBook, at now: Timestamp) -> Bool {
         if now < started + InitialPolls.patience, initialPolls.isMissing(book.scopesRead(by: timer.id.rule)) { return true }
-        guard timer.id.kind.isJudged, let source = timer.source else { return false }
+        return scopesJudged(by: timer, of: book).contains { initialPolls.mustWait(for: $0.scope, at: now) }
+    }
+
+    /// The sources that a timer is about, if the present state of a task decides about it.
+    private func scopesJudged(by timer: RuleTimer, of book: RuleBook) -> [(source: String, scope: Scope.ID)] {
+        guard timer.id.kind.isJudged, let source = timer.source else { return [] }
         // An absence of a whole rule is about all of the rule's sources.
         let sources = source.isEmpty ? book.watched(by: timer.id.rule) : [source]
-        return sources.contains { source in
-            guard let scope = book.scope(of: source) else { return false }
-            return initialPolls.mustWait(for: scope, at: now) {
-                let text = "Source \(source): no poll was good for 15 minutes, so rules that wait decide with the stored tasks."
+        return sources.compactMap { source in book.scope(of: source).map { (source, $0) } }
+    }
+
+    /// Says once of each source that timers did not wait for its good poll any longer.
+    private func reportMissingPolls(_ timers: [RuleTimer], by book: RuleBook, at now: Timestamp) {
+        if initialPolls.areGood { return }
+        for timer in timers {
+            for (source, scope) in scopesJudged(by: timer, of: book) where initialPolls.isNewlyOverdue(scope, at: now) {
+                let text =
+                    "Source \(source) has had no good poll for 15 minutes. Rules that waited for it now use the stored tasks; "
+                    + "see `bellhop status`."
                 surroundings.signals.emit(.notice(source: source, text: text))
             }
         }

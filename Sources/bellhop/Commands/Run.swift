@@ -62,9 +62,7 @@ struct Run: AsyncParsableCommand {
             } catch let error as ControlSocketError {
                 throw CommandError(.cannotCreate, error.message)
             } catch let error as ServerProblem {
-                throw CommandError(.cannotCreate, error.message)
-            } catch let error as InboundServer.Problem {
-                throw CommandError(.cannotCreate, error.message)
+                throw CommandError(error.passes ? .tryLater : .badConfiguration, error.message)
             } catch let error as IOError {
                 throw CommandError(.cannotCreate, "The control socket beside the store cannot be made: \(error.description).")
             }
