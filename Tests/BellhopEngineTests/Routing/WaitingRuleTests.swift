@@ -66,6 +66,27 @@ import Testing
         #expect(made.count == 1 && !"\(made)".contains("changed 2026"))
     }
 
+    @Test func `state that changes after it was read ahead is read again`() async throws {
+        let office = try await Office(Self.urgent, timersAtOnce: 1)
+        for id in ["a", "b"] { office.source.put(task(id, "printer on fire", ["priority": 1, "state": 1])) }
+        try await office.look()
+        let (bench, clock) = (office.bench, office.bench.clock)
+        await clock.advance(by: .seconds(600))
+        let store = bench.store
+        let last = try #require(try await store.dueTimers(at: clock.now, limit: 2).last)
+        let key = StateKey(rule: last.id.rule, kind: .hold, key: last.id.key)
+        var wait = try #require(try await store.state(for: [key])[key]?.asObject)
+        wait["subject"] = "https://elsewhere.example"
+        let changed = StateWrite(key, .set(.object(wait), expires: nil))
+        // The first timer is stored, then the second: what it needs was read by then.
+        store.interrupt(.route) {
+            store.interrupt(.route) { _ = try? await store.route(Routing(state: [changed])) }
+        }
+        let shelf = try await bench.shelf(Self.urgent, sources: office.sources)
+        #expect(try await TimerLoop(bench.surroundings, shelf: shelf).fireDue() == 2)
+        #expect(try await bench.deliveries().count == 2)
+    }
+
     @Test func `a task that leaves ends the wait`() async throws {
         let office = try await Office(Self.urgent, [task("other", "x", ["priority": 3])])
         try await office.put("a")
