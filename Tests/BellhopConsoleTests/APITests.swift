@@ -1,5 +1,6 @@
 import BellhopAgent
 import BellhopCore
+import BellhopRules
 import BellhopTesting
 import Foundation
 import Testing
@@ -123,6 +124,27 @@ import Testing
         #expect(second.status == 304 && second.bytes.isEmpty)
         _ = try await fixture.view.ask(.pauseSubject(.rule("acknowledge"), why: ""))
         #expect(await fixture.api("GET", "/rules", headers: [("If-None-Match", tag)]).status == 200)
+    }
+
+    @Test func `a search looks at no event more once its time is over, and says where the next one goes on`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen((0..<10).map { "Printer \($0)" })
+        let search = FilteredEvents(try #require(fixture.view.book()).filter("true"), EventQuery(limit: 100))
+        var (seen, place): ([Int64], Int64?) = ([], nil)
+        for _ in 0..<4 {
+            var looked = 0
+            let (rows, next) = try await search.rows(
+                limit: 100, before: place, at: fixture.clock.now,
+                isOver: {
+                    looked += 1
+                    return looked == 3
+                }
+            ) { query in try await fixture.view.inquirer.newest(query) }
+            seen += rows.compactMap { $0["sequence"]?.asInt }
+            place = next
+        }
+        #expect(seen == Array((1...10).reversed()))
+        #expect(place == nil)
     }
 
     @Test func `the command line's questions get the answers of the control socket`() async throws {

@@ -36,6 +36,23 @@ import Testing
         #expect(try await fixture.store.stops().isEmpty)
     }
 
+    @Test func `a silence made by the command line has the name of the token`() async throws {
+        let fixture = try await ConsoleFixture()
+        let silence = Silence(
+            when: nil, starts: fixture.clock.now, ends: fixture.clock.now + .seconds(60), reason: "x", by: "somebody else")
+        let answer = await fixture.api("POST", "/inquiries", as: .operator, body: Inquiry.addSilence(silence).json).answer
+        guard case .stream(var lines) = answer.body else { throw Problem(500, "not a stream") }
+        while try await lines.next() != nil {}
+        #expect(try await fixture.store.silences().map(\.silence.by) == ["the operator"])
+    }
+
+    @Test func `a receiver that does not exist cannot be paused`() async throws {
+        let fixture = try await ConsoleFixture()
+        let pausing = Inquiry.pause(receiver: "nosuch", why: "").json
+        #expect(await fixture.api("POST", "/inquiries", as: .operator, body: pausing).status == 404)
+        #expect(try await fixture.store.stops().isEmpty)
+    }
+
     @Test func `wrong tokens are counted by address, and after ten the address waits a minute`() async throws {
         let fixture = try await ConsoleFixture()
         func attempt(_ token: String, from peer: String = "192.0.2.7") async -> Int {

@@ -42,6 +42,17 @@ import Testing
         for var viewer in [early, new, again] { #expect(try await Self.read(&viewer, until: 3006) == [3006]) }
     }
 
+    @Test func `a viewer that was behind the end of the bus, such as one of another store, gets what comes now`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen((0..<5).map { "Before \($0)" })
+        let following = Task { await fixture.feed.follow() }
+        defer { following.cancel() }
+        var viewer = try #require(fixture.feed.viewer(after: 999) { _ in true })
+        _ = try await viewer.next()
+        _ = try await fixture.happen(["Next"], from: 10)
+        #expect(try await Self.read(&viewer, until: 6) == [6])
+    }
+
     @Test func `many viewers that come and go while events come miss none`() async throws {
         let fixture = try await ConsoleFixture()
         let feed = fixture.feed

@@ -117,6 +117,21 @@ import Testing
         }
     }
 
+    @Test func `an operator saves no file from a page, even if console.edit allows it`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
+        let browser = try await fixture.logIn(as: .operator)
+        let before = try fixture.ruleText()
+        for place in ["/workbench", "/rules/acknowledge/workbench"] {
+            let page = await browser.get("/rules/acknowledge/workbench").text
+            let tag = String(page.firstMatch(of: /name="tag" value="([^"]*)"/)?.output.1 ?? "")
+            let refused = await browser.post(
+                place, [("command", "save"), ("file", path(fixture)), ("text", Self.rule), ("tag", tag)])
+            #expect(refused.status == 403 && refused.text.contains("Saving needs the role"))
+        }
+        #expect(text(path(fixture)) == nil)
+        #expect(try fixture.ruleText() == before)
+    }
+
     @Test func `an admin saves a new file from the page`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
         let browser = try await fixture.logIn(as: .admin)

@@ -20,7 +20,7 @@ public struct FilteredDeliveries: Sendable {
     /// end.
     ///
     /// - Parameters:
-    ///   - isOver: whether the time for the search is over; asked before each step but the first.
+    ///   - isOver: whether the time for the search is over; asked after each delivery.
     ///   - ask: reads the newest deliveries of a query, oldest first.
     public func rows<Failure: Error>(
         limit: Int, before: Int64?, at now: Timestamp, isOver: () -> Bool = { false },
@@ -32,10 +32,12 @@ public struct FilteredDeliveries: Sendable {
             query.through = place.map { $0 - 1 }
             query.limit = Self.step
             let found: [JSON] = try await ask(query).reversed()
-            for match in condition.matches(among: found, at: now) {
+            let matched = condition.matches(among: found, at: now, isOver: isOver)
+            for match in matched.places {
                 rows.append(found[match])
                 if rows.count == limit { return (rows, found[match]["place"]?.asInt) }
             }
+            if matched.seen < found.count { return (rows, found[matched.seen - 1]["place"]?.asInt) }
             seen += found.count
             guard found.count == Self.step, let last = found.last?["place"]?.asInt else { return (rows, nil) }
             place = last

@@ -19,7 +19,7 @@ public struct FilteredEvents: Sendable {
     /// The newest events for which the condition holds, newest first, and the place before which a next search goes on; nil at the end.
     ///
     /// - Parameters:
-    ///   - isOver: whether the time for the search is over; asked before each step but the first.
+    ///   - isOver: whether the time for the search is over; asked after each event.
     ///   - ask: reads the newest events of a query, oldest first, and says how many there are with unreadable ones.
     public func rows<Failure: Error>(
         limit: Int, before: Int64?, at now: Timestamp, isOver: () -> Bool = { false },
@@ -31,10 +31,13 @@ public struct FilteredEvents: Sendable {
             query.through = place.map { $0 - 1 }
             query.limit = Self.step
             let found = try await ask(query)
-            for event in filter.matches(among: found.events.reversed(), at: now) {
-                rows.append(event.json)
-                if rows.count == limit { return (rows, event.sequence) }
+            let events: [StoredEvent] = found.events.reversed()
+            let matched = filter.matches(among: events, at: now, isOver: isOver)
+            for match in matched.places {
+                rows.append(events[match].json)
+                if rows.count == limit { return (rows, events[match].sequence) }
             }
+            if matched.seen < events.count { return (rows, events[matched.seen - 1].sequence) }
             seen += found.count
             guard found.count == Self.step, let first = found.events.first?.sequence else { return (rows, nil) }
             place = first

@@ -68,7 +68,11 @@ struct TaskSearch: Sendable {
                     Snapshot(json: task) ?? Snapshot(key: TaskKey(""), number: "", title: "", url: "")
                 )
             }
-            later = condition.matches(among: tasks, at: call.view.clock.now).map { later[$0] }
+            let (clock, looked) = (call.view.clock, later)
+            let end = clock.now + EventSearch.patience
+            let matched = condition.matches(among: tasks, at: clock.now, isOver: { clock.now >= end })
+            if matched.seen < looked.count { next = looked[matched.seen - 1].key }
+            later = matched.places.map { looked[$0] }
         }
         if later.count > limit { next = later[limit - 1].key }
         return (later.prefix(limit).map(\.row), next)

@@ -58,7 +58,7 @@ struct EventSearch: Sendable {
             if !types.isEmpty, !types.contains(event.type.name) { return false }
             if !sources.isEmpty, !sources.contains(event.source) { return false }
             if let task, event.subject != task, !event.subject.hasSuffix("/" + task), event.task?.number != task { return false }
-            return filter.map { !$0.matches(among: [stored], at: clock.now).isEmpty } ?? true
+            return filter.map { !$0.matches(among: [stored], at: clock.now).places.isEmpty } ?? true
         }
         guard let viewer else {
             throw Problem(503, "\(LiveFeed.mostViewers) viewers watch already. Try again later.", retryAfter: 30)

@@ -36,7 +36,12 @@ struct SilencePreview: Sendable {
         }
         let filter = try EventSearch.filter(when, call)
         var answers: [String: Bool] = [:]
+        let end = now + EventSearch.patience
         for row in covered {
+            guard call.view.clock.now < end || answers.isEmpty else {
+                isCut = true
+                break
+            }
             guard let id = Occasion.ID(row["occasion"].text).event?.text else {
                 unknown += 1
                 continue
@@ -56,7 +61,7 @@ struct SilencePreview: Sendable {
         guard let row = try await call.ask(.events(EventQuery(id: id, limit: 1))).rows.first, let event = Event(cloudEvent: row)
         else { return false }
         let stored = StoredEvent(sequence: row["sequence"]?.asInt ?? 0, event: event)
-        return !filter.matches(among: [stored], at: call.view.clock.now).isEmpty
+        return !filter.matches(among: [stored], at: call.view.clock.now).places.isEmpty
     }
 
     /// The most deliveries in an answer.

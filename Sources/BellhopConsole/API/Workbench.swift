@@ -66,9 +66,7 @@ struct Workbench: Sendable {
 
     /// - Parameter tag: the tag of the text that the person has edited; it does not matter for a new file.
     func save(_ text: String, over tag: String = "") async throws(Problem) {
-        guard call.view.configuration.mayEdit else {
-            throw Problem(403, "Rule files are not changed here: `console.edit: true` in bellhop.yaml allows it.")
-        }
+        if let refusal = Self.refusal(call.view, call.visitor) { throw Problem(403, refusal) }
         let file = try edited(text)
         let turn = try call.jobs.trying.enter()
         defer { turn.leave() }

@@ -159,7 +159,8 @@ final class LiveFeed: Sendable {
             let feed = ticket.feed
             if !hasBegun {
                 hasBegun = true
-                if place == nil { place = await feed.end() }
+                // A place behind the end is of another store.
+                if let end = await feed.end() { place = min(place ?? end, end) }
                 return "retry: 2000\n: watching\n\n"
             }
             if let rest, rest > feed.view.clock.now { try await feed.view.clock.sleep(until: rest) }
@@ -267,9 +268,9 @@ final class LiveFeed: Sendable {
     }
 
     /// The last place on the bus.
-    fileprivate func end() async -> Int64 {
-        let newest = try? await view.ask(.events(EventQuery(limit: 1)))
-        return newest?.rows.last?["sequence"]?.asInt ?? 0
+    fileprivate func end() async -> Int64? {
+        guard let newest = try? await view.ask(.events(EventQuery(limit: 1))) else { return nil }
+        return newest.rows.last?["sequence"]?.asInt ?? 0
     }
 }
 

@@ -17,15 +17,16 @@ public struct DeliveryCondition: Sendable {
 
     /// The places of the deliveries for which the condition holds. One for which it fails or is unknown is left out.
     ///
-    /// - Parameter deliveries: in the form of `--json`.
-    public func matches(among deliveries: [JSON], at now: BellhopCore.Timestamp) -> [Int] {
+    /// - Parameters:
+    ///   - deliveries: in the form of `--json`.
+    ///   - isOver: asked after each; true to leave out the rest.
+    public func matches(among deliveries: [JSON], at now: BellhopCore.Timestamp, isOver: () -> Bool = { false }) -> Matched {
         let frame = DeliveryFrame(now)
         let activation = Activation(slots)
-        return deliveries.indices.filter { place in
+        return Matched(among: deliveries.count, isOver: isOver) { place in
             frame.delivery = deliveries[place].asObject ?? [:]
             activation.begin(frame)
-            activation.workLeft = RuleBook.workPerRun
-            return if case .yes = condition.program.verdict(activation) { true } else { false }
+            return condition.program.holds(activation)
         }
     }
 }

@@ -19,16 +19,19 @@ public struct TaskCondition: Sendable {
 
     /// The places of the tasks for which the condition holds. One for which it fails or is unknown is left out.
     ///
-    /// - Parameter tasks: each with the name of its source.
-    public func matches(among tasks: [(source: String, task: Snapshot)], at now: BellhopCore.Timestamp) -> [Int] {
+    /// - Parameters:
+    ///   - tasks: each with the name of its source.
+    ///   - isOver: asked after each; true to leave out the rest.
+    public func matches(
+        among tasks: [(source: String, task: Snapshot)], at now: BellhopCore.Timestamp, isOver: () -> Bool = { false }
+    ) -> Matched {
         let frame = RunFrame(reading.facts, events: [], now: now)
         let activation = Activation(reading.slots)
-        return tasks.indices.filter { place in
+        return Matched(among: tasks.count, isOver: isOver) { place in
             let (source, task) = tasks[place]
             frame.move(to: RunContext(occasion: .event(Event.ID("search")), source: source, subject: "", task: task))
             activation.begin(frame)
-            activation.workLeft = RuleBook.workPerRun
-            return if case .yes = condition.program.verdict(activation) { true } else { false }
+            return condition.program.holds(activation)
         }
     }
 }

@@ -15,16 +15,43 @@ public struct EventFilter: Sendable {
         reading = SilenceBook.Reading(facts: RunFacts(surroundings, slots: slots, groups: cache.groups), slots: slots)
     }
 
-    /// The events for which the condition holds. One whose condition fails or is unknown is left out.
-    public func matches(among events: [StoredEvent], at now: BellhopCore.Timestamp) -> [StoredEvent] {
+    /// The places of the events for which the condition holds. One whose condition fails or is unknown is left out.
+    ///
+    /// - Parameter isOver: asked after each event; true to leave out the rest.
+    public func matches(
+        among events: [StoredEvent], at now: BellhopCore.Timestamp, isOver: () -> Bool = { false }
+    ) -> Matched {
         let frame = RunFrame(reading.facts, events: events, now: now)
         let activation = Activation(reading.slots)
-        return events.indices.filter { place in
+        return Matched(among: events.count, isOver: isOver) { place in
             frame.move(to: place)
             activation.begin(frame)
-            activation.workLeft = RuleBook.workPerRun
-            return if case .yes = condition.program.verdict(activation) { true } else { false }
-        }.map { events[$0] }
+            return condition.program.holds(activation)
+        }
+    }
+}
+
+/// The result of a search.
+public struct Matched: Sendable {
+    /// Those for which the condition holds.
+    public private(set) var places: [Int] = []
+    /// How many it has looked at.
+    public private(set) var seen = 0
+
+    init(among count: Int, isOver: () -> Bool, _ holds: (Int) -> Bool) {
+        for place in 0..<count {
+            if holds(place) { places.append(place) }
+            seen += 1
+            if isOver() { return }
+        }
+    }
+}
+
+extension Program {
+    /// Whether a condition holds for one of many. It has as much work as one run of a rule.
+    func holds(_ activation: Activation) -> Bool {
+        activation.workLeft = RuleBook.workPerRun
+        return if case .yes = verdict(activation) { true } else { false }
     }
 }
 

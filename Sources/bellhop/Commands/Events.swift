@@ -205,6 +205,6 @@ extension EventFilter {
     /// Whether the condition holds for an event in its printed form.
     fileprivate func accepts(_ event: JSON) -> Bool {
         guard let read = Event(cloudEvent: event) else { return false }
-        return !matches(among: [StoredEvent(sequence: 0, event: read)], at: SystemClock().now).isEmpty
+        return !matches(among: [StoredEvent(sequence: 0, event: read)], at: SystemClock().now).places.isEmpty
     }
 }

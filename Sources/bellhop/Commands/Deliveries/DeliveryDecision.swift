@@ -121,7 +121,7 @@ struct DeliveryDecision: ParsableArguments {
         var table = Table(DeliveryList.columns)
         let (condition, now) = (try await filter.checkedCondition(config), SystemClock().now)
         _ = try await link.answer(.deliveries(query)) { delivery in
-            if let condition, condition.matches(among: [delivery], at: now).isEmpty { return }
+            if let condition, condition.matches(among: [delivery], at: now).places.isEmpty { return }
             if takesPaused, delivery["state"] == "available", delivery["stopped"].map({ $0["until"]?.isNull ?? true }) != true {
                 return
             }
