@@ -166,7 +166,10 @@ public struct Inquirer: Sendable {
     func apply(_ command: DeliveryCommand, to ids: [String]) async throws(StoreError) -> JSON {
         var records: [DeliveryRecord] = []
         if ids.isEmpty { records = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max)) }
-        for id in ids { records.append(try await delivery(id)) }
+        for id in ids {
+            let record = try await delivery(id)
+            if !records.contains(where: { $0.delivery.id == record.delivery.id }) { records.append(record) }
+        }
         let changed = try await store.apply(command, to: records.map(\.delivery.id), at: clock.now)
         if command == .retry, changed > 0 { agent?.wake() }
         return ["changed": .int(Int64(changed)), "deliveries": .array(records.map { .string($0.delivery.id.text) })]

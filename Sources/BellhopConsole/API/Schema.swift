@@ -48,13 +48,13 @@ indirect enum Schema: Sendable {
 
     /// The mistake of a value; nil if it fits the schema. Used for the bodies of requests, and by tests for answers.
     func complaint(about value: JSON?, at place: String = "the body", named: [String: Schema]) -> String? {
-        func wrong(_ what: String) -> String { "\(place) is \(what)" }
+        func wrong(_ what: String) -> String { "\(place) must be \(what)" }
         guard let value else { return "\(place) is missing" }
         switch self {
         case .any: return nil
-        case .text: return value.asString == nil ? wrong("a text, not a \(value.kindName)") : nil
+        case .text: return value.asString == nil ? wrong("a text, not \(value.kindPhrase)") : nil
         case .word(let words):
-            guard let text = value.asString else { return wrong("a text, not a \(value.kindName)") }
+            guard let text = value.asString else { return wrong("a text, not \(value.kindPhrase)") }
             if words.contains(text) { return nil }
             return wrong("one of \(words.joined(separator: ", "))")
         case .time:
@@ -62,19 +62,19 @@ indirect enum Schema: Sendable {
                 return wrong("a time such as 2026-12-24T18:00:00Z")
             }
             return nil
-        case .integer: return value.asInt == nil ? wrong("a whole number, not a \(value.kindName)") : nil
-        case .number: return value.asDouble == nil ? wrong("a number, not a \(value.kindName)") : nil
-        case .boolean: return value.asBool == nil ? wrong("true or false, not a \(value.kindName)") : nil
+        case .integer: return value.asInt == nil ? wrong("a whole number, not \(value.kindPhrase)") : nil
+        case .number: return value.asDouble == nil ? wrong("a number, not \(value.kindPhrase)") : nil
+        case .boolean: return value.asBool == nil ? wrong("true or false, not \(value.kindPhrase)") : nil
         case .nullable(let schema): return value.isNull ? nil : schema.complaint(about: value, at: place, named: named)
         case .named(let name): return named[name]?.complaint(about: value, at: place, named: named) ?? nil
         case .list(let items):
-            guard let values = value.asArray else { return wrong("a list, not a \(value.kindName)") }
+            guard let values = value.asArray else { return wrong("a list, not \(value.kindPhrase)") }
             for (number, item) in values.enumerated() {
                 if let complaint = items.complaint(about: item, at: "\(place)[\(number)]", named: named) { return complaint }
             }
             return nil
         case .object(let members, let optional, let isOpen):
-            guard let object = value.asObject else { return wrong("an object, not a \(value.kindName)") }
+            guard let object = value.asObject else { return wrong("an object, not \(value.kindPhrase)") }
             for (name, schema) in members {
                 if object[name] == nil, optional.contains(name) { continue }
                 let inner = place == "the body" ? "`\(name)`" : "\(place).\(name)"
@@ -85,6 +85,17 @@ indirect enum Schema: Sendable {
                     ?? "there is no `\(stranger)`"
             }
             return nil
+        }
+    }
+}
+
+extension JSON {
+    /// Its kind with an article.
+    fileprivate var kindPhrase: String {
+        switch self {
+        case .null: "null"
+        case .array, .object: "an \(kindName)"
+        case .bool, .int, .double, .string: "a \(kindName)"
         }
     }
 }

@@ -166,8 +166,10 @@ extension Pages {
             ])
         }
         var accounts: [HTML] = []
+        var hasEvents = false
         do throws(Problem) {
             let story = try await Story(context.call(), task: name, event: nil, limit: 50)
+            hasEvents = true
             accounts = story.explanation.events.reversed().map { account in
                 "<article><h2>\(account.event.event.type.name)</h2>\(StoryPage(context, level: 3).html(account, isWhole: false))</article>"
             }
@@ -177,7 +179,7 @@ extension Pages {
             accounts = ["<p>\(t("No event about it is stored."))</p>"]
         }
         let copy: HTML =
-            context.may(.operator)
+            context.may(.operator) && hasEvents
             ? "<div class=\"acts\"><a class=\"button\" href=\"/tasks/\(PercentText.encoded(name))/test\">\(t("Copy as a test"))</a></div>"
             : ""
         return page(context, name, "\(head)\(copy)\(accounts)")
