@@ -2,6 +2,7 @@ import AsyncHTTPClient
 import BellhopAgent
 import BellhopCore
 import BellhopInbound
+import BellhopTesting
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -82,6 +83,44 @@ import Testing
             }
             #expect(text.contains("id: 1\nevent: task_created\ndata: {"))
         }
+    }
+
+    private static let certificate = """
+        -----BEGIN CERTIFICATE-----
+        MIIBfzCCASWgAwIBAgIUEqvwQ3qIf3ChJEqZsixkSLLw8xcwCgYIKoZIzj0EAwIw
+        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyNjA2MDE1OVoYDzIxMjYxMTAy
+        MDYwMTU5WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+        PQMBBwNCAAQcc5QLnsDXf3TMApmK0JSQBIEAhnQdpTw6CCb2blJ9nGtyF9RIIIc5
+        hmp0+YCmKSnTsQffu507jypAmZ5rk/TOo1MwUTAdBgNVHQ4EFgQUNbZR/9KxmdGj
+        5kfwIYKOSM5DdlAwHwYDVR0jBBgwFoAUNbZR/9KxmdGj5kfwIYKOSM5DdlAwDwYD
+        VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAgKF/h7dlLZn9Dsa5qQe+
+        olsm4sEE5B+fP4/BrbT/cEQCIA83hspFCici83n8nuXJ1iq/eDSQJzsQiUfbgXMH
+        O+8P
+        -----END CERTIFICATE-----
+        """
+
+    /// Not the certificate's.
+    private static let key = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg25dWq3dD0xVSSVHL
+        lKGxw49YZq5qMs6Uonz7XkwSAqOhRANCAATbfCdl+HaILB4xsMgqINqsaCvlfzvB
+        zjeVgkc9zK8dp1V1ykmgqwKQ7BWB4nv4PM8bl5GS+syc+rcYrIliZVoi
+        -----END PRIVATE KEY-----
+        """
+
+    @Test(arguments: [(certificate, key), (certificate, ""), ("", key), ("garbage", "garbage")])
+    func `a certificate and a key that do not fit are reported as such`(_ certificate: String, _ key: String) async throws {
+        let fixture = try await ConsoleFixture()
+        let folder = try TemporaryFolder()
+        let files = (try folder.write("cert.pem", certificate), try folder.write("key.pem", key))
+        var configuration = fixture.view.configuration
+        configuration.tls = .init(certificate: files.0, key: files.1)
+        let view = AgentView(inquirer: fixture.view.inquirer, clock: fixture.clock, configuration: configuration)
+        var logger = Logger(label: "console") { _ in SwiftLogNoOpLogHandler() }
+        logger.logLevel = .critical
+        let problem = await #expect(throws: ServerProblem.self) { try await ConsoleServer(view, logger: logger).run() }
+        #expect(problem?.passes == false)
+        #expect(problem?.message.hasPrefix("The console cannot use the certificate \(files.0) with the key \(files.1): ") == true)
     }
 
     @Test func `an address in use is reported in one sentence`() async throws {

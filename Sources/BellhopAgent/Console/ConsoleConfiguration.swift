@@ -68,6 +68,8 @@ public struct ConsoleConfiguration: Sendable {
     public struct Certificate: Sendable {
         public var certificate: String
         public var key: String
+
+        public init(certificate: String, key: String) { (self.certificate, self.key) = (certificate, key) }
     }
 }
 

@@ -74,9 +74,9 @@ struct WebServer: Sendable {
         let isListening = isListening
         let report: @Sendable (any Channel) async -> Void = { isListening($0.localAddress?.port ?? place.port) }
         do {
-            if let tls = try tls.map(Self.tls) {
+            if let files = tls {
                 let server = Server(
-                    childChannelSetup: try TLSChannel(http, tlsConfiguration: tls), configuration: address,
+                    childChannelSetup: try Self.secured(http, by: files), configuration: address,
                     onServerRunning: report,
                     eventLoopGroup: loop, logger: logger)
                 try await serve(connections) { try await server.run() }
@@ -102,13 +102,16 @@ struct WebServer: Sendable {
         }
     }
 
-    private static func tls(_ files: ConsoleConfiguration.Certificate) throws -> TLSConfiguration {
+    private static func secured(
+        _ http: HTTP1Channel, by files: ConsoleConfiguration.Certificate
+    ) throws -> TLSChannel<HTTP1Channel> {
         do {
             let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map { NIOSSLCertificateSource.certificate($0) }
             let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
             var tls = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
             tls.minimumTLSVersion = .tlsv12
-            return tls
+            // Fails too if the key is not the certificate's.
+            return try TLSChannel(http, tlsConfiguration: tls)
         } catch {
             throw ServerProblem(
                 message: "The console cannot use the certificate \(files.certificate) with the key \(files.key): \(error).",
