@@ -50,6 +50,7 @@ import Testing
         let fixture = try await ConsoleFixture()
         let pausing = Inquiry.pause(receiver: "nosuch", why: "").json
         #expect(await fixture.api("POST", "/inquiries", as: .operator, body: pausing).status == 404)
+        #expect(await fixture.api("POST", "/inquiries", as: .viewer, body: pausing).status == 403)
         #expect(try await fixture.store.stops().isEmpty)
     }
 

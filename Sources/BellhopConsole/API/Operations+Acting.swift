@@ -216,15 +216,15 @@ struct Inquiring {
         guard var inquiry = Inquiry(json: call.body) else {
             throw Problem(422, "The agent does not know this inquiry: use a `bellhop` of the agent's version.")
         }
+        guard call.visitor.role.includes(inquiry.role) else {
+            throw Problem(403, "This needs the role `\(inquiry.role.rawValue)`; yours is `\(call.visitor.role.rawValue)`.")
+        }
         switch inquiry {
         case .addSilence(var silence):
             silence.by = call.visitor.name
             inquiry = .addSilence(silence)
         case .pause(let receiver, _): _ = try Operations.receiver(receiver, call.view)
         default: break
-        }
-        guard call.visitor.role.includes(inquiry.role) else {
-            throw Problem(403, "This needs the role `\(inquiry.role.rawValue)`; yours is `\(call.visitor.role.rawValue)`.")
         }
         let person = Person(
             user: call.visitor.name, host: call.request.peer, command: call.body["command_name"]?.asString ?? "console")

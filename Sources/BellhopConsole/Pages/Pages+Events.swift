@@ -165,11 +165,13 @@ extension Pages {
                 (t("Details"), address.isEmpty ? nil : "<a rel=\"noreferrer\" href=\"\(link: address)\">\(address)</a>"),
             ])
         }
-        var accounts: [HTML] = []
-        var hasEvents = false
+        var (accounts, copy): ([HTML], HTML) = ([], "")
         do throws(Problem) {
             let story = try await Story(context.call(), task: name, event: nil, limit: 50)
-            hasEvents = true
+            if context.may(.operator) {
+                let address = "/tasks/\(PercentText.encoded(name))/test"
+                copy = "<div class=\"acts\"><a class=\"button\" href=\"\(address)\">\(t("Copy as a test"))</a></div>"
+            }
             accounts = story.explanation.events.reversed().map { account in
                 "<article><h2>\(account.event.event.type.name)</h2>\(StoryPage(context, level: 3).html(account, isWhole: false))</article>"
             }
@@ -178,10 +180,6 @@ extension Pages {
             if shown.isEmpty { throw error }
             accounts = ["<p>\(t("No event about it is stored."))</p>"]
         }
-        let copy: HTML =
-            context.may(.operator) && hasEvents
-            ? "<div class=\"acts\"><a class=\"button\" href=\"/tasks/\(PercentText.encoded(name))/test\">\(t("Copy as a test"))</a></div>"
-            : ""
         return page(context, name, "\(head)\(copy)\(accounts)")
     }
 }

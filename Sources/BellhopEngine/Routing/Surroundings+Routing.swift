@@ -46,8 +46,10 @@ extension Surroundings {
     ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
         await routing.enterUncancelled()
         defer { routing.leave() }
+        let ahead = readAhead.take(for: matches, by: book)
         do throws(StoreError) {
-            return try await decideAndStore(matches, by: book, on: shelf, earlier: earlier, next: next)
+            return try await decideAndStore(
+                matches, by: book, on: shelf, earlier: earlier, ahead: earlier.isEmpty ? ahead : nil, next: next)
         } catch {
             // The result may be stored although the store reported an error.
             held.forget()
@@ -58,14 +60,14 @@ extension Surroundings {
     }
 
     private func decideAndStore(
-        _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: EarlierTasks, next: Matches?
+        _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: EarlierTasks, ahead: RoutingFacts?, next: Matches?
     ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
-        var ahead = readAhead.take(for: matches, by: book)
-        if !earlier.isEmpty { ahead = nil }
+        var ahead = ahead
         for _ in 1...Self.mostDecisions {
             let routing = try await decide(matches, by: book, earlier: earlier, ahead)
+            ahead = nil
             checkpoint(.beforeRoute)
-            let (result, facts) = try await commit(routing, readingFor: next, by: book, freeing: &ahead)
+            let (result, facts) = try await commit(routing, readingFor: next, by: book)
             checkpoint(.afterRoute)
             switch result {
             case .conflict(.state): continue
@@ -95,29 +97,18 @@ extension Surroundings {
         )
     }
 
-    /// Stores a batch. Meanwhile reads what the next one needs, and frees what this one needed, which takes a while too.
+    /// Stores a batch, and reads meanwhile what the next one needs.
     private func commit(
-        _ routing: Routing, readingFor next: Matches?, by book: RuleBook, freeing used: inout RoutingFacts?
+        _ routing: Routing, readingFor next: Matches?, by book: RuleBook
     ) async throws(StoreError) -> (RouteResult, RoutingFacts?) {
-        guard let next else {
-            used = nil
-            return (try await commit(routing).get(), nil)
-        }
-        async let result = commit(routing)
+        guard let next else { return (try await commit(routing), nil) }
         async let facts = read(for: next, by: book)
-        used = nil
-        return (try await result.get(), await facts)
+        return (try await commit(routing), await facts)
     }
 
-    /// A result, because a concurrent `let` forgets which errors are thrown.
-    private func commit(_ routing: Routing) async -> Result<RouteResult, StoreError> {
-        do throws(StoreError) {
-            let result = try await store.route(routing) { [bell = bells.dispatcher] in
-                if !routing.deliveries.isEmpty { bell.ring() }
-            }
-            return .success(result)
-        } catch {
-            return .failure(error)
+    private func commit(_ routing: Routing) async throws(StoreError) -> RouteResult {
+        try await store.route(routing) { [bell = bells.dispatcher] in
+            if !routing.deliveries.isEmpty { bell.ring() }
         }
     }
 
@@ -200,6 +191,7 @@ extension Surroundings {
         return (try await events.get(), remembered)
     }
 
+    /// A result, because a concurrent `let` forgets which errors are thrown.
     private func result(of places: Set<Int64>) async -> Result<[StoredEvent], StoreError> {
         do { return .success(try await events(at: places)) } catch { return .failure(error) }
     }

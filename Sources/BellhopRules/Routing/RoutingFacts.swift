@@ -53,7 +53,6 @@ public struct RoutingFacts: Sendable {
         self.digests.merge(digests) { $1 }
         self.state.merge(state)
         self.tasks.merge(tasks) { $1 }
-        self.events.reserveCapacity(self.events.count + events.count)
         for event in events { self.events[event.sequence] = event }
         self.present.merge(present) { $0.merging($1) { $1 } }
         self.departed.merge(departed) { $0.merging($1) { $1 } }
