@@ -1,27 +1,41 @@
 import BellhopCore
 
 /// The events to route next, among the first ones on the bus. They keep their order, except that a schedule comes before the other
-/// events of the moment at which it came due, even if a poll has stored these first.
+/// events of the moment at which it came due, even if a poll has stored these first. A late schedule, which came due before its rule
+/// could be asked, keeps its place: it comes after what the first polls found.
 struct NextEvents {
     var events: [StoredEvent]
     /// The events that were read and come after a schedule in ``events``, wherever they are on the bus.
     var later: [StoredEvent] = []
+
+    /// When a schedule came due, or when it made its event if it is late.
+    struct Moment: Equatable {
+        var time: Timestamp
+        var isLate = false
+    }
 
     /// - Parameters:
     ///   - first: the events before the next timer.
     ///   - known: all events that were read; among them may be schedules that are not in `first`.
     ///   - next: when the next timer is due; schedules that came due later wait for it. Nil if there is no timer.
     ///   - moment: when a schedule came due.
-    init(of first: [StoredEvent], in known: [StoredEvent], before next: Timestamp? = nil, _ moment: (Event) -> Timestamp) {
+    init(of first: [StoredEvent], in known: [StoredEvent], before next: Timestamp? = nil, _ moment: (Event) -> Moment) {
         func isSchedule(_ stored: StoredEvent) -> Bool { stored.event.type == .scheduleDue }
-        let schedules = known.filter(isSchedule).map { (stored: $0, due: moment($0.event)) }.filter { $0.due <= next ?? $0.due }
-        guard let due = schedules.map(\.due).min() else {
+        let schedules = known.filter(isSchedule).map { (stored: $0, moment: moment($0.event)) }
+            .filter { $0.moment.time <= next ?? $0.moment.time }
+        // The first on the bus of those that are due first.
+        guard let (schedule, due) = schedules.min(by: { $0.moment.time < $1.moment.time }) else {
             events = first
             return
         }
-        events = Array(first.prefix { !isSchedule($0) && $0.event.time < due })
+        events = Array(
+            first.prefix { stored in
+                if isSchedule(stored) { return false }
+                let time = stored.event.time
+                return time < due.time || due.isLate && time == due.time && stored.sequence < schedule.sequence
+            })
         guard events.isEmpty else { return }
-        events = schedules.filter { $0.due == due }.map(\.stored)
+        events = schedules.filter { $0.moment.time == due.time }.prefix { $0.moment == due }.map(\.stored)
         later = known.filter { !isSchedule($0) }
     }
 }

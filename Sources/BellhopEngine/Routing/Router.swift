@@ -49,7 +49,7 @@ public struct Router: Sendable {
             var next: NextEvents?
             if let timers { next = try await timers.next(of: first, by: shelved.book) }
             // Timers that fired may have made events that come first.
-            guard let next = timers == nil ? NextEvents(of: first, in: first, \.time) : next else { continue }
+            guard let next = timers == nil ? NextEvents(of: first, in: first) { .init(time: $0.time) } : next else { continue }
             let count = try await route(next, by: shelved)
             // After a batch that was too large for one transaction, use a smaller one: less is read and matched twice.
             size = count < next.events.count ? count : min(size * 2, batch)

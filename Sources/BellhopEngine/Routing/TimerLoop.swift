@@ -80,7 +80,7 @@ public struct TimerLoop: Sendable {
     ) async throws(StoreError) -> NextEvents? {
         func isConcern(_ stored: StoredEvent) -> Bool { book.concernsTimers(stored.event) }
         func events(before place: Int, due: Timestamp?) -> NextEvents {
-            NextEvents(of: Array(first[..<place]), in: unrouted ?? first, before: due) { dueTime(of: $0, by: book) }
+            NextEvents(of: Array(first[..<place]), in: unrouted ?? first, before: due) { moment(of: $0, by: book) }
         }
         guard let place = first.firstIndex(where: isConcern) else { return events(before: first.endIndex, due: nil) }
         let time = first[place].event.time
@@ -99,9 +99,10 @@ public struct TimerLoop: Sendable {
 
     /// When a schedule came due; if the agent was not running then, or did not know the tasks that its rule reads, when it made the
     /// event.
-    private func dueTime(of schedule: Event, by book: RuleBook) -> Timestamp {
+    private func moment(of schedule: Event, by book: RuleBook) -> NextEvents.Moment {
         let due = schedule.data[.due]?.asString.flatMap(Timestamp.init(rfc3339:)) ?? schedule.time
-        return isTimely(due, of: schedule.source, by: book) ? due : schedule.time
+        return isTimely(due, of: schedule.source, by: book)
+            ? NextEvents.Moment(time: due) : NextEvents.Moment(time: schedule.time, isLate: true)
     }
 
     private func isTimely(_ timer: RuleTimer, by book: RuleBook) -> Bool { isTimely(timer.due, of: timer.id.rule, by: book) }

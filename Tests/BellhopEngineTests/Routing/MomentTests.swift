@@ -58,6 +58,32 @@ import Testing
         #expect(office.texts == ["schedule_due"])
     }
 
+    @Test func `a schedule that came due during downtime comes after the first poll's events of the same moment`() async throws {
+        let rules = """
+            rule: digest
+            on: {schedule: "30 9 * * *"}
+            do: [{log: "${{ size(tasks) }} open"}]
+            ---
+            rule: gone
+            on: task_removed
+            do: [{log: gone}]
+            """
+        let office = try await Office(rules, tasks(0..<3))
+        let bench = office.bench
+        await bench.clock.advance(by: .days(3))
+        office.source.remove("t0")
+        let shelf = try await bench.shelf(rules, sources: office.sources)
+        let timers = TimerLoop(bench.surroundings, shelf: shelf)
+        var poller = bench.poller(office.source)
+        _ = try await poller.pollOnce()
+        // The router is slow: the schedule fires before it has seen the events of the poll.
+        try await timers.fireDue()
+        #expect(try await bench.store.unrouted(limit: 10).map(\.event.type) == [.taskRemoved, .scheduleDue])
+        try await Router(bench.surroundings, shelf: shelf, timers: timers).routePending()
+        try await office.look()
+        #expect(office.texts.sorted() == ["2 open", "gone"])
+    }
+
     @Test func `an event that no waiting rule can see does not wait for all the timers that are due`() async throws {
         let bench = try Bench()
         let rules = """
