@@ -1,9 +1,10 @@
 extension SQL {
     enum Bus {
+        static let isKnown = "SELECT 1 FROM event WHERE \(SQL.has("id", ":id"))"
+
         static let insert = """
             INSERT INTO event (id, type, source, subject, time, hop, data, cause)
             VALUES (:id, :type, :source, :subject, :time, :hop, :data, :cause)
-            ON CONFLICT (id) DO NOTHING
             """
 
         /// Marks the events in a range of sequences. A transaction of SQLite's one writer fills such a range without gaps.

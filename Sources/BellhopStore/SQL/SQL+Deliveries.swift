@@ -1,5 +1,10 @@
 extension SQL {
     enum Deliveries {
+        static let isKnown = "SELECT 1 FROM delivery WHERE \(isNamed)"
+
+        /// The name is made of the id.
+        static let isNamed = SQL.has("name", ":name")
+
         /// The new delivery is its lane's head if no other delivery of the lane is open.
         static let insert = """
             INSERT INTO delivery
@@ -11,7 +16,6 @@ extension SQL {
                      SELECT 1 FROM delivery
                      WHERE \(isOpenInLane) AND state IN ('available', 'running')),
                  :run_at, :finished, :receipt, :reference, :failure)
-            ON CONFLICT (name) DO NOTHING
             """
 
         /// The key is in an index; two lanes may share one.
@@ -124,7 +128,7 @@ extension SQL {
         private static let attempt = "id, lease, name, lane, action, subject, attempts"
 
         static let running = """
-            SELECT \(attempt) FROM delivery WHERE name = :name AND state = 'running'
+            SELECT \(attempt) FROM delivery WHERE \(isNamed) AND state = 'running'
             """
 
         static let runningAt = """
@@ -246,7 +250,7 @@ extension SQL {
         static let firstLeaseEnd = "SELECT min(lease_until) FROM delivery WHERE state = 'running' AND state <> 'done'"
 
         static let decidable = """
-            SELECT id, lane, state FROM delivery WHERE name = :name AND state IN ('available', 'waiting', 'quiet', 'dead', 'held')
+            SELECT id, lane, state FROM delivery WHERE \(isNamed) AND state IN ('available', 'waiting', 'quiet', 'dead', 'held')
             """
 
         /// A manual retry resets the count of attempts, but keeps when an attempt may have been received.
@@ -260,7 +264,7 @@ extension SQL {
             UPDATE delivery SET state = 'dropped', head = 0, bars = 0, paused = 0, finished = :now WHERE id = :id
             """
 
-        static let editable = "SELECT id, body, action, step FROM delivery WHERE name = :name AND state IN ('dead', 'held')"
+        static let editable = "SELECT id, body, action, step FROM delivery WHERE \(isNamed) AND state IN ('dead', 'held')"
 
         static let edit = "UPDATE delivery SET body = :body, coalesces = :coalesces WHERE id = :id"
 

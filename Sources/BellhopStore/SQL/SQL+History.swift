@@ -76,7 +76,7 @@ extension SQL {
         /// The events that an event caused, by the index of causes.
         static let caused = "\(Looking.eventRows) WHERE cause = :cause ORDER BY sequence LIMIT :limit"
 
-        static let event = "\(Looking.eventRows) WHERE id = :id"
+        static let event = "\(Looking.eventRows) WHERE \(SQL.has("id", ":id"))"
 
         static let rules = "SELECT name, revision, since FROM rule ORDER BY name"
     }

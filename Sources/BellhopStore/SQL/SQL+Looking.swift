@@ -128,13 +128,14 @@ extension SQL {
         /// The event with this whole id, by the index of ids.
         static let event = """
             \(eventRows)
-            WHERE id = :key AND (:after IS NULL OR sequence > :after) AND sequence <= \(through) AND \(eventFilter)
+            WHERE \(SQL.has("id", ":key")) AND (:after IS NULL OR sequence > :after) AND sequence <= \(through) AND \(eventFilter)
             LIMIT :limit
             """
 
         /// The place of the event, as first and last.
         static let eventPlace = """
-            SELECT sequence, sequence FROM event WHERE id = :key AND sequence <= \(through) AND \(eventFilter) LIMIT :limit
+            SELECT sequence, sequence FROM event
+            WHERE \(SQL.has("id", ":key")) AND sequence <= \(through) AND \(eventFilter) LIMIT :limit
             """
 
         /// The first and the last place of the newest events.
@@ -200,10 +201,10 @@ extension SQL {
             """
 
         /// The delivery with this whole id, by the index of names.
-        static let delivery = "\(deliveryRows) WHERE name = :name AND \(deliveryFilter) LIMIT :limit"
+        static let delivery = "\(deliveryRows) WHERE \(Deliveries.isNamed) AND \(deliveryFilter) LIMIT :limit"
 
         /// Its place, as first and last.
-        static let deliveryPlace = "SELECT id, id FROM delivery WHERE name = :name AND \(deliveryFilter) LIMIT :limit"
+        static let deliveryPlace = "SELECT id, id FROM delivery WHERE \(Deliveries.isNamed) AND \(deliveryFilter) LIMIT :limit"
 
         /// The first and the last place of the newest deliveries.
         static let deliverySpan = """
@@ -230,8 +231,6 @@ extension SQL {
     /// Pruning walks a table from its oldest row in steps, and stops at the first step with nothing old in it. A row that is
     /// newer than those after it (the clock was set) is left for later.
     enum Pruning {
-        static let delivery = "SELECT 1 FROM delivery WHERE name = :name"
-
         static let removeStops = "DELETE FROM stop WHERE until <= :now AND since <= :since"
 
         static let removeConversations = "DELETE FROM conversation WHERE used < :before"

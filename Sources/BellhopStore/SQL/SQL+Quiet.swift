@@ -33,7 +33,7 @@ extension SQL {
             WHERE id = :id
             """
 
-        static let named = "SELECT id FROM delivery WHERE name = :name AND state = 'quiet'"
+        static let named = "SELECT id FROM delivery WHERE \(Deliveries.isNamed) AND state = 'quiet'"
 
         static let ofTask = "SELECT id, rule FROM delivery WHERE state = 'quiet' AND subject = :subject ORDER BY rule, id"
 

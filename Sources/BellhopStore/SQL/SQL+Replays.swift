@@ -18,6 +18,6 @@ extension SQL {
         static let remove = "DELETE FROM replay WHERE id = :id"
 
         /// When the event of a replay happened.
-        static let time = "SELECT time FROM event WHERE id = :id"
+        static let time = "SELECT time FROM event WHERE \(SQL.has("id", ":id"))"
     }
 }

@@ -4,7 +4,7 @@ extension SQL {
         /// Makes a delivery wait for a predecessor, if that still exists.
         static let insert = """
             INSERT OR IGNORE INTO delivery_wait (after, delivery)
-            SELECT id, :delivery FROM delivery WHERE name = :name AND id < :delivery
+            SELECT id, :delivery FROM delivery WHERE \(Deliveries.isNamed) AND id < :delivery
             """
 
         static let followers = """

@@ -15,6 +15,13 @@ enum SQL {
         "name_key = name_key(\(rule), \(kind), \(key)) AND +rule = \(rule) AND +kind = \(kind) AND key = \(key)"
     }
 
+    /// The row with this long key, by the index of the keys' beginnings. A burst of rows with random keys then writes few pages.
+    static func has(_ column: String, _ key: String) -> String {
+        "\(beginning(of: column)) = \(beginning(of: key)) AND \(column) = \(key)"
+    }
+
+    private static func beginning(of key: String) -> String { "substr(\(key), 1, 6)" }
+
     enum Notes {
         static let value = "SELECT value FROM note WHERE key = :key"
         static let set =

@@ -75,7 +75,7 @@ final class Database {
                             decoding: UnsafeBufferPointer(start: text, count: Int(sqlite3_value_bytes(values?[place]))),
                             as: UTF8.self))
                 }
-                sqlite3_result_int64(context, Int64(bitPattern: builder.fingerprint.low))
+                sqlite3_result_int64(context, builder.fingerprint.indexKey)
             }, nil, nil, nil)
         guard code == SQLITE_OK else { throw failure() }
     }

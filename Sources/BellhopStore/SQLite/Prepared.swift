@@ -47,6 +47,12 @@ struct Prepared: ~Copyable {
         return false
     }
 
+    /// Whether there is a row.
+    mutating func exists() throws -> Bool {
+        defer { stop() }
+        return try next()
+    }
+
     /// Ends a run before its last row.
     mutating func stop() {
         isRunning = false
@@ -125,7 +131,7 @@ struct Prepared: ~Copyable {
 
     /// Binds a lane, and its key in the index of open deliveries.
     mutating func bind(lane: String) throws {
-        try bind(":lane_key", Int64(bitPattern: Fingerprint(content: lane).low))
+        try bind(":lane_key", Fingerprint(content: lane).indexKey)
         try bind(":lane", lane)
     }
 
@@ -217,4 +223,9 @@ struct Prepared: ~Copyable {
     private func check(_ code: Int32) throws {
         guard code == SQLITE_OK else { throw session.database.failure() }
     }
+}
+
+extension Fingerprint {
+    /// What an index holds of it. SQLite stores integers of 48 bits in six bytes.
+    var indexKey: Int64 { Int64(bitPattern: low) >> 16 }
 }

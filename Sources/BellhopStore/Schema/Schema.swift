@@ -2,11 +2,11 @@ import BellhopCore
 
 /// The database schema. Released text is never changed: a new version is a new migration.
 enum Schema {
-    /// Marks a file as a Bellhop store: the bytes of `BHP2`.
-    static let application: Int64 = 0x4248_5032
+    /// Marks a file as a Bellhop store: the bytes of `BHP3`.
+    static let application: Int64 = 0x4248_5033
 
-    /// Marked the stores of builds before the first release: the bytes of `BELL`, `BHOP` and `BHP1`.
-    static let applicationsBeforeRelease: [Int64] = [0x4245_4c4c, 0x4248_4f50, 0x4248_5031]
+    /// Marked the stores of builds before the first release: the bytes of `BELL`, `BHOP`, `BHP1` and `BHP2`.
+    static let applicationsBeforeRelease: [Int64] = [0x4245_4c4c, 0x4248_4f50, 0x4248_5031, 0x4248_5032]
 
     /// One step from each version to the next, the first from an empty file; `user_version` counts the steps taken.
     static let migrations = [first]
@@ -60,7 +60,7 @@ enum Schema {
         -- The bus. The event with the highest sequence is never pruned, so that no sequence is used twice.
         CREATE TABLE event (
             sequence INTEGER PRIMARY KEY,
-            id ANY NOT NULL UNIQUE,
+            id ANY NOT NULL,                          -- unique: each is looked for before it is added
             type TEXT NOT NULL,
             source TEXT NOT NULL,
             subject TEXT NOT NULL,
@@ -70,6 +70,7 @@ enum Schema {
             cause ANY                                 -- the event whose run of a rule emitted it
         ) STRICT;
 
+        CREATE INDEX event_id ON event (substr(id, 1, 6));
         -- To find what an event led to. Few events have a cause, and the others are not in this index.
         CREATE INDEX event_cause ON event (cause) WHERE cause IS NOT NULL;
 
@@ -89,7 +90,7 @@ enum Schema {
         -- The deliveries; id is the order in which those of a lane are done.
         CREATE TABLE delivery (
             id INTEGER PRIMARY KEY,
-            name BLOB NOT NULL UNIQUE,                -- made of occasion, rule, step and receiver
+            name BLOB NOT NULL,                       -- unique; made of occasion, rule, step and receiver
             occasion TEXT NOT NULL,
             rule TEXT NOT NULL,
             step TEXT NOT NULL,
@@ -121,6 +122,7 @@ enum Schema {
             reference TEXT,
             failure TEXT
         ) STRICT;
+        CREATE INDEX delivery_name ON delivery (substr(name, 1, 6));
         -- To find due and running deliveries, and to count those that are not done. Most are done, and not in this index.
         CREATE INDEX delivery_open ON delivery (state, head, receiver, rule, run_at) WHERE state <> 'done';
         -- Has no column that changes when a delivery is claimed, so that each claim writes one page less.

@@ -5,10 +5,13 @@ extension Session {
     @discardableResult
     func append(_ events: [Event]) throws -> Int {
         guard !events.isEmpty else { return 0 }
+        var find = try prepare(SQL.Bus.isKnown)
         var insert = try prepare(SQL.Bus.insert)
         var count = 0
         var bytes: [UInt8] = []
         for event in events {
+            try find.bind(":id", key: event.id.text)
+            if try find.exists() { continue }
             EventFitting.encode(event.data, into: &bytes)
             try insert.bind(":id", key: event.id.text)
             try insert.bind(":type", event.type.name)

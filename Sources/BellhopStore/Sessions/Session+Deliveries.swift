@@ -6,15 +6,19 @@ extension Session {
     func insert(_ deliveries: [Delivery]) throws -> [String: Int] {
         guard !deliveries.isEmpty else { return [:] }
         var silenced: [String: Int] = [:]
+        var find = try prepare(SQL.Deliveries.isKnown)
         var statement = try prepare(SQL.Deliveries.insert)
         var waits = false
         var body: [UInt8] = []
         for delivery in deliveries {
             if let closes = delivery.closes, try !isToClose(closes, at: delivery.createdAt) { continue }
+            let name = delivery.id.text
+            try find.bind(":name", key: name)
+            if try find.exists() { continue }
             body.removeAll(keepingCapacity: true)
             DeliveryBody(delivery).stored.encode(into: &body)
             let (state, failure) = delivery.stored
-            try statement.bind(":name", key: delivery.id.text)
+            try statement.bind(":name", key: name)
             try statement.bind(":occasion", delivery.id.occasion.text)
             try statement.bind(":rule", delivery.id.rule)
             try statement.bind(":step", delivery.id.step.text)
@@ -37,9 +41,9 @@ extension Session {
             try statement.bind(":receipt", receipt?.summary)
             try statement.bind(":reference", receipt?.reference)
             try statement.bind(":failure", text: failure?.stored.encoded())
-            let isNew = try statement.run() == 1
-            if isNew, case .silenced(let silence) = delivery.initial { silenced[silence, default: 0] += 1 }
-            if isNew, state == .waiting || state == .quiet && !delivery.after.isEmpty {
+            try statement.run()
+            if case .silenced(let silence) = delivery.initial { silenced[silence, default: 0] += 1 }
+            if state == .waiting || state == .quiet && !delivery.after.isEmpty {
                 try wait(database.lastInsertedRowID, delivery)
                 waits = waits || state == .waiting
             }

@@ -120,13 +120,11 @@ extension Session {
         try looking.bind(":end", Delivery.notePrefix.dropLast() + "0")
         var keys: [String] = []
         while try looking.next() { keys.append(looking.text(0)) }
-        var finding = try prepare(SQL.Pruning.delivery)
+        var finding = try prepare(SQL.Deliveries.isKnown)
         var count = 0
         for key in keys {
             try finding.bind(":name", key: String(key.dropFirst(Delivery.notePrefix.count)))
-            let isThere = try finding.next()
-            finding.stop()
-            if isThere { continue }
+            if try finding.exists() { continue }
             try setNote(key, to: nil)
             count += 1
         }
