@@ -27,7 +27,7 @@ struct Story: Sendable {
             guard let scope = row["scope"]?.asString, let snapshot = row["task"].flatMap({ Snapshot(json: $0) }) else { continue }
             tasks[Scope.ID(text: scope), default: []].append(snapshot)
         }
-        explanation = Explanation(facts, by: Self.book(call.view), rule: rule, tasks: tasks)
+        explanation = Explanation(facts, by: Self.book(call.view), rule: rule, tasks: tasks, at: call.view.clock.now)
     }
 
     /// The rules in force, able to explain their conditions; nil if their files have changed so that they cannot be loaded.

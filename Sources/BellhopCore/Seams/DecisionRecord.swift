@@ -19,6 +19,8 @@ public struct DecisionRecord: Sendable, Hashable {
         /// A later run has taken what waited, was counted or was gathered. What an event began or joined was ended before its time.
         case usedUp = "used_up"
         case endedEarly = "ended_early"
+        /// A run that came after a wait, a count or a group, or a step of an escalation, had nothing to do: no `if` held.
+        case noStep = "no_step"
         /// `escalate`: the escalation has begun, or goes on; it ended because the task was answered; it ended otherwise. None of them
         /// stopped the run.
         case escalating, answered, ended
@@ -31,7 +33,7 @@ public struct DecisionRecord: Sendable, Hashable {
         public var isCommon: Bool {
             switch self {
             case .throttled, .once, .conditionFalse, .waiting, .cancelled, .notTrueWhenDue, .counting, .gathering, .usedUp,
-                .endedEarly, .escalating, .answered, .ended, .quiet:
+                .endedEarly, .noStep, .escalating, .answered, .ended, .quiet:
                 true
             case .conditionFailed, .keyFailed, .stepFailed, .loop, .budget: false
             }
@@ -53,7 +55,8 @@ public struct DecisionRecord: Sendable, Hashable {
     public var number: Int64
     /// The explanation: `error`; for `once` its `key`; for `once` and `throttle` when the run before was
     /// (`last`) and its occasion (`by`); for a budget the `step` and `task`; the `part` of the rule that waits, counts or gathers, and
-    /// its `key`; of what was used up or ended early the occasion that did it (`by`), or else the reason (`ending`).
+    /// its `key`; of what was used up or ended early the occasion that did it (`by`), and its `event` if it is of a timer, or else the
+    /// reason (`ending`); the steps that were `left_out`, as clauses.
     public var detail: JSON.Object
 
     /// The most records that are kept of one rule and verdict.
@@ -70,7 +73,7 @@ public struct DecisionRecord: Sendable, Hashable {
         self.detail = detail
     }
 
-    /// Why what a rule waited for, counted and gathered was ended by something else than an event.
+    /// Why what a rule waited for, counted and gathered, or its escalation, was ended by something else than an event.
     public enum Ending: String, Sendable, Hashable, CaseIterable {
         /// The rule was changed, removed, or turned off.
         case changed, removed, off

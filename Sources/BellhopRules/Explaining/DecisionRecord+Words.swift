@@ -35,7 +35,7 @@ extension DecisionRecord {
         case .usedUp: return ("`\(waiting)`", taken(at: at.formatted(in: zone), other))
         case .endedEarly:
             let time = at.formatted(in: zone)
-            guard let ending = detail["ending"]?.asString.flatMap(Ending.init) else {
+            guard let ending else {
                 return ("`\(waiting)`", "the wait of `\(waiting)` was ended at \(time)\(other.isEmpty ? "" : " by \(other)")")
             }
             let what = part.map { "`\($0)`" } ?? "the wait for other events"
@@ -45,9 +45,16 @@ extension DecisionRecord {
             return ("`count`", "`count` has \(detail["counted"]?.asInt ?? 0) of \(detail["of"]?.asInt ?? 0)")
         case .gathering:
             return ("`group`", "`group` has gathered \(detail["gathered"]?.asInt ?? 0) and waits for more")
+        case .noStep:
+            let what =
+                isOfEscalation
+                ? "a step of the escalation had nothing to do at \(at.formatted(in: zone))" : "no step had anything to do"
+            return ("`if`", leftOut.isEmpty ? what : "\(what): \(leftOut.joined(separator: "; "))")
         case .escalating: return ("`escalate`", "the escalation goes on until \(moment("until"))")
         case .answered: return ("`escalate`", "it answered the task, which ended the escalation")
-        case .ended: return ("`escalate`", "the escalation has ended: \(detail["reason"]?.asString ?? "")")
+        case .ended:
+            let reason = ending.map { "\($0.words) at \(at.formatted(in: zone))" } ?? detail["reason"]?.asString ?? ""
+            return ("`escalate`", "the escalation has ended: \(reason)")
         case .budget:
             return ("`limit`", "the budget of writes to a task stopped step \(detail["step"]?.asString ?? "")")
         case .quiet:
@@ -59,7 +66,15 @@ extension DecisionRecord {
     }
 
     /// The part of the rule that waits, counts or gathers.
-    private var part: String? { detail["part"]?.asString }
+    var part: String? { detail["part"]?.asString }
+
+    private var ending: Ending? { detail["ending"]?.asString.flatMap(Ending.init) }
+
+    /// Why steps were left out, as clauses.
+    var leftOut: [String] { (detail["left_out"]?.asArray ?? []).compactMap(\.asString) }
+
+    /// Whether it is about a step of an escalation, and not about the run that began it.
+    var isOfEscalation: Bool { occasion.run != occasion }
 
     /// How a later run took it, as a clause.
     private func taken(at time: String, _ event: String) -> String {
@@ -70,9 +85,10 @@ extension DecisionRecord {
         }
     }
 
-    /// The other event by which it is explained, as a phrase; empty if that was a timer, or is not known.
+    /// The other event by which it is explained, as a phrase; empty if it is not known.
     private var otherEvent: String {
-        detail["by"]?.asString.flatMap { Occasion.ID($0).event }.map { "event \($0.text.prefix(12))" } ?? ""
+        let id = detail["by"]?.asString.flatMap { Occasion.ID($0).event }?.text ?? detail["event"]?.asString
+        return id.map { "event \($0.prefix(12))" } ?? ""
     }
 }
 

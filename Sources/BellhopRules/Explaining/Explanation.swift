@@ -19,6 +19,8 @@ public struct Explanation: Sendable {
         /// A later run took it; what it had begun or joined was ended before its time.
         case usedUp = "used_up"
         case endedEarly = "ended_early"
+        /// The time in which it could be counted, or be completed by others, was over.
+        case expired
         // It ran, but nothing was sent.
         case silenced, quiet, budget, shadow, canary
         /// No rule has seen the event yet.
@@ -61,11 +63,13 @@ public struct Explanation: Sendable {
     /// - Parameters:
     ///   - book: loaded to explain; nil if the rules do not load. Then only recorded facts are known.
     ///   - rule: the only rule to explain; nil for all.
+    ///   - now: the present time, at which the time of `count`, `all` or `sequence` may be over; nil if that is not asked.
     public init(
-        _ facts: ExplanationFacts, by book: RuleBook?, rule: String? = nil, tasks: [Scope.ID: [Snapshot]] = [:]
+        _ facts: ExplanationFacts, by book: RuleBook?, rule: String? = nil, tasks: [Scope.ID: [Snapshot]] = [:],
+        at now: BellhopCore.Timestamp? = nil
     ) {
         isCut = facts.isCut || facts.lackDeliveries
-        let explainer = Explainer(facts, book: book, tasks: tasks)
+        let explainer = Explainer(facts, book: book, tasks: tasks, at: now)
         let caused = Dictionary(grouping: facts.caused, by: \.event.cause)
         events = facts.events.map { event in
             let names = rule.map { [$0] } ?? explainer.rules(at: event)
@@ -83,6 +87,7 @@ private struct Explainer {
     let facts: ExplanationFacts
     let book: RuleBook?
     let tasks: [Scope.ID: [Snapshot]]
+    let now: BellhopCore.Timestamp?
     private let deliveries: [Event.ID: [ExplainedDelivery]]
     private let decisions: [Event.ID: [DecisionRecord]]
     /// The beginnings of waits of `for` and `none`, by rule and key.
@@ -90,8 +95,8 @@ private struct Explainer {
     /// The places of the events on the bus.
     private let places: [Event.ID: Int64]
 
-    init(_ facts: ExplanationFacts, book: RuleBook?, tasks: [Scope.ID: [Snapshot]]) {
-        (self.facts, self.book, self.tasks) = (facts, book, tasks)
+    init(_ facts: ExplanationFacts, book: RuleBook?, tasks: [Scope.ID: [Snapshot]], at now: BellhopCore.Timestamp?) {
+        (self.facts, self.book, self.tasks, self.now) = (facts, book, tasks, now)
         deliveries = facts.deliveriesByEvent
         decisions = facts.byEvent(facts.decisions, \.occasion)
         waits = Dictionary(grouping: facts.decisions.filter { $0.verdict == .waiting }) {
@@ -118,11 +123,12 @@ private struct Explainer {
         var account = Explanation.Account(
             rule: name, verdict: .ran, reason: "", notes: [], parts: [], deliveries: all,
             isInQuestion: !all.isEmpty || !allRecords.isEmpty || judgement?.isInQuestion ?? false)
-        account.notes = records.filter { !$0.verdict.isOfRun || $0.verdict == .cancelled && $0 != records.stop }.map {
+        account.notes = records.filter { !$0.isOfRun || $0.verdict == .cancelled && $0 != records.stop }.map {
             words($0).clause
         }
         if let stop = records.stop, !isLater(deliveries, than: stop) {
-            (account.verdict, account.reason) = (Explanation.Verdict(rawValue: stop.verdict.rawValue) ?? .unknown, clause(stop))
+            (account.verdict, account.reason) = result(stop)
+            if stop.verdict == .noStep { account.notes += stop.leftOut }
             if [.cancelled, .conditionFalse, .conditionFailed].contains(stop.verdict) { account.parts = judgement?.parts ?? [] }
             noteChange(&account, at: event)
         } else if !deliveries.isEmpty {
@@ -184,7 +190,7 @@ private struct Explainer {
         } else if let idle = judgement.idle {
             (account.verdict, account.reason) = idle
         } else if judgement.isEmptyRun {
-            account.reason = "no step had anything to do"
+            account.reason = Self.noStep
             noteChange(&account, at: event)
         } else if let rule = book?.rule(named: account.rule), rule.time.each != nil {
             let what = rule.time.hold == nil ? "for no element was anything to do" : "no wait of `for` began or ended"
@@ -234,7 +240,7 @@ private struct Explainer {
         return Set(runs.keys).union(stops.keys).sorted().filter { $0 > .distantPast }.compactMap { at in
             let said = "replayed at \(time(at, rule)): "
             if runs[at] != nil { return said + "it ran" }
-            return stops[at]?.stop.map { said + clause($0) }
+            return stops[at]?.stop.map { said + ($0.verdict == .noStep ? clause($0) : result($0).reason) }
         }
     }
 
@@ -261,13 +267,33 @@ private struct Explainer {
     /// Whether runs of timers came after what stopped the rule at first.
     private func isLater(_ deliveries: [ExplainedDelivery], than stop: DecisionRecord) -> Bool {
         // What became of one element of a list, or of an event that was counted, does not hide another run.
-        stop.verdict.isOfEarlier && !deliveries.isEmpty
+        (stop.verdict.isOfEarlier || stop.verdict == .noStep) && !deliveries.isEmpty
             || deliveries.contains { $0.created >= stop.at && $0.occasion != stop.occasion }
             || deliveries.contains { $0.occasion == stop.occasion }
     }
 
     private func words(_ record: DecisionRecord) -> (part: String, clause: String) {
         record.words(of: book?.rule(named: record.rule), namesEvents: true)
+    }
+
+    private static let noStep = "no step had anything to do"
+
+    /// The verdict of the record that explains the run, and a clause with the reason.
+    private func result(_ stop: DecisionRecord) -> (verdict: Explanation.Verdict, reason: String) {
+        if stop.verdict == .noStep { return (.ran, Self.noStep) }
+        if let now, let end = stop.timeLimit, end <= now {
+            let isCount = stop.verdict == .counting
+            let what =
+                isCount
+                ? "`count` did not reach \(stop.detail["of"]?.asInt ?? 0)" : "`\(stop.part ?? "on")` was not complete"
+            let isDistinct = isCount && book?.rule(named: stop.rule)?.time.count?.distinct != nil
+            return (
+                .expired,
+                "\(what) before the time of this event was over at \(time(end, stop.rule))"
+                    + (isDistinct ? " (of each value of `distinct`, the latest event counts)" : "")
+            )
+        }
+        return (Explanation.Verdict(rawValue: stop.verdict.rawValue) ?? .unknown, clause(stop))
     }
 
     private func clause(_ record: DecisionRecord) -> String {
@@ -295,10 +321,22 @@ extension [DecisionRecord] {
         let due = Set(compactMap(\.occasion.wait))
         let ofRun = filter { record in
             let isDue = record.verdict == .waiting && record.detail["key"]?.asString.map(due.contains) ?? false
-            return record.verdict.isOfRun && !(record.verdict.isWaiting && (isDue || ended.contains(record.occasion)))
+            return record.isOfRun && !(record.verdict.isWaiting && (isDue || ended.contains(record.occasion)))
         }
-        return ofRun.last { ![.cancelled, .conditionFalse].contains($0.verdict) && !$0.verdict.isOfEarlier }
+        return ofRun.last { $0.verdict == .noStep }
+            ?? ofRun.last { ![.cancelled, .conditionFalse].contains($0.verdict) && !$0.verdict.isOfEarlier }
             ?? ofRun.last(where: \.verdict.isOfEarlier) ?? ofRun.last { $0.verdict == .cancelled } ?? ofRun.last
+    }
+}
+
+extension DecisionRecord {
+    /// Whether it stopped the run, and not only a step of it or of its escalation.
+    fileprivate var isOfRun: Bool { verdict.isOfRun && !isOfEscalation }
+
+    /// Until when the event can be counted, or be completed by others.
+    fileprivate var timeLimit: BellhopCore.Timestamp? {
+        guard verdict.isWaiting, detail["of"] != nil else { return nil }
+        return detail["until"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) }
     }
 }
 

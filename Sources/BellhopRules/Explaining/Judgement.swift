@@ -112,17 +112,24 @@ extension RuleBook {
     private func leftOut(of rule: Rule, _ frame: RunFrame) -> [String] {
         guard rule.time.isEmpty else { return [] }
         return rule.steps.compactMap { step in
-            guard let condition = step.condition else { return nil }
             let activation = Activation(slots)
             activation.workLeft = RuleBook.workPerRun
             activation.begin(frame)
-            let name = "step \(step.name ?? step.path.text) (`\(step.action.kind)`)"
-            switch condition.program.verdict(activation) {
-            case .yes: return nil
-            case .no: return "`if` of \(name) is false"
-            case .unknown: return "`if` of \(name) is unknown, because a part of it is null"
-            case .failed(let error): return "`if` of \(name) failed: \(error.message)"
-            }
+            return step.objection(activation)
+        }
+    }
+}
+
+extension Step {
+    /// Why the step is left out, as a clause; nil if its `if` holds.
+    func objection(_ activation: Activation) -> String? {
+        guard let condition else { return nil }
+        let name = "step \(name ?? path.text) (`\(action.kind)`)"
+        return switch condition.program.verdict(activation) {
+        case .yes: nil
+        case .no: "`if` of \(name) is false"
+        case .unknown: "`if` of \(name) is unknown, because a part of it is null"
+        case .failed(let error): "`if` of \(name) failed: \(error.message)"
         }
     }
 }

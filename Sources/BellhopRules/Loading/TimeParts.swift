@@ -70,5 +70,8 @@ struct TimeParts: Sendable {
     }
 
     /// Whether a run may be delayed, so that its other keys are computed later.
-    var isEmpty: Bool { pattern == nil && each == nil && hold == nil && count == nil && group == nil }
+    var isEmpty: Bool { !delays && each == nil }
+
+    /// Whether a run may come later than its event, or be for several events.
+    var delays: Bool { pattern != nil || hold != nil || count != nil || group != nil }
 }

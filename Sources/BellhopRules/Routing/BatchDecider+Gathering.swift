@@ -49,11 +49,16 @@ extension BatchDecider {
             return record(
                 Stop(
                     verdict: .counting,
-                    detail: ["key": .string(key), "counted": .int(Int64(counted.count + 1)), "of": .int(Int64(count.atLeast))]),
+                    detail: [
+                        "key": .string(key), "counted": .int(Int64(counted.count + 1)), "of": .int(Int64(count.atLeast)),
+                        "until": .string(end.rfc3339),
+                    ]),
                 of: candidate.rule)
         }
         for other in counted + parts { memory.delete(stateKey.at(other.name)) }
-        for other in counted { record(.usedUp, other, of: "count", key: key, by: own.name, rule: candidate.rule) }
+        for other in counted {
+            record(.usedUp, other, of: "count", key: key, by: own.name, at: own.event, rule: candidate.rule)
+        }
         var next = candidate
         next.gathered = (counted + parts + others + [own]).sorted(by: Gathered.isBefore)
         next.own = nil
@@ -131,8 +136,9 @@ extension BatchDecider {
         }
         // A timer's flush is a run for the oldest of its events.
         let own = isOfTimer ? gathered[0].name : occasion.id.text
+        let place = gathered.first { $0.name == own }?.event
         for one in gathered where one.name != own {
-            record(.usedUp, one, of: "group", key: candidate.key ?? "", by: own, rule: number)
+            record(.usedUp, one, of: "group", key: candidate.key ?? "", by: own, at: place, rule: number)
         }
         finish(candidate, rule)
     }

@@ -67,7 +67,7 @@ extension BatchDecider {
         return true
     }
 
-    private func event(at place: Int64) -> RoutingFacts.Known<StoredEvent> {
+    func event(at place: Int64) -> RoutingFacts.Known<StoredEvent> {
         var (low, high) = (0, matches.events.count)
         while low < high {
             let middle = (low + high) / 2

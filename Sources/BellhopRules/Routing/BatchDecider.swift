@@ -225,7 +225,9 @@ struct BatchDecider {
             return false
         }
         tally(number) { $0.runs += 1 }
+        let made = deliveries.count
         perform(rule.steps, of: rule, number, isShadow: keys.isShadow)
+        if candidate != nil, rule.time.delays, deliveries.count == made { recordNoStep(rule.steps, of: number) }
         if let escalation = rule.escalation { begin(escalation, of: rule, number, candidate, isShadow: keys.isShadow) }
         return true
     }
@@ -258,13 +260,25 @@ struct BatchDecider {
     }
 
     /// Records what became of an earlier run that waited, was counted or was gathered, and which run did it.
+    /// - Parameter place: that of the other run's event.
     mutating func record(
-        _ verdict: DecisionRecord.Verdict, _ earlier: Gathered, of part: String, key: String, by name: String, rule number: Int
+        _ verdict: DecisionRecord.Verdict, _ earlier: Gathered, of part: String, key: String, by name: String,
+        at place: Int64? = nil, rule number: Int
     ) {
         // Only events are explained.
         guard earlier.event != nil else { return }
-        let detail: JSON.Object = ["part": .string(part), "key": .string(key), "by": .string(name)]
+        var detail: JSON.Object = ["part": .string(part), "key": .string(key), "by": .string(name)]
+        // The name of a timer's run does not have the event that began it.
+        if Occasion.ID(name).event == nil, let place, let event = event(at: place).value {
+            detail["event"] = .string(event.event.id.text)
+        }
         record(Stop(verdict: verdict, detail: detail), of: number, for: Occasion.ID(earlier.name))
+    }
+
+    /// Records that the frame's run made none of these steps, and why.
+    mutating func recordNoStep(_ steps: [Step], of number: Int) {
+        let reasons = steps.compactMap { $0.objection(activation) }
+        record(Stop(verdict: .noStep, detail: ["left_out": .array(reasons.map(JSON.string))]), of: number)
     }
 
     mutating func add(bytes count: Int) { bytes += count }

@@ -96,6 +96,13 @@ public struct RoutingFacts: Sendable {
         /// The store has none.
         case missing
         case unread
+
+        var value: Value? {
+            switch self {
+            case .found(let value), .departed(let value): value
+            case .missing, .unread: nil
+            }
+        }
     }
 }
 

@@ -38,8 +38,9 @@ struct TestNotes: TrialWitness {
     mutating func saw(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment) {
         let (book, now, tasks) = (moment.book, moment.now, moment.tasks)
         let line = lines[event.event.id]
+        // The steps that an event's run left out are shown with their values.
         let records = decisions.filter {
-            $0.occasion == Occasion.event(event.event.id).id && !$0.verdict.isOfEarlier
+            $0.occasion == Occasion.event(event.event.id).id && !$0.verdict.isOfEarlier && $0.verdict != .noStep
         }
         let frame = RunFrame(book.facts, events: [event], now: now, snapshots: tasks)
         let activation = Activation(book.slots)

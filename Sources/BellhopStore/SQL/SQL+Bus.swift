@@ -69,6 +69,11 @@ extension SQL {
         /// The runs that a rule waits for, has counted and has gathered, the newest first.
         static let waiting = "\(waits) WHERE rule IN (:rule, 'shadow/' || :rule) AND \(isWaiting) ORDER BY at DESC LIMIT :limit"
 
+        /// Those whose escalations a rule has under way. Scans all escalations.
+        static let escalating = """
+            \(waits) WHERE rule = '' AND kind = 'escalation' AND element = :rule AND \(isWaiting) ORDER BY at DESC LIMIT :limit
+            """
+
         /// Those that are about a task.
         static let waitingAbout = "\(waits) WHERE subject = :subject AND \(isWaiting) ORDER BY at DESC LIMIT :limit"
 
@@ -76,14 +81,15 @@ extension SQL {
             SELECT rule, kind, key, element, value ->> '$.run' AS run, value ->> '$.at' AS at FROM rule_state
             """
 
-        /// A wait names its run; a run that is counted or gathered is named by its element. Without what waits for no event, has run
-        /// already, is out of time, or is only a part of a run.
+        /// A wait and an escalation name their run; a run that is counted or gathered is named by its element. Without what waits for no
+        /// event, has run already, is out of time, or is only a part of a run, and without escalations after their last step.
         private static let isWaiting = """
             value ->> '$.event' IS NOT NULL AND (expires IS NULL OR expires > :now)
             AND CASE kind
                 WHEN 'hold' THEN run IS NOT NULL AND value ->> '$.ran' = 0
                 WHEN 'absence' THEN run IS NOT NULL
                 WHEN 'count' THEN value ->> '$.part' IS NULL
+                WHEN 'escalation' THEN value ->> '$.closes' IS NULL
                 ELSE kind IN ('gathered', 'match')
             END
             """

@@ -26,7 +26,7 @@ extension Session {
             } else if row?.calendars != rule.calendars {
                 try recompute(rule.name, at: now)
             }
-            if rule.isOff, row?.isOff == false { try forgetEscalations(of: rule.name) }
+            if rule.isOff, row?.isOff == false { try forgetEscalations(of: rule.name, ending: .off, at: now) }
             try setDigest(of: rule.name, from: rule.readsEvents ? last : nil)
         }
         var remove = try prepare(SQL.Rules.remove)
@@ -37,7 +37,7 @@ extension Session {
             try removeTimers.bind(":rule", name)
             try removeTimers.run()
             try forgetWaits(of: name, ending: .removed, at: now)
-            try forgetEscalations(of: name)
+            try forgetEscalations(of: name, ending: .removed, at: now)
             try setDigest(of: name, from: nil)
         }
         return since
@@ -131,7 +131,7 @@ extension Session {
         try waiting.bind(":now", now)
         try waiting.bind(":limit", DecisionRecord.most)
         var records: [DecisionRecord] = []
-        var counts: [String: Int64] = [:]
+        var counts: [[String]: Int64] = [:]
         while try waiting.next() {
             guard let kind = StateKey.Kind(rawValue: waiting.text(1)) else { continue }
             let key = StateKey(rule: waiting.text(0), kind: kind, key: waiting.text(2), element: waiting.text(3))
@@ -139,18 +139,22 @@ extension Session {
             // A wait for an element of a list is named by that element.
             detail["key"] = .string(kind == .hold && key.key.isEmpty ? key.element : key.key)
             if let part = kind.part { detail["part"] = .string(part) }
-            counts[key.ruleName, default: 0] += 1
+            let verdict: DecisionRecord.Verdict = kind == .escalation ? .ended : .endedEarly
+            let number = counts[[key.ruleName, verdict.rawValue], default: 0] + 1
+            counts[[key.ruleName, verdict.rawValue]] = number
             records.append(
                 DecisionRecord(
-                    rule: key.ruleName, verdict: .endedEarly, occasion: Occasion.ID(waiting.optionalText(4) ?? key.element),
-                    at: now,
-                    number: counts[key.ruleName, default: 0], detail: detail))
+                    rule: key.ruleName, verdict: verdict, occasion: Occasion.ID(waiting.optionalText(4) ?? key.element),
+                    at: now, number: number, detail: detail))
         }
         waiting.stop()
         try add(records)
     }
 
-    private func forgetEscalations(of rule: String) throws {
+    private func forgetEscalations(of rule: String, ending: DecisionRecord.Ending, at now: Timestamp) throws {
+        var escalating = try prepare(SQL.Rules.escalating)
+        try escalating.bind(":rule", rule)
+        try record(ending, of: &escalating, at: now)
         for sql in SQL.Rules.forgetEscalations {
             var forget = try prepare(sql)
             try forget.bind(":rule", rule)

@@ -70,7 +70,8 @@ struct Explain: AsyncParsableCommand {
         }
         if asTest { return try await printTest(facts, book, workplace, link) }
         let subjects = StoredSubjects(config: config, surroundings: workplace.surroundings)
-        let explanation = Explanation(facts, by: book, rule: rule, tasks: try await subjects.tasks())
+        let explanation = Explanation(
+            facts, by: book, rule: rule, tasks: try await subjects.tasks(), at: SystemClock().now)
         if output.json { return Console.json(explanation.json(isWhole: rule != nil)) }
         for line in ExplanationPage(zone: link.zone, isWhole: rule != nil).lines(explanation) { Console.data(line) }
     }

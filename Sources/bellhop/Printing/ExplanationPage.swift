@@ -53,7 +53,7 @@ struct ExplanationPage {
         switch verdict {
         case .ran: "ran"
         case .off, .type, .source, .field: "not for this event"
-        case .conditionFalse, .conditionUnknown, .notTrueWhenDue, .throttled, .once: "did not run"
+        case .conditionFalse, .conditionUnknown, .notTrueWhenDue, .expired, .throttled, .once: "did not run"
         case .conditionFailed, .keyFailed, .stepFailed, .loop: "failed"
         case .waiting: "waits"
         case .cancelled, .endedEarly: "stopped waiting"

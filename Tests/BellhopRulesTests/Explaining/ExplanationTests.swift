@@ -18,7 +18,7 @@ import Testing
         var facts = ExplanationFacts(events: [StoredEvent(sequence: 5, event: event)])
         facts.rules = [.init(name: "r", revision: "", since: 0)]
         change(&facts)
-        return try #require(Explanation(facts, by: book, rule: "r").events.first?.rules.first)
+        return try #require(Explanation(facts, by: book, rule: "r", at: Fixture.start + .seconds(3600)).events.first?.rules.first)
     }
 
     private func record(_ verdict: DecisionRecord.Verdict, _ detail: JSON.Object = [:]) -> DecisionRecord {
@@ -76,6 +76,28 @@ import Testing
             facts.deliveries = [delivery(.done, timer)]
         }
         #expect(ran.verdict == .ran && ran.deliveries.count == 1)
+    }
+
+    @Test func `an event that was counted or waited for others says when its time was over`() throws {
+        for (minutes, isOver) in [(60, true), (61, false)] {
+            let until: JSON = .string((Fixture.start + .seconds(60 * minutes)).rfc3339)
+            let counted = try account("on: task_created\ncount: {at_least: 3, within: 1h}") {
+                $0.decisions = [record(.counting, ["counted": 1, "of": 3, "until": until])]
+            }
+            #expect(counted.verdict == (isOver ? .expired : .counting))
+            let time = "before the time of this event was over at 2026-01-05T10:00:00Z"
+            #expect(counted.reason.contains("did not reach 3 \(time)") == isOver)
+            let waited = try account("on: {all: [task_created, task_changed], within: 1h}") {
+                $0.decisions = [record(.waiting, ["part": "all", "come": 1, "of": 2, "until": until])]
+            }
+            #expect(waited.verdict == (isOver ? .expired : .waiting))
+            #expect(waited.reason.contains("`all` was not complete \(time)") == isOver)
+        }
+        // The end of a wait of `for` is no such time: the rule has yet to be asked.
+        let held = try account("on: task_created\nfor: 10m") {
+            $0.decisions = [record(.waiting, ["part": "for", "until": .string((Fixture.start + .seconds(600)).rfc3339)])]
+        }
+        #expect(held.verdict == .waiting)
     }
 
     @Test func `the verdict names what kept deliveries back`() throws {

@@ -49,6 +49,16 @@ import Testing
         #expect(try records("", do: "[{log: x, if: task.priority == 1}]") == [])
     }
 
+    @Test func `a run that was counted and has no step to make leaves a record with the reasons`() throws {
+        let count = "count: {at_least: 2, within: 1h}"
+        let steps = "[{log: x, if: task.priority == 1}, {log: y, name: second, if: task.priority < 2}]"
+        let found = try records(count, do: steps).filter { !$0.contains("counting") && !$0.contains("used_up") }
+        let reasons =
+            #""`if` of step 0 (`log`) is false","`if` of step second (`log`) is unknown, because a part of it is null""#
+        #expect(found == [#"event/2 no_step 1 {"left_out":[\#(reasons)]}"#])
+        #expect(try records(count, do: "[{log: x}]").allSatisfy { !$0.contains("no_step") })
+    }
+
     @Test func `of a storm only the latest are recorded, and all are counted`() throws {
         let book = try Fixture.book("rule: r\non: task_created\nthrottle: {every: 1h}\ndo: [{log: x}]")
         let routing = book.route((0...2000).map { Fixture.event(id: "\($0)") })

@@ -32,6 +32,42 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `an escalation that ends with its rule, or is forgotten, leaves a record at its run`(_ kind: StoreUnderTest) async throws
+    {
+        let bench = try kind.make()
+        let names = ["gone", "off", "forgotten", "over", "kept"]
+        func rules(_ names: [String], off: String? = nil) -> [RuleRegistration] {
+            names.map { RuleRegistration(name: $0, revision: "1", isOff: $0 == off) }
+        }
+        _ = try await bench.store.register(rules(names), at: bench.now)
+        let state = names.enumerated().map { number, name -> StateWrite in
+            var value: JSON.Object = [
+                "run": .string(Occasion.event(Sample.event(number).id).id.text), "event": .int(Int64(number)), "at": 0,
+                "subject": .string(name == "forgotten" ? Sample.subject(1) : Sample.subject(2)),
+            ]
+            // All its steps are done; an answer only closes what they opened.
+            if name == "over" { value["closes"] = 9 }
+            let key = StateKey(rule: "", kind: .escalation, key: "s/\(number)", element: name)
+            return StateWrite(key, .set(.object(value), expires: nil))
+        }
+        try await bench.store.route(Routing(state: state))
+        _ = try await bench.store.register(rules(["off", "forgotten", "kept"], off: "off"), at: bench.after(1))
+        let task = NamedTask(subject: Sample.subject(1), key: Sample.key(1), number: "", title: "")
+        _ = try await bench.store.forget(task, at: bench.after(2))
+        func record(_ rule: String, _ event: Int, _ ending: DecisionRecord.Ending, after seconds: Int) -> DecisionRecord {
+            self.record(
+                .ended, rule: rule, event, at: bench.after(seconds),
+                detail: ["ending": .string(ending.rawValue), "key": .string("s/\(event)")])
+        }
+        let found = try await bench.store.decisions(DecisionQuery())
+        #expect(
+            found.sorted { $0.rule < $1.rule } == [
+                record("forgotten", 2, .forgotten, after: 2), record("gone", 0, .removed, after: 1),
+                record("off", 1, .off, after: 1),
+            ])
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `too many records of one verdict are cut to the latest and a count, and no others are deleted`(
         _ kind: StoreUnderTest
     ) async throws {

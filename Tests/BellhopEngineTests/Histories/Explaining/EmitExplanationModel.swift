@@ -98,7 +98,7 @@ struct EmitExplanationModel: ExplanationModel {
 
     private mutating func count(at now: Int, ping: Int? = nil, change: Int? = nil) -> Told {
         counted = counted.filter { now < $0.at + 6 } + [(now, ping, change)]
-        if counted.count < 2 { return Told(.counting, "`count` has 1 of 2") }
+        if counted.count < 2 { return Told(.counting, "`count` has 1 of 2").until(now + 6, "`count` did not reach 2") }
         let usedUp = Told(.usedUp, names: change, at: now, "`count` had enough")
         if let first = counted[0].ping { toldOfOwn[first]["both"] = usedUp }
         if let first = counted[0].change { told[first]["both"] = usedUp }

@@ -109,7 +109,7 @@ struct ExplainedHistory<Model: ExplanationModel> {
         let history = try await store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
         let surroundings = try RuleSurroundings.test(sources: office.sources)
         let book = try RuleBook.loadToExplain([.test(Model.rules(version))], surroundings: surroundings)
-        let explanation = Explanation(ExplanationFacts(history), by: book)
+        let explanation = Explanation(ExplanationFacts(history), by: book, at: office.bench.now)
         let accounts = explanation.events.filter(\.event.isOfSource)
         var own = explanation.events.filter { $0.event.event.type == Model.own }
         if Model.own == .scheduleDue {
@@ -143,6 +143,7 @@ struct ExplainedHistory<Model: ExplanationModel> {
     private func differences(
         _ found: Explanation.Account, _ expected: Told, _ accounts: [Explanation.EventAccount]
     ) -> [String] {
+        let expected = expected.told(at: minute)
         var differences: [String] = []
         if found.verdict != expected.verdict {
             differences.append("\(found.verdict) (\(found.reason)), not \(expected.verdict)")
@@ -173,7 +174,7 @@ struct ExplainedHistory<Model: ExplanationModel> {
                 guard let subject = part.first?.event.event.subject else { continue }
                 for limit in [1, 3, 1000] {
                     let own = try await office.bench.store.history(HistoryQuery(task: subject, limit: limit))
-                    let story = Explanation(ExplanationFacts(own), by: book).events
+                    let story = Explanation(ExplanationFacts(own), by: book, at: office.bench.now).events
                         .filter(\.event.isOfSource)
                     if limit == 1000 { #expect(story.count == part.count) }
                     // Deaths of deliveries are events about the task, too.

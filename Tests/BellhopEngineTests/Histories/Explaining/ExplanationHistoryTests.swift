@@ -35,6 +35,14 @@ import Testing
     }
 
     @Test(arguments: 0..<UInt64(Storm.count(40)))
+    func `explain agrees with a model about what waited before it is counted, and about runs without a step`(
+        _ seed: UInt64
+    ) async throws {
+        var history = try await ExplainedHistory<ChainExplanationModel>(seed: Storm.seed(seed))
+        try await history.run(steps: 40)
+    }
+
+    @Test(arguments: 0..<UInt64(Storm.count(40)))
     func `explain agrees with a model about events that rules emit`(_ seed: UInt64) async throws {
         var history = try await ExplainedHistory<EmitExplanationModel>(seed: Storm.seed(seed))
         try await history.run(steps: 40)

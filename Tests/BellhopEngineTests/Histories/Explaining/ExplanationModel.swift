@@ -60,6 +60,13 @@ struct Told {
     var reason: String
     /// A part of one of the notes.
     var note: String
+    /// When the time of the event, or of its replay that is told in the note, is over, and what is told then.
+    var (limit, noteLimit): (Limit?, Limit?)
+
+    struct Limit {
+        var minute: Int
+        var reason: String
+    }
 
     init(
         _ verdict: Explanation.Verdict, deliveries: Int? = nil, names: Int? = nil, at: Int? = nil, _ reason: String = "",
@@ -70,5 +77,22 @@ struct Told {
         (self.names, self.at) = (names, at)
         self.reason = reason
         self.note = note
+    }
+
+    /// Adds that the event has time until this minute.
+    func until(_ minute: Int, _ reason: String) -> Told {
+        var told = self
+        told.limit = Limit(minute: minute, reason: reason)
+        return told
+    }
+
+    /// What must be told at this minute.
+    func told(at now: Int) -> Told {
+        var told = self
+        if let limit, limit.minute <= now {
+            (told.verdict, told.reason, told.at) = (.expired, limit.reason, limit.minute)
+        }
+        if let noteLimit, noteLimit.minute <= now { told.note = noteLimit.reason }
+        return told
     }
 }

@@ -112,8 +112,12 @@ struct PatternExplanationModel: ExplanationModel {
     private mutating func all(_ event: Happening) -> Told {
         let entry = event.kind == .created ? 0 : event.kind == .changed ? 1 : nil
         guard let isComplete = pair("all", entry, within: 5, event) else { return Told(.type) }
-        if !isComplete { return Told(.waiting, "has 1 of 2 events") }
+        if !isComplete { return Self.half(event, within: 5) }
         return event.fields.priority == 1 ? Told(.ran) : Told(.conditionFalse)
+    }
+
+    private static func half(_ event: Happening, within: Int, note: String = "") -> Told {
+        Told(.waiting, "has 1 of 2 events", note: note).until(event.minute + within, "`all` was not complete")
     }
 
     private mutating func held(_ event: Happening) -> Told {
@@ -128,10 +132,10 @@ struct PatternExplanationModel: ExplanationModel {
             return switch isComplete {
             case nil: Told(isHeld ? .cancelled : .type)
             case true?: Told(isHeld ? .cancelled : .conditionFalse)
-            case false?: Told(.waiting, "has 1 of 2 events", note: ended)
+            case false?: Self.half(event, within: 9, note: ended)
             }
         }
-        guard isComplete == true else { return Told(.waiting, "has 1 of 2 events") }
+        guard isComplete == true else { return Self.half(event, within: 9) }
         if let hold = holds[event.id] { return Told(.waiting, names: hold.event, "`for` had begun before") }
         holds[event.id] = (event.minute + 2, event.number, false)
         return Told(.waiting, "waits until")
@@ -144,7 +148,7 @@ struct PatternExplanationModel: ExplanationModel {
         case .removed: return Told(.type)
         case .created, .returned:
             open.append([event])
-            return Told(.waiting, "has 1 of 3 events")
+            return Told(.waiting, "has 1 of 3 events").until(event.minute + 9, "`sequence` was not complete")
         case .changed: break
         }
         let fits = event.fields.priority == 2 ? [1, 2] : [2]
@@ -152,7 +156,9 @@ struct PatternExplanationModel: ExplanationModel {
             return Told(.conditionFalse, "no `sequence`")
         }
         open[place].append(event)
-        if open[place].count < 3 { return Told(.waiting, "has 2 of 3 events") }
+        if open[place].count < 3 {
+            return Told(.waiting, "has 2 of 3 events").until(open[place][0].minute + 9, "`sequence` was not complete")
+        }
         use(open.remove(at: place), "sequence", in: event, "`sequence` was complete")
         return Told(.ran)
     }

@@ -4,11 +4,13 @@ import BellhopRules
 struct ReloadExplanationModel: ExplanationModel {
     static func rules(_ version: Int) -> String {
         names.compactMap { name in
-            definition(name, version).map { "rule: \(name)\n\($0)\ndo: [{log: \"\(name)\(version)\"}]" }
+            let steps = "do: [{log: \"\(name)\(version)\"}]"
+            let escalation = name == "escalate" ? "\nuntil: answered\nescalate: [{after: 4m, \(steps)}]" : ""
+            return definition(name, version).map { "rule: \(name)\n\($0)\n\(steps)\(escalation)" }
         }.joined(separator: "\n---\n")
     }
 
-    private static let names = ["hold", "plain", "pair", "none", "off", "count", "group", "late"]
+    private static let names = ["hold", "plain", "pair", "none", "off", "count", "group", "escalate", "late"]
 
     /// How the rules are in this version: some reloads change only what they do.
     private static func shape(_ version: Int) -> Int { [0, 0, 1, 2, 2, 0, 1, 1][version % 8] }
@@ -32,6 +34,7 @@ struct ReloadExplanationModel: ExplanationModel {
             """
         case "off": "\(events)\ncount: {at_least: 2, within: 6m}\nenabled: \(shape != 1)"
         case "count": shape == 1 ? nil : "\(events)\ncount: {at_least: 3, within: 6m, by: task.priority}"
+        case "escalate": shape == 1 ? nil : "\(events)\nenabled: \(shape != 2)"
         case "group": shape == 2 ? nil : "\(events)\ngroup: {by: task.priority, wait: 2m}"
         default: version < 2 ? nil : "\(events)\nwhen: task.priority == 1"
         }
@@ -56,6 +59,10 @@ struct ReloadExplanationModel: ExplanationModel {
     /// What is counted and gathered, by rule and priority.
     private var counted: [String: [Int: [Happening]]] = [:]
     private var groups: [Int: (due: Int, events: [Happening])] = [:]
+    /// The escalations, by their tasks.
+    private var escalations: [String: Wait] = [:]
+    /// The events that ended one.
+    private var endings: Set<Int> = []
 
     // MARK: Time
 
@@ -63,13 +70,27 @@ struct ReloadExplanationModel: ExplanationModel {
         for rule in Self.names {
             guard let before = Self.definition(rule, self.version), before != Self.definition(rule, version) else { continue }
             let after = Self.definition(rule, version)
-            let what = after == nil ? "removed" : rule == "off" && Self.shape(version) == 1 ? "turned off" : "changed"
+            let what = after == nil ? "removed" : Self.isOff(rule, version) ? "turned off" : "changed"
+            if rule == "escalate", what != "changed" {
+                for wait in escalations.values {
+                    recorded[wait.event][rule]?.note = "the escalation has ended: the rule was \(what) at \(Self.clock(now))"
+                }
+                escalations = [:]
+            }
             for event in drop(rule, at: now) {
                 recorded[event][rule] = Told(.endedEarly, at: now, "the rule was \(what) at")
             }
         }
         self.version = version
         reloads.append(now)
+    }
+
+    private static func isOff(_ rule: String, _ version: Int) -> Bool {
+        rule == "off" && shape(version) == 1 || rule == "escalate" && shape(version) == 2
+    }
+
+    private static func clock(_ minute: Int) -> String {
+        "2026-01-05T\(minute < 60 ? "09" : minute < 120 ? "10" : "11"):\(minute % 60 < 10 ? "0" : "")\(minute % 60):00Z"
     }
 
     /// The events for which a rule still waits.
@@ -108,6 +129,10 @@ struct ReloadExplanationModel: ExplanationModel {
             holds[key]?.hasRun = true
             recorded[hold.event]["hold"] = Told(.ran)
         }
+        for (id, escalation) in escalations where isDue(escalation.due) {
+            escalations[id] = nil
+            recorded[escalation.event]["escalate"]?.deliveries += 1
+        }
         for (id, absence) in absences where isDue(absence.due) {
             absences[id] = nil
             recorded[absence.event]["none"] = Told(.ran)
@@ -139,7 +164,15 @@ struct ReloadExplanationModel: ExplanationModel {
         hold(event, wanted: shape == 1 ? 2 : 1, wait: shape == 2 ? 5 : 3)
         none(event, wait: shape == 1 ? 4 : 3)
         pair(event, wanted: shape == 2 ? 2 : 1)
+        if event.kind == .removed || event.kind == .changed, escalations.removeValue(forKey: event.id) != nil {
+            endings.insert(number)
+        }
         guard event.isCreatedOrChanged else { return }
+        judged[number]["escalate"] = Told(.off)
+        if shape == 0 {
+            escalations[event.id] = Wait(due: now + 4, event: number)
+            recorded[number]["escalate"] = Told(.ran)
+        }
         if shape == 2, event.kind == .created {
             judged[number]["plain"] = Told(.type)
         } else if priority == (shape == 1 ? 2 : 1) {
@@ -207,7 +240,8 @@ struct ReloadExplanationModel: ExplanationModel {
             use(open.indices.map { open[$0].removeFirst() }, "pair", in: event, at: event.minute, "`all` was complete")
             recorded[event.number]["pair"] = event.fields.priority == wanted ? Told(.ran) : Told(.conditionFalse)
         } else {
-            recorded[event.number]["pair"] = Told(.waiting, "has 1 of 2 events")
+            let half = Told(.waiting, "has 1 of 2 events")
+            recorded[event.number]["pair"] = half.until(event.minute + 9, "`all` was not complete")
         }
         pairs[event.id] = open
     }
@@ -216,7 +250,9 @@ struct ReloadExplanationModel: ExplanationModel {
         let window = counted[rule, default: [:]][key, default: []].filter { event.minute < $0.minute + 6 } + [event]
         let isReached = window.count == least
         if isReached { use(window, rule, in: event, at: event.minute, "`count` had enough") }
-        recorded[event.number][rule] = isReached ? Told(.ran) : Told(.counting, "has \(window.count) of \(least)")
+        let counts = Told(.counting, "has \(window.count) of \(least)")
+        recorded[event.number][rule] =
+            isReached ? Told(.ran) : counts.until(event.minute + 6, "`count` did not reach \(least)")
         counted[rule, default: [:]][key] = isReached ? [] : window
     }
 
@@ -228,6 +264,8 @@ struct ReloadExplanationModel: ExplanationModel {
             for rule in Self.names where told[rule] == nil && Self.definition(rule, version) != nil {
                 told[rule] = judgement(of: rule, at: place)
             }
+            // What the event ended is known even if the rule is gone.
+            if endings.contains(place) { told["escalate"] = told["escalate"] ?? Told(.unknown) }
             return told
         }
     }
@@ -235,14 +273,14 @@ struct ReloadExplanationModel: ExplanationModel {
     /// What can be told without a record: only what the present rule says, and only if it is the rule that saw the event.
     private func judgement(of rule: String, at place: Int) -> Told {
         let (event, seen) = events[place]
-        if rule == "off", Self.shape(version) == 1, event.isCreatedOrChanged { return Told(.off) }
+        if Self.isOff(rule, version), event.isCreatedOrChanged { return Told(.off) }
         let isForType =
             switch rule {
             case "pair": event.kind != .removed
             case "plain": event.kind == .changed || event.kind == .created && Self.shape(version) != 2
             default: event.isCreatedOrChanged
             }
-        guard isForType else { return Told(rule == "off" && Self.shape(version) == 1 ? .off : .type) }
+        guard isForType else { return Told(Self.isOff(rule, version) ? .off : .type) }
         for later in (seen + 1)..<(version + 1) {
             let (before, after) = (Self.definition(rule, later - 1), Self.definition(rule, later))
             guard before != after else { continue }

@@ -58,12 +58,14 @@ struct ReplayedCountModel: ExplanationModel {
         let (now, priority) = (run.at, run.event.fields.priority)
         let window = counted[priority, default: []].filter { now < $0.at + 6 } + [run]
         counted[priority] = window.count == 3 ? [] : window
-        tell(run, "count", window.count == 3 ? nil : Told(.counting, "`count` has \(window.count) of 3"))
+        let counts = Told(.counting, "`count` has \(window.count) of 3").until(now + 6, "`count` did not reach 3")
+        tell(run, "count", window.count == 3 ? nil : counts)
         if window.count == 3 { use(window.dropLast(), "count", in: run, "`count` had enough", at: now) }
 
         // A value counts once, by its latest run.
         distinct = distinct.filter { now < $0.at + 5 && $0.event.id != run.event.id } + [run]
-        tell(run, "distinct", distinct.count == 2 ? nil : Told(.counting, "`count` has 1 of 2"))
+        let countsValue = Told(.counting, "`count` has 1 of 2").until(now + 5, "`count` did not reach 2")
+        tell(run, "distinct", distinct.count == 2 ? nil : countsValue)
         if distinct.count == 2 {
             use(distinct.dropLast(), "distinct", in: run, "`count` had enough", at: now)
             distinct = []
@@ -101,15 +103,19 @@ struct ReplayedCountModel: ExplanationModel {
         if run.isReplay {
             let at = run.at
             let time = "2026-01-05T\(at < 60 ? "09" : at < 120 ? "10" : "11"):\(at % 60 < 10 ? "0" : "")\(at % 60)"
-            told[number][rule]?.note = "replayed at \(time):00Z: \(stop?.reason ?? "it ran")"
+            let said = "replayed at \(time):00Z: "
+            told[number][rule]?.note = said + (stop?.reason ?? "it ran")
+            told[number][rule]?.noteLimit = stop?.limit.map { .init(minute: $0.minute, reason: said + $0.reason) }
         } else if var stop {
             // Its replays may have run, and are told in a note.
             stop.deliveries = told[number][rule]?.deliveries ?? 0
             stop.note = told[number][rule]?.note ?? ""
+            stop.noteLimit = told[number][rule]?.noteLimit
             told[number][rule] = stop
         } else {
             told[number][rule]?.verdict = .ran
             told[number][rule]?.reason = ""
+            told[number][rule]?.limit = nil
         }
         if stop == nil { told[number][rule]?.deliveries += 1 }
     }

@@ -78,11 +78,13 @@ struct WaitingExplanationModel: ExplanationModel {
         }
         if event.isCreatedOrChanged {
             let window = counted[priority, default: []].filter { now < $0.minute + 6 } + [event]
-            told["c"] = window.count == 3 ? Told(.ran) : Told(.counting, "has \(window.count) of 3")
+            let counts = Told(.counting, "has \(window.count) of 3").until(now + 6, "`count` did not reach 3")
+            told["c"] = window.count == 3 ? Told(.ran) : counts
             if window.count == 3 { use(window.dropLast(), "c", in: event, "`count` had enough") }
             counted[priority] = window.count == 3 ? [] : window
             distinct = distinct.filter { now < $0.minute + 8 && $0.id != event.id } + [event]
-            told["d"] = distinct.count == 3 ? Told(.ran) : Told(.counting, "has \(distinct.count) of 3")
+            let countsValue = Told(.counting, "has \(distinct.count) of 3").until(now + 8, "the latest event counts")
+            told["d"] = distinct.count == 3 ? Told(.ran) : countsValue
             if distinct.count == 3 {
                 use(distinct.dropLast(), "d", in: event, "`count` had enough")
                 distinct = []
