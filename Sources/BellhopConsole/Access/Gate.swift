@@ -13,7 +13,7 @@ final class Gate: Sendable {
     static let idle = Duration.seconds(12 * 3600)
     /// The most sessions; beyond that, the one that was idle for the longest time ends.
     static let mostSessions = 1000
-    /// How many wrong tokens an address may send within ``span``, before it has to wait.
+    /// How many wrong tokens an address may send within ``span``, before further wrong ones are told to wait.
     static let mostFailures = 10
     static let span = Duration.seconds(60)
     private static let mostAddresses = 1000
@@ -137,30 +137,28 @@ final class Gate: Sendable {
         }
     }
 
+    /// The token that is known. A known one is never refused: a 256-bit token cannot be guessed, so the limit only slows those who try, and
+    /// behind a proxy that does not name addresses everybody has the same one.
     private func owner(of token: String, from request: ConsoleRequest) async throws(Problem) -> ConsoleToken {
-        let address = address(of: request)
-        let now = view.clock.now
-        let wait = state.withLock { state -> Duration? in
-            let recent = (state.failures[address] ?? []).filter { now - $0 < Self.span }
-            state.failures[address] = recent.isEmpty ? nil : recent
-            return recent.count < Self.mostFailures ? nil : Self.span - (now - recent[0])
-        }
-        if let wait {
-            throw Problem(
-                429, "Too many wrong tokens came from this address. Wait, then try again.",
-                retryAfter: max(1, Int(wait.components.seconds)))
-        }
         // Equal hashes mean equal tokens; the time that comparing hashes takes says nothing about a token.
         let hash = ConsoleToken.hash(of: token)
         if let owner = try await tokens().first(where: { $0.hash == hash }) { return owner }
-        state.withLock { state in
+        let address = address(of: request)
+        let now = view.clock.now
+        let wait = state.withLock { state -> Duration? in
             if state.failures.count >= Self.mostAddresses {
                 state.failures = state.failures.filter { now - $0.value.last! < Self.span }
             }
             if state.failures.count >= Self.mostAddresses { state.failures.removeAll() }
-            state.failures[address, default: []].append(now)
+            let recent = (state.failures[address] ?? []).filter { now - $0 < Self.span }
+            guard recent.count < Self.mostFailures else { return Self.span - (now - recent[0]) }
+            state.failures[address] = recent + [now]
+            return nil
         }
-        throw Problem(401, "This token is not known. `bellhop console token` makes one.")
+        guard let wait else { throw Problem(401, "This token is not known. `bellhop console token` makes one.") }
+        throw Problem(
+            429, "Too many wrong tokens came from this address. Check the token, wait, then try again.",
+            retryAfter: max(1, Int(wait.components.seconds)))
     }
 
     /// The address that a request comes from; behind a proxy, the one that the proxy names.
