@@ -133,7 +133,7 @@ import Testing
         var (seen, place): ([Int64], Int64?) = ([], nil)
         for _ in 0..<4 {
             var looked = 0
-            let (rows, next) = try await search.rows(
+            let (rows, next, _) = try await search.rows(
                 limit: 100, before: place, at: fixture.clock.now,
                 isOver: {
                     looked += 1

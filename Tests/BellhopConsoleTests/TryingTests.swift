@@ -53,6 +53,30 @@ import Testing
         #expect(await numbers("task.title == 'Task 4'") == ["INC4"])
     }
 
+    @Test func `an answer says for how many its condition failed, and why first, in the API and on the page`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["7", "Printer", "Mail", "8"])
+        try await fixture.show(["7", "Printer", "Mail", "8"])
+        let browser = try await fixture.logIn(as: .viewer)
+        for (path, when) in [
+            ("/events", "int(task.title) > 2"), ("/tasks", "int(task.title) > 2"),
+            ("/deliveries", "int(delivery.text.substring(0, 1)) > 2"),
+        ] {
+            let target = path + "?where=" + PercentText.encoded(when)
+            let answer = await fixture.api("GET", target).json
+            let error = answer["failed"]?["error"]?.asString ?? ""
+            #expect(answer["failed"]?["count"] == 2 && error.contains("int"), "\(path): \(answer)")
+            let page = await browser.get(target).text
+            #expect(page.contains("because the condition failed: 2. " + ("\(error)" as HTML).text), "\(path)")
+            #expect(await fixture.api("GET", path).json["failed"] == .null)
+            // The next page looks at the others, each once.
+            let first = await fixture.api("GET", target + "&limit=1").json
+            let next = first["next"]?.asInt.map { "&before=\($0)" } ?? "&after=" + PercentText.encoded(first["next"].text)
+            let rest = await fixture.api("GET", target + next).json
+            #expect((first["failed"]?["count"]?.asInt ?? 0) + (rest["failed"]?["count"]?.asInt ?? 0) == 2, "\(path)")
+        }
+    }
+
     @Test func `a wrong condition is explained, in the API and on the page`() async throws {
         let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .viewer)

@@ -25,23 +25,23 @@ public struct FilteredDeliveries: Sendable {
     public func rows<Failure: Error>(
         limit: Int, before: Int64?, at now: Timestamp, isOver: () -> Bool = { false },
         ask: (DeliveryQuery) async throws(Failure) -> [JSON]
-    ) async throws(Failure) -> (rows: [JSON], next: Int64?) {
-        var (rows, place, seen): ([JSON], Int64?, Int) = ([], before, 0)
+    ) async throws(Failure) -> (rows: [JSON], next: Int64?, failures: SearchFailures) {
+        var (rows, place, seen, failures): ([JSON], Int64?, Int, SearchFailures) = ([], before, 0, .init())
         while seen < Self.mostSeen, seen == 0 || !isOver() {
             var query = query
             query.through = place.map { $0 - 1 }
             query.limit = Self.step
             let found: [JSON] = try await ask(query).reversed()
-            let matched = condition.matches(among: found, at: now, isOver: isOver)
-            for match in matched.places {
-                rows.append(found[match])
-                if rows.count == limit { return (rows, found[match]["place"]?.asInt) }
+            let matched = condition.matches(among: found, at: now, limit: limit - rows.count, isOver: isOver)
+            rows += matched.places.map { found[$0] }
+            failures += matched.failures
+            if rows.count == limit || matched.seen < found.count {
+                return (rows, found[matched.seen - 1]["place"]?.asInt, failures)
             }
-            if matched.seen < found.count { return (rows, found[matched.seen - 1]["place"]?.asInt) }
             seen += found.count
-            guard found.count == Self.step, let last = found.last?["place"]?.asInt else { return (rows, nil) }
+            guard found.count == Self.step, let last = found.last?["place"]?.asInt else { return (rows, nil, failures) }
             place = last
         }
-        return (rows, place)
+        return (rows, place, failures)
     }
 }

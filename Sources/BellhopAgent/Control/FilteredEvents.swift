@@ -24,25 +24,23 @@ public struct FilteredEvents: Sendable {
     public func rows<Failure: Error>(
         limit: Int, before: Int64?, at now: Timestamp, isOver: () -> Bool = { false },
         ask: (EventQuery) async throws(Failure) -> (events: [StoredEvent], count: Int)
-    ) async throws(Failure) -> (rows: [JSON], next: Int64?) {
-        var (rows, place, seen): ([JSON], Int64?, Int) = ([], before, 0)
+    ) async throws(Failure) -> (rows: [JSON], next: Int64?, failures: SearchFailures) {
+        var (rows, place, seen, failures): ([JSON], Int64?, Int, SearchFailures) = ([], before, 0, .init())
         while seen < Self.mostSeen, seen == 0 || !isOver() {
             var query = query
             query.through = place.map { $0 - 1 }
             query.limit = Self.step
             let found = try await ask(query)
             let events: [StoredEvent] = found.events.reversed()
-            let matched = filter.matches(among: events, at: now, isOver: isOver)
-            for match in matched.places {
-                rows.append(events[match].json)
-                if rows.count == limit { return (rows, events[match].sequence) }
-            }
-            if matched.seen < events.count { return (rows, events[matched.seen - 1].sequence) }
+            let matched = filter.matches(among: events, at: now, limit: limit - rows.count, isOver: isOver)
+            rows += matched.places.map { events[$0].json }
+            failures += matched.failures
+            if rows.count == limit || matched.seen < events.count { return (rows, events[matched.seen - 1].sequence, failures) }
             seen += found.count
-            guard found.count == Self.step, let first = found.events.first?.sequence else { return (rows, nil) }
+            guard found.count == Self.step, let first = found.events.first?.sequence else { return (rows, nil, failures) }
             place = first
         }
-        return (rows, place)
+        return (rows, place, failures)
     }
 
     /// The events in the rows of an agent's answer.

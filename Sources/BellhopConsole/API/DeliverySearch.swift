@@ -15,7 +15,7 @@ struct DeliverySearch: Sendable {
     }
 
     /// The deliveries, newest first, and the place before which the next page begins.
-    func rows(limit: Int, before: Int64?) async throws(Problem) -> (rows: [JSON], next: Int64?) {
+    func rows(limit: Int, before: Int64?) async throws(Problem) -> (rows: [JSON], next: Int64?, failures: SearchFailures) {
         let query = DeliveryQuery(
             through: before.map { $0 - 1 }, states: call.texts("state").compactMap(DeliveryState.init),
             rule: call.text("rule"), receiver: call.text("receiver"), since: call.since("since"),
@@ -23,7 +23,7 @@ struct DeliverySearch: Sendable {
             limit: limit)
         guard let condition else {
             let rows = try await call.ask(.deliveries(query)).rows
-            return (rows.reversed(), rows.count == limit ? rows.first?["place"]?.asInt : nil)
+            return (rows.reversed(), rows.count == limit ? rows.first?["place"]?.asInt : nil, .init())
         }
         let clock = call.view.clock
         let end = clock.now + EventSearch.patience
@@ -49,7 +49,7 @@ struct TaskSearch: Sendable {
     }
 
     /// The tasks in the order of their sources and ids, and the one after which the next page begins.
-    func rows(limit: Int) async throws(Problem) -> (rows: [JSON], next: String?) {
+    func rows(limit: Int) async throws(Problem) -> (rows: [JSON], next: String?, failures: SearchFailures) {
         let (source, after) = (call.text("source"), call.text("after") ?? "")
         let keyed = try await call.ask(.tasks(nil)).rows.compactMap { row -> (key: String, row: JSON)? in
             let task = row["task"] ?? .null
@@ -57,7 +57,7 @@ struct TaskSearch: Sendable {
             return ("\(task["source"]?.asString ?? "")/\(task["sys_id"]?.asString ?? task["number"]?.asString ?? "")", row)
         }
         var later = keyed.filter { $0.key > after }.sorted { $0.key < $1.key }
-        var next: String?
+        var (next, failures): (String?, SearchFailures) = (nil, .init())
         if let condition {
             if later.count > Self.mostSeen { next = later[Self.mostSeen - 1].key }
             later = Array(later.prefix(Self.mostSeen))
@@ -70,12 +70,13 @@ struct TaskSearch: Sendable {
             }
             let (clock, looked) = (call.view.clock, later)
             let end = clock.now + EventSearch.patience
-            let matched = condition.matches(among: tasks, at: clock.now, isOver: { clock.now >= end })
+            let matched = condition.matches(among: tasks, at: clock.now, limit: limit, isOver: { clock.now >= end })
+            failures = matched.failures
             if matched.seen < looked.count { next = looked[matched.seen - 1].key }
             later = matched.places.map { looked[$0] }
         }
         if later.count > limit { next = later[limit - 1].key }
-        return (later.prefix(limit).map(\.row), next)
+        return (later.prefix(limit).map(\.row), next, failures)
     }
 }
 

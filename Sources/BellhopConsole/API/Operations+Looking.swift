@@ -32,10 +32,10 @@ extension Operations {
                 .init("where", "Only tasks for which this condition holds, in the rules' language: `task.priority == 1`."), limit,
                 .init("after", "Only those after this one: `next` of the page before."),
             ],
-            content: .json(.object([("tasks", .list(.named("Task"))), ("next", .nullable(.text()))])), problems: [422]
+            content: .json(.object([("tasks", .list(.named("Task"))), ("next", .nullable(.text())), failed])), problems: [422]
         ) { call async throws(Problem) in
-            let (rows, next) = try await TaskSearch(call).rows(limit: Int(call.number("limit") ?? 100))
-            return .json(["tasks": .array(rows), "next": next.map(JSON.string) ?? .null])
+            let (rows, next, failures) = try await TaskSearch(call).rows(limit: Int(call.number("limit") ?? 100))
+            return .json(["tasks": .array(rows), "next": next.map(JSON.string) ?? .null, "failed": failures.json])
         },
         Operation(
             id: "task", method: .get, path: "/tasks/{task}",
@@ -48,7 +48,7 @@ extension Operations {
         },
         Operation(
             id: "events", method: .get, path: "/events", summary: "The events on the bus, newest first.", role: .viewer,
-            parameters: filters + [since, limit, before], content: paged("events", "Event"), problems: [422]
+            parameters: filters + [since, limit, before], content: paged("events", "Event", [failed]), problems: [422]
         ) { call async throws(Problem) in try await EventSearch(call).page() },
         Operation(
             id: "liveEvents", method: .get, path: "/events/stream",
@@ -92,11 +92,11 @@ extension Operations {
                     "Only deliveries for which this condition holds, in the rules' language, about `delivery`: "
                         + "`delivery.attempts > 2 && delivery.task.title.contains(\"mail\")`."),
                 since, limit, before,
-            ], content: paged("deliveries", "Delivery"), problems: [422]
+            ], content: paged("deliveries", "Delivery", [failed]), problems: [422]
         ) { call async throws(Problem) in
-            let (rows, next) = try await DeliverySearch(call).rows(
+            let (rows, next, failures) = try await DeliverySearch(call).rows(
                 limit: Int(call.number("limit") ?? 100), before: call.number("before"))
-            return .json(["deliveries": .array(rows), "next": next.map(JSON.int) ?? .null])
+            return .json(["deliveries": .array(rows), "next": next.map(JSON.int) ?? .null, "failed": failures.json])
         },
         Operation(
             id: "delivery", method: .get, path: "/deliveries/{delivery}",

@@ -34,10 +34,22 @@ enum Operations {
         return .json([name: .array(rows.reversed()), "next": next.map(JSON.int) ?? .null])
     }
 
-    static func paged(_ name: String, _ item: String) -> Operation.Content {
+    static func paged(_ name: String, _ item: String, _ more: [(String, Schema)] = []) -> Operation.Content {
         .json(
-            .object([
-                (name, .list(.named(item))), ("next", .nullable(.integer("The next page's `before`; null after the last one."))),
-            ]))
+            .object(
+                [
+                    (name, .list(.named(item))),
+                    ("next", .nullable(.integer("The next page's `before`; null after the last one."))),
+                ] + more))
     }
+
+    /// The member of a search's answer about what its condition failed for.
+    static let failed: (String, Schema) = (
+        "failed",
+        .nullable(
+            .object([
+                ("count", .integer("How many were left out because the condition failed for them.")),
+                ("error", .text("The first error.")),
+            ]))
+    )
 }

@@ -1,5 +1,6 @@
 import BellhopAgent
 import BellhopCore
+import BellhopRules
 
 /// The request, the visitor and the data from which a page is made.
 struct PageContext: Sendable {
@@ -32,6 +33,13 @@ struct PageContext: Sendable {
     func complaint(_ problem: Problem) throws(Problem) -> HTML {
         guard problem.status == 422 else { throw problem }
         return "<p class=\"bad\" role=\"alert\">\(problem.detail)</p>"
+    }
+
+    /// What a search says about those for which its condition failed.
+    func note(_ failures: SearchFailures) -> HTML {
+        failures.count == 0
+            ? ""
+            : "<p class=\"bad\" role=\"status\">\(t("Left out, because the condition failed:")) \(failures.count). \(failures.error)</p>"
     }
 
     func may(_ role: ConsoleRole) -> Bool { visitor.role.includes(role) }

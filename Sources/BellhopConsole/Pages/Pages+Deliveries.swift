@@ -1,5 +1,6 @@
 import BellhopAgent
 import BellhopCore
+import BellhopRules
 
 extension Pages {
     static func deliveries(_ context: PageContext) async throws(Problem) -> ConsoleAnswer {
@@ -12,8 +13,10 @@ extension Pages {
         }
         var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
         do throws(Problem) {
-            (rows, next) = try await DeliverySearch(context.call(query)).rows(
+            let failures: SearchFailures
+            (rows, next, failures) = try await DeliverySearch(context.call(query)).rows(
                 limit: 50, before: request.value("before").flatMap { Int64($0) })
+            complaint = context.note(failures)
         } catch {
             complaint = try context.complaint(error)
         }

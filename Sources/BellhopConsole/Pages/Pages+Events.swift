@@ -16,8 +16,10 @@ extension Pages {
         }
         var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
         do throws(Problem) {
-            (rows, next) = try await EventSearch(context.call(query)).rows(
+            let failures: SearchFailures
+            (rows, next, failures) = try await EventSearch(context.call(query)).rows(
                 limit: pageSize, before: request.value("before").flatMap { Int64($0) })
+            complaint = context.note(failures)
         } catch {
             complaint = try context.complaint(error)
         }
@@ -127,7 +129,9 @@ extension Pages {
         let after = [("after", request.value("after") ?? "")]
         var (found, next, complaint): ([JSON], String?, HTML) = ([], nil, "")
         do throws(Problem) {
-            (found, next) = try await TaskSearch(context.call(query + after)).rows(limit: pageSize)
+            let failures: SearchFailures
+            (found, next, failures) = try await TaskSearch(context.call(query + after)).rows(limit: pageSize)
+            complaint = context.note(failures)
         } catch {
             complaint = try context.complaint(error)
         }

@@ -42,6 +42,7 @@ struct Words: Sendable {
         "in the last 24 hours": "in den letzten 24 Stunden", "Time": "Zeit", "Type": "Typ", "Summary": "Zusammenfassung",
         "Task": "Aufgabe", "Title": "Titel", "Rule": "Regel", "Receiver": "Empfänger", "Action": "Aktion", "Attempts": "Versuche",
         "Since": "Seit", "Search": "Suchen", "Condition": "Bedingung", "Older": "Ältere", "Newest": "Neueste", "None.": "Keine.",
+        "Left out, because the condition failed:": "Ausgelassen, weil die Bedingung scheiterte:",
         "Retry": "Wiederholen",
         "Drop": "Verwerfen", "Edit": "Bearbeiten", "Save": "Speichern", "Pause": "Anhalten", "Resume": "Fortsetzen",
         "Reason": "Grund", "Mode": "Modus", "Runs": "Läufe", "Errors": "Fehler", "Last run": "Letzter Lauf", "Next": "Nächster",

@@ -19,14 +19,17 @@ public struct DeliveryCondition: Sendable {
     ///
     /// - Parameters:
     ///   - deliveries: in the form of `--json`.
+    ///   - limit: how many places at most.
     ///   - isOver: asked after each; true to leave out the rest.
-    public func matches(among deliveries: [JSON], at now: BellhopCore.Timestamp, isOver: () -> Bool = { false }) -> Matched {
+    public func matches(
+        among deliveries: [JSON], at now: BellhopCore.Timestamp, limit: Int = .max, isOver: () -> Bool = { false }
+    ) -> Matched {
         let frame = DeliveryFrame(now)
         let activation = Activation(slots)
-        return Matched(among: deliveries.count, isOver: isOver) { place in
+        return Matched(among: deliveries.count, limit: limit, isOver: isOver) { place in
             frame.delivery = deliveries[place].asObject ?? [:]
             activation.begin(frame)
-            return condition.program.holds(activation)
+            return condition.program.verdictOfOne(activation)
         }
     }
 }

@@ -21,17 +21,19 @@ public struct TaskCondition: Sendable {
     ///
     /// - Parameters:
     ///   - tasks: each with the name of its source.
+    ///   - limit: how many places at most.
     ///   - isOver: asked after each; true to leave out the rest.
     public func matches(
-        among tasks: [(source: String, task: Snapshot)], at now: BellhopCore.Timestamp, isOver: () -> Bool = { false }
+        among tasks: [(source: String, task: Snapshot)], at now: BellhopCore.Timestamp, limit: Int = .max,
+        isOver: () -> Bool = { false }
     ) -> Matched {
         let frame = RunFrame(reading.facts, events: [], now: now)
         let activation = Activation(reading.slots)
-        return Matched(among: tasks.count, isOver: isOver) { place in
+        return Matched(among: tasks.count, limit: limit, isOver: isOver) { place in
             let (source, task) = tasks[place]
             frame.move(to: RunContext(occasion: .event(Event.ID("search")), source: source, subject: "", task: task))
             activation.begin(frame)
-            return condition.program.holds(activation)
+            return condition.program.verdictOfOne(activation)
         }
     }
 }

@@ -17,16 +17,18 @@ public struct EventFilter: Sendable {
 
     /// The places of the events for which the condition holds. One whose condition fails or is unknown is left out.
     ///
-    /// - Parameter isOver: asked after each event; true to leave out the rest.
+    /// - Parameters:
+    ///   - limit: how many places at most.
+    ///   - isOver: asked after each event; true to leave out the rest.
     public func matches(
-        among events: [StoredEvent], at now: BellhopCore.Timestamp, isOver: () -> Bool = { false }
+        among events: [StoredEvent], at now: BellhopCore.Timestamp, limit: Int = .max, isOver: () -> Bool = { false }
     ) -> Matched {
         let frame = RunFrame(reading.facts, events: events, now: now)
         let activation = Activation(reading.slots)
-        return Matched(among: events.count, isOver: isOver) { place in
+        return Matched(among: events.count, limit: limit, isOver: isOver) { place in
             frame.move(to: place)
             activation.begin(frame)
-            return condition.program.holds(activation)
+            return condition.program.verdictOfOne(activation)
         }
     }
 }
@@ -37,21 +39,48 @@ public struct Matched: Sendable {
     public private(set) var places: [Int] = []
     /// How many it has looked at.
     public private(set) var seen = 0
+    public private(set) var failures = SearchFailures()
 
-    init(among count: Int, isOver: () -> Bool, _ holds: (Int) -> Bool) {
+    init(among count: Int, limit: Int, isOver: () -> Bool, _ verdict: (Int) -> Program.Verdict) {
         for place in 0..<count {
-            if holds(place) { places.append(place) }
+            switch verdict(place) {
+            case .yes: places.append(place)
+            case .failed(let error): failures.add(error.message)
+            case .no, .unknown: break
+            }
             seen += 1
-            if isOver() { return }
+            if places.count == limit || isOver() { return }
         }
     }
 }
 
+/// How many a search has left out because its condition failed for them, so that its result does not just look empty.
+public struct SearchFailures: Sendable, Hashable {
+    public private(set) var count = 0
+    /// The first error.
+    public private(set) var error = ""
+
+    public init() {}
+
+    mutating func add(_ error: String) {
+        if count == 0 { self.error = error }
+        count += 1
+    }
+
+    public static func += (one: inout SearchFailures, other: SearchFailures) {
+        if one.count == 0 { one.error = other.error }
+        one.count += other.count
+    }
+
+    /// Null without failures.
+    public var json: JSON { count == 0 ? .null : ["count": .int(Int64(count)), "error": .string(error)] }
+}
+
 extension Program {
-    /// Whether a condition holds for one of many. It has as much work as one run of a rule.
-    func holds(_ activation: Activation) -> Bool {
+    /// The verdict about one of many. It has as much work as one run of a rule.
+    func verdictOfOne(_ activation: Activation) -> Verdict {
         activation.workLeft = RuleBook.workPerRun
-        return if case .yes = verdict(activation) { true } else { false }
+        return verdict(activation)
     }
 }
 

@@ -50,13 +50,14 @@ struct Events: AsyncParsableCommand {
         let filter = try await filter()
         if let filter, !follow {
             let now = SystemClock().now
-            let (rows, next) = try await FilteredEvents(filter, query).rows(limit: limit, before: nil, at: now) {
+            let (rows, next, failures) = try await FilteredEvents(filter, query).rows(limit: limit, before: nil, at: now) {
                 query async throws(CommandError) in
                 var rows: [JSON] = []
                 _ = try await link.answer(.events(query)) { rows.append($0) }
                 return (FilteredEvents.events(in: rows), rows.count)
             }
             for row in rows.reversed() { show(row, in: link.zone) }
+            Console.note(failures, "event", "events")
             if rows.count < limit, next != nil {
                 Console.note(
                     "The search looked at the newest \(FilteredEvents.mostSeen) events only: narrow it with --type, --source or --task."
@@ -64,7 +65,7 @@ struct Events: AsyncParsableCommand {
             }
             return
         }
-        var isFirst = true
+        var (isFirst, failures) = (true, SearchFailures())
         while true {
             var count = 0
             let asked = ContinuousClock.now
@@ -72,7 +73,12 @@ struct Events: AsyncParsableCommand {
             let page = try await link.answer(.events(query, waits: !isFirst)) { event in
                 count += 1
                 last = event["sequence"]?.asInt ?? last
-                if let filter, !filter.accepts(event) { return }
+                if let filter {
+                    let matched = filter.matched(event)
+                    if failures.count == 0 { Console.note(matched.failures, "event", "events") }
+                    failures += matched.failures
+                    if matched.places.isEmpty { return }
+                }
                 // Show a requested event whole, like a delivery.
                 if id != nil, !follow, !output.json {
                     Console.data(event.withLocalTimes(in: link.zone).text(.pretty).visibleLines)
@@ -202,9 +208,8 @@ struct Events: AsyncParsableCommand {
 }
 
 extension EventFilter {
-    /// Whether the condition holds for an event in its printed form.
-    fileprivate func accepts(_ event: JSON) -> Bool {
-        guard let read = Event(cloudEvent: event) else { return false }
-        return !matches(among: [StoredEvent(sequence: 0, event: read)], at: SystemClock().now).places.isEmpty
+    /// The search among one event in its printed form.
+    fileprivate func matched(_ event: JSON) -> Matched {
+        matches(among: FilteredEvents.events(in: [event]), at: SystemClock().now)
     }
 }

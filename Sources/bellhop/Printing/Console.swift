@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopRules
 import Glibc
 
 /// The terminal, or its replacement: data goes to standard output, everything else to standard error.
@@ -15,6 +16,13 @@ enum Console {
 
     /// Prints a line for people.
     static func note(_ line: String) { prompt(line + "\n") }
+
+    /// Says what a search left out because its condition failed.
+    static func note(_ failures: SearchFailures, _ one: String, _ several: String) {
+        guard failures.count > 0 else { return }
+        let (what, first) = failures.count == 1 ? (one, "") : (several, "the first error: ")
+        note("The condition failed for \(failures.count) \(what): \(first)\(failures.error.visible)")
+    }
 
     /// Prints a sentence for people, wrapped to the screen.
     static func sentence(_ text: String) { note(text.wrapped(to: Screen.noteWidth)) }

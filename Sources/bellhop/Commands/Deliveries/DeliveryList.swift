@@ -49,7 +49,7 @@ struct DeliveryList: AsyncParsableCommand {
             _ = try await link.answer(.deliveries(query), row: show)
             return
         }
-        let (rows, next) = try await FilteredDeliveries(condition, query).rows(
+        let (rows, next, failures) = try await FilteredDeliveries(condition, query).rows(
             limit: limit, before: nil, at: SystemClock().now
         ) { query async throws(CommandError) in
             var rows: [JSON] = []
@@ -57,6 +57,7 @@ struct DeliveryList: AsyncParsableCommand {
             return rows
         }
         for row in rows.reversed() { show(row) }
+        Console.note(failures, "delivery", "deliveries")
         if rows.count < limit, next != nil {
             Console.note(
                 "The search looked at the newest \(FilteredDeliveries.mostSeen) deliveries only: narrow it with --state, --rule or --since."
