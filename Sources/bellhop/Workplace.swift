@@ -1,5 +1,6 @@
 import BellhopAgent
 import BellhopConnectors
+import BellhopConsole
 import BellhopCore
 import BellhopRules
 
@@ -22,6 +23,10 @@ struct Workplace {
             return Workplace(rulePaths: ["rules"], hasDefaultRules: true, surroundings: RuleLoading.openSurroundings())
         }
         let configuration = try await config.load(focus: focus)
+        if focus == .everything {
+            let problems = ServerCertificate.diagnostics(configuration)
+            if problems.hasErrors { throw CommandError(problems) }
+        }
         var needed = configuration
         if focus == .shape {
             // Checking rules needs only the names of receivers: their settings and logins may be missing.

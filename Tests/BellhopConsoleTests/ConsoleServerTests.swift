@@ -1,5 +1,6 @@
 import AsyncHTTPClient
 import BellhopAgent
+import BellhopConnectors
 import BellhopCore
 import BellhopInbound
 import BellhopTesting
@@ -87,16 +88,24 @@ import Testing
 
     private static let certificate = """
         -----BEGIN CERTIFICATE-----
-        MIIBfzCCASWgAwIBAgIUEqvwQ3qIf3ChJEqZsixkSLLw8xcwCgYIKoZIzj0EAwIw
-        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyNjA2MDE1OVoYDzIxMjYxMTAy
-        MDYwMTU5WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
-        PQMBBwNCAAQcc5QLnsDXf3TMApmK0JSQBIEAhnQdpTw6CCb2blJ9nGtyF9RIIIc5
-        hmp0+YCmKSnTsQffu507jypAmZ5rk/TOo1MwUTAdBgNVHQ4EFgQUNbZR/9KxmdGj
-        5kfwIYKOSM5DdlAwHwYDVR0jBBgwFoAUNbZR/9KxmdGj5kfwIYKOSM5DdlAwDwYD
-        VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAgKF/h7dlLZn9Dsa5qQe+
-        olsm4sEE5B+fP4/BrbT/cEQCIA83hspFCici83n8nuXJ1iq/eDSQJzsQiUfbgXMH
-        O+8P
+        MIIBgDCCASWgAwIBAgIUY51faGkmlExNPaM8qLxpoBgk9FcwCgYIKoZIzj0EAwIw
+        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyNjA4MDQ0N1oYDzIxMjYxMTAy
+        MDgwNDQ3WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+        PQMBBwNCAASfrwKKDaLEWLmOFt+sMb5GJGbf/WKOE2YoQbZD/2B1jCdjs6PYIOgG
+        tPT07itWdKoQSuTywDe489y7OKBmXhTfo1MwUTAdBgNVHQ4EFgQUM3zycUzc7MTg
+        VJx7mOrW9FoeQlwwHwYDVR0jBBgwFoAUM3zycUzc7MTgVJx7mOrW9FoeQlwwDwYD
+        VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNJADBGAiEA3wCO32jVgs/DQkIMHKjp
+        6CpWG6h2KvE0UACT7i/YXAICIQCF/9VVfJTPeKqh7iABNmlnBWUYuJ07o8h3LXxT
+        fQSujg==
         -----END CERTIFICATE-----
+        """
+
+    private static let ownKey = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgaUTb1y4Gxe6ZizxN
+        7aXgJLDF1lLwR9GYhsX3l6X1pQ+hRANCAASfrwKKDaLEWLmOFt+sMb5GJGbf/WKO
+        E2YoQbZD/2B1jCdjs6PYIOgGtPT07itWdKoQSuTywDe489y7OKBmXhTf
+        -----END PRIVATE KEY-----
         """
 
     /// Not the certificate's.
@@ -121,6 +130,22 @@ import Testing
         let problem = await #expect(throws: ServerProblem.self) { try await ConsoleServer(view, logger: logger).run() }
         #expect(problem?.passes == false)
         #expect(problem?.message.hasPrefix("The console cannot use the certificate \(files.0) with the key \(files.1): ") == true)
+    }
+
+    @Test func `the doctor names the day on which a certificate ends, and tells when that is soon`() throws {
+        let folder = try TemporaryFolder()
+        var console = ConsoleConfiguration()
+        #expect(ServerCertificate.finding(console, at: Timestamp(seconds: 0)) == nil)
+        console.tls = .init(
+            certificate: try folder.write("cert.pem", Self.certificate), key: try folder.write("key.pem", Self.ownKey))
+        let end = try ServerCertificate(#require(console.tls)).end
+        func finding(_ left: Duration) -> Finding? { ServerCertificate.finding(console, at: end - left) }
+        #expect(finding(.days(15))?.state == .ok && finding(.days(13))?.state == .note && finding(.zero)?.state == .missing)
+        for left in [Duration.days(15), .days(13), .zero] {
+            #expect(finding(left)?.text.contains(end.rfc3339.prefix(10)) == true)
+        }
+        console.tls?.key = try folder.write("other.pem", Self.key)
+        #expect(finding(.days(15))?.state == .missing && finding(.days(15))?.text.contains("the key is not") == true)
     }
 
     @Test func `an address in use is reported in one sentence`() async throws {

@@ -35,7 +35,7 @@ public struct Configuration: Sendable {
     public var largestDelivery: Int
     /// The most keys that each rule remembers.
     public var mostKeys = RuleRegistration.mostKeys
-    /// The places of connections and sources in the file.
+    /// The places of connections, sources and the console in the file.
     var places = SettingPlaces()
     /// The keychain as the file's project sees it.
     public var keychain: Keychain
@@ -58,6 +58,8 @@ public struct Configuration: Sendable {
 
     public func connection(_ name: String) -> ConnectionEntry? { connections.first { $0.name == name } }
     public func source(_ name: String) -> SourceEntry? { sources.first { $0.name == name } }
+    /// Where the file has a setting of the console.
+    public func place(ofConsole setting: String) -> Diagnostic.Place? { places.place(of: setting, in: "console", setting: nil) }
 }
 
 /// Why bellhop.yaml cannot be used.

@@ -65,7 +65,7 @@ struct ConfigurationReading {
             named: (root["connections"]?.mapping?.names ?? []) + outdented.flatMap(\.names))
         let retention = settings.record("retention")
         var places = SettingPlaces()
-        for section in ["connections", "sources"] {
+        for section in ["connections", "sources", "console"] {
             guard let mapping = root[section]?.mapping else { continue }
             for pair in mapping {
                 places.add(pair.value, key: pair.key, at: [section, pair.name]) {

@@ -1,7 +1,7 @@
 import BellhopCore
 import YAML
 
-/// The places of connection and source settings in bellhop.yaml, so that later diagnostics can point there.
+/// The places of the settings of connections, sources and the console in bellhop.yaml, so that later diagnostics can point there.
 struct SettingPlaces: Sendable {
     private var places: [[String]: Diagnostic.Place] = [:]
 

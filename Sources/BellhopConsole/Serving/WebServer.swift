@@ -7,7 +7,6 @@ import HummingbirdTLS
 import Logging
 import NIOCore
 import NIOPosix
-import NIOSSL
 import ServiceLifecycle
 
 /// An HTTP server, with limits for the size of requests and the number of connections.
@@ -76,7 +75,8 @@ struct WebServer: Sendable {
         do {
             if let files = tls {
                 let server = Server(
-                    childChannelSetup: try Self.secured(http, by: files), configuration: address,
+                    childChannelSetup: try TLSChannel(http, tlsConfiguration: ServerCertificate(files).tls),
+                    configuration: address,
                     onServerRunning: report,
                     eventLoopGroup: loop, logger: logger)
                 try await serve(connections) { try await server.run() }
@@ -99,23 +99,6 @@ struct WebServer: Sendable {
             try await server()
         } onGracefulShutdown: {
             connections.stop()
-        }
-    }
-
-    private static func secured(
-        _ http: HTTP1Channel, by files: ConsoleConfiguration.Certificate
-    ) throws -> TLSChannel<HTTP1Channel> {
-        do {
-            let chain = try NIOSSLCertificate.fromPEMFile(files.certificate).map { NIOSSLCertificateSource.certificate($0) }
-            let key = try NIOSSLPrivateKey(file: files.key, format: .pem)
-            var tls = TLSConfiguration.makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key))
-            tls.minimumTLSVersion = .tlsv12
-            // Fails too if the key is not the certificate's.
-            return try TLSChannel(http, tlsConfiguration: tls)
-        } catch {
-            throw ServerProblem(
-                message: "The console cannot use the certificate \(files.certificate) with the key \(files.key): \(error).",
-                passes: false)
         }
     }
 

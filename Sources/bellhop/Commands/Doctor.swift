@@ -1,6 +1,7 @@
 import ArgumentParser
 import BellhopAgent
 import BellhopConnectors
+import BellhopConsole
 import BellhopCore
 import BellhopRules
 
@@ -55,6 +56,7 @@ struct Doctor: AsyncParsableCommand {
                     "rules", .missing, "they have \(errors) error\(errors == 1 ? "" : "s"), so their needs are unknown",
                     remedy: "`bellhop check` says which", reason: .badArguments))
         }
+        if let finding = ServerCertificate.finding(configuration.console, at: SystemClock().now) { local.append(finding) }
         local += await pauses()
         var examination = await Examination(
             configuration, connectors: connectors, rules: rules, local: local, withoutLogin: withoutLogin)

@@ -1,0 +1,75 @@
+public import BellhopAgent
+public import BellhopConnectors
+public import BellhopCore
+public import BellhopInbound
+import NIOSSL
+
+/// The certificate and the key with which the console speaks HTTPS.
+public struct ServerCertificate: Sendable {
+    /// When the certificate ends.
+    public let end: Timestamp
+    let tls: TLSConfiguration
+
+    /// Reads both files, and finds out whether they belong together.
+    public init(_ files: ConsoleConfiguration.Certificate) throws(ServerProblem) {
+        do {
+            let (chain, key) = (try Self.chain(files.certificate), try Self.key(files.key))
+            var tls = TLSConfiguration.makeServerConfiguration(
+                certificateChain: chain.map { .certificate($0) }, privateKey: .privateKey(key))
+            tls.minimumTLSVersion = .tlsv12
+            do { _ = try NIOSSLContext(configuration: tls) } catch { throw Problem(text: "the key is not the certificate's") }
+            self.tls = tls
+            end = Timestamp(seconds: Int64(chain[0].notValidAfter))
+        } catch {
+            let reason = (error as? Problem)?.text ?? "\(error)"
+            throw ServerProblem(
+                message: "The console cannot use the certificate \(files.certificate) with the key \(files.key): \(reason).",
+                passes: false)
+        }
+    }
+
+    private struct Problem: Error { var text: String }
+
+    private static func chain(_ path: String) throws -> [NIOSSLCertificate] {
+        let chain = try? NIOSSLCertificate.fromPEMFile(path)
+        guard let chain, !chain.isEmpty else {
+            throw Problem(text: "no certificate can be read from \(path), which must be a PEM file that this user may read")
+        }
+        return chain
+    }
+
+    private static func key(_ path: String) throws -> NIOSSLPrivateKey {
+        do { return try NIOSSLPrivateKey(file: path, format: .pem) } catch {
+            throw Problem(
+                text: "no key can be read from \(path), which must be a PEM file without a password that this user may read")
+        }
+    }
+
+    /// Whether the files of a configuration can be used, and for how long: for `bellhop doctor`. Nil if the console has none.
+    public static func finding(_ console: ConsoleConfiguration, at now: Timestamp) -> Finding? {
+        guard let files = console.tls else { return nil }
+        let subject = "console"
+        do throws(ServerProblem) {
+            let end = try ServerCertificate(files).end
+            let day = end.rfc3339.prefix(10)
+            if end <= now {
+                return Finding(subject, .missing, "its certificate ended on \(day)", remedy: "renew it", reason: .tls)
+            }
+            let text = "its certificate is valid until \(day)"
+            return end - now < .days(14) ? Finding(subject, .note, text, remedy: "renew it") : Finding(subject, .ok, text)
+        } catch {
+            return Finding(subject, .missing, error.message, reason: .badArguments)
+        }
+    }
+
+    /// What is wrong with the files of a configuration: for `bellhop check`.
+    public static func diagnostics(_ configuration: Configuration) -> Diagnostics {
+        guard let files = configuration.console.tls else { return Diagnostics() }
+        do throws(ServerProblem) {
+            _ = try ServerCertificate(files)
+            return Diagnostics()
+        } catch {
+            return Diagnostics([Diagnostic(code: "wrong-value", error.message, at: configuration.place(ofConsole: "tls"))])
+        }
+    }
+}
