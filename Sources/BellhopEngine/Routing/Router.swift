@@ -46,10 +46,12 @@ public struct Router: Sendable {
             surroundings.turns.begin(.router, at: surroundings.clock.elapsed)
             let first = try await surroundings.store.unrouted(limit: size)
             if first.isEmpty { break }
-            var next: NextEvents?
-            if let timers { next = try await timers.next(of: first, by: shelved.book) }
+            let next =
+                if let timers { try await timers.next(of: first, by: shelved.book) } else {
+                    NextEvents(of: first, in: first, { NextEvents.Moment(time: $0.time) })
+                }
             // Timers that fired may have made events that come first.
-            guard let next = timers == nil ? NextEvents(of: first, in: first) { .init(time: $0.time) } : next else { continue }
+            guard let next else { continue }
             let count = try await route(next, by: shelved)
             // After a batch that was too large for one transaction, use a smaller one: less is read and matched twice.
             size = count < next.events.count ? count : min(size * 2, batch)
