@@ -35,9 +35,22 @@ import Testing
         #expect(await ask(fixture, "/health/live", method: "POST").status == 405)
     }
 
+    @Test func `counters of rules, actions and sources that are known show their zero before the first count`() async throws {
+        var reading = AgentReading.test
+        (reading.rules, reading.actions, reading.sources) = (["a"], ["notify"], ["s"])
+        let text = await ask(try await ConsoleFixture(reading: reading), "/metrics", as: .viewer).text
+        for line in [
+            #"bellhop_rule_errors_total{rule="a"} 0"#, #"bellhop_rule_keys_dropped_total{rule="a"} 0"#,
+            #"bellhop_deliveries_total{action="notify",result="dead"} 0"#,
+            #"bellhop_deliveries_total{action="notify",result="done"} 0"#, #"bellhop_poll_events_total{source="s"} 0"#,
+        ] {
+            #expect(text.contains("\n" + line), "\(line)")
+        }
+    }
+
     @Test func `a loop that hangs makes the agent dead, a failing source does not make it unready`() async throws {
         var reading = AgentReading.test
-        reading.rules = 1
+        reading.rules = ["a"]
         let ready = try await ConsoleFixture(reading: reading)
         #expect(await ask(ready, "/health/ready").status == 200)
         reading.hangingLoops = ["router"]

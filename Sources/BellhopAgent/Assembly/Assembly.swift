@@ -99,7 +99,9 @@ public struct Assembly: Sendable {
             reading.sources = connectors.sources.map(\.name)
             reading.polled = news.polled
             reading.connections = names
-            reading.rules = shelf.book?.rules.count
+            let inForce = shelf.book?.rules
+            reading.rules = inForce?.map(\.name)
+            reading.actions = Set((inForce ?? []).flatMap { $0.uses.map(\.action) })
             reading.refusedRules = rules.refusal?.errorCount ?? 0
             reading.inFlight = engine.inFlight
             reading.hangingLoops = engine.hangingLoops

@@ -15,8 +15,10 @@ struct AgentReading: Sendable {
     var polled: [String: Timestamp] = [:]
     /// The connections, which may be receivers.
     var connections: [String] = []
-    /// How many rules are in force; nil before any are.
-    var rules: Int?
+    /// The names of the rules in force; nil before any are.
+    var rules: [String]?
+    /// The actions of these rules.
+    var actions: Set<String> = []
     /// The number of mistakes that keep the changed rules out of force.
     var refusedRules = 0
     var inFlight = 0
@@ -42,7 +44,7 @@ struct AgentReading: Sendable {
             .init(.build, BellhopVersion.text, value: 1),
             .init(.startTime, value: Double(started.microseconds) / 1e6),
             .init(.ready, value: Health(healthFacts).isReady ? 1 : 0), .init(.storeUp, value: status == nil ? 0 : 1),
-            .init(.deliveriesInFlight, value: Double(inFlight)), .init(.rules, value: Double(rules ?? 0)),
+            .init(.deliveriesInFlight, value: Double(inFlight)), .init(.rules, value: Double(rules?.count ?? 0)),
             .init(.rulesRefused, value: Double(refusedRules)),
         ]
         for source in sources {

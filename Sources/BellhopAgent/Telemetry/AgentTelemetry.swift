@@ -33,7 +33,14 @@ public final class AgentTelemetry: Sendable {
 
     /// All metrics at this moment.
     public func metrics() async -> MetricsSnapshot {
-        registry.snapshot(with: await reading().samples + ProcessFacts.now.samples)
+        let reading = await self.reading()
+        for rule in reading.rules ?? [] {
+            registry.expect(.ruleErrors, for: rule)
+            registry.expect(.ruleKeysDropped, for: rule)
+        }
+        for action in reading.actions { registry.expect(.deliveries, for: action) }
+        for source in reading.sources { registry.expect(.pollEvents, for: source) }
+        return registry.snapshot(with: reading.samples + ProcessFacts.now.samples)
     }
 
     /// All metrics as text.

@@ -23,7 +23,7 @@ final class Family: Sendable {
         self.clock = clock
         heads = (0..<(instrument.hasNames ? 64 : 1)).map { _ in Link() }
         // A reader can see the first growth of a counter only if it has seen its zero.
-        if !instrument.hasNames { for values in instrument.combinations { _ = series(values) } }
+        if !instrument.hasNames { for values in instrument.combinations() { _ = series(values) } }
     }
 
     /// The series with these dimensions, in any order; nil if they are not those of the instrument.
@@ -40,6 +40,11 @@ final class Family: Sendable {
             values.append(dimension.1)
         }
         return series(values)
+    }
+
+    /// Makes the series of a name, with every combination of the other labels' values.
+    func expect(_ name: String) {
+        for values in instrument.combinations(for: name) { _ = series(values) }
     }
 
     /// All series, sorted by their labels.
@@ -101,9 +106,11 @@ extension Instrument {
     }
 
     /// Every combination of the values that the labels declare.
-    var combinations: [[String]] {
+    ///
+    /// - Parameter name: the value of labels that take names.
+    func combinations(for name: String? = nil) -> [[String]] {
         labels.reduce([[]]) { combinations, label in
-            combinations.flatMap { values in (label.values ?? []).map { values + [$0] } }
+            combinations.flatMap { values in (label.values ?? name.map { [$0] } ?? []).map { values + [$0] } }
         }
     }
 }

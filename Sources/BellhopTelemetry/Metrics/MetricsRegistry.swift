@@ -24,6 +24,10 @@ public final class MetricsRegistry: MetricsFactory {
         families = Dictionary(uniqueKeysWithValues: instruments.map { ($0.name, Family($0, most: most, clock: clock)) })
     }
 
+    /// Shows an instrument's zero for a name before its first count, because a reader can see the first growth of a counter only if it
+    /// has seen its zero.
+    public func expect(_ instrument: Instrument, for name: String) { families[instrument.name]?.expect(name) }
+
     /// All metrics at this moment.
     /// - Parameter shown: the values of the instruments that are not counted.
     public func snapshot(with shown: [MetricsSnapshot.Sample] = []) -> MetricsSnapshot {
