@@ -81,6 +81,28 @@ import Testing
         )
     }
 
+    @Test func `a command that fails or hangs may pass, unless something else is wrong too`() async throws {
+        func passes(_ program: String, _ more: String = "", _ patience: Duration = .seconds(60)) async -> Bool? {
+            let text = "version: 1\nsecrets: [command: [\(program)]]\n\(more)store: \"${{ secret.a }}\"\n"
+            let loader = ConfigurationLoader(
+                environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"), patience: patience)
+            do throws(ConfigurationError) {
+                _ = try await loader.load(Array(text.utf8), file: "bellhop.yaml")
+                return nil
+            } catch {
+                return switch error {
+                case .diagnostics(let problems): problems.passes
+                case .secret(let error): error.passes
+                case .unreadable: false
+                }
+            }
+        }
+        #expect(await passes("/bin/false") == true)
+        #expect(await passes("sleep, \"600\"", "", .milliseconds(200)) == true)
+        #expect(await passes("/bin/false", "nonsense: 1\n") == false)
+        #expect(await passes("no-such-vault") == false)
+    }
+
     @Test func `a missing command is reported without its arguments`() async throws {
         let text = "version: 1\nsecrets: [command: [no-such-vault, --token=hunter1]]\nrules: \"${{ secret.a }}\"\n"
         let loader = ConfigurationLoader(

@@ -68,6 +68,12 @@ public enum ConfigurationError: Error, Sendable {
     case diagnostics(Diagnostics)
     /// It is missing or cannot be read (exit 78).
     case unreadable(String)
-    /// A secret cannot be read (exit 78).
+    /// A secret cannot be read (exit 78, or 75 if that may pass).
     case secret(SecretError)
+}
+
+extension Diagnostics {
+    /// Whether all errors may pass without a change of the configuration: a command of `secrets` failed, for example because its server
+    /// is away.
+    public var passes: Bool { hasErrors && all.allSatisfy { $0.severity != .error || $0.code == "failed-secret" } }
 }

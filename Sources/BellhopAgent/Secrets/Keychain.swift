@@ -211,10 +211,12 @@ public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {
     public var message: String
     /// True if a file could not be written, or a disk fails (exit 74).
     public var isWriting: Bool = false
+    /// Whether it may pass without a change of the configuration (exit 75).
+    public var passes = false
 
     public var description: String { message }
 
-    init(_ message: String) { self.message = message }
+    init(_ message: String, passes: Bool = false) { (self.message, self.passes) = (message, passes) }
 
     init(_ trouble: PrivateFile.FileError) {
         message = trouble.message

@@ -68,7 +68,8 @@ public enum SecretStore: Sendable, Hashable {
         guard let ended else {
             throw SecretError(
                 "The command `\(program)` of `secrets:` was stopped: it had not printed the secret `\(name)` after "
-                    + "\(patience.components.seconds) seconds. Does it wait for a passphrase?")
+                    + "\(patience.components.seconds) seconds. Does it wait for a passphrase?",
+                passes: true)
         }
         switch ended.terminationStatus {
         case .exited(0): return .value(text(ended.standardOutput))

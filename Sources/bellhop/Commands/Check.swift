@@ -45,9 +45,7 @@ struct Check: AsyncParsableCommand {
             return try await Workplace.open(config, mayLackConfiguration: !paths.isEmpty)
         } catch {
             guard let problems = error.diagnostics else { throw error }
-            var trouble = error
-            trouble.diagnostics = Diagnostics(problems.all + (await missingLogins()) + (await errorsOfRules()))
-            throw trouble
+            throw CommandError(Diagnostics(problems.all + (await missingLogins()) + (await errorsOfRules())))
         }
     }
 

@@ -39,7 +39,7 @@ struct CommandError: Error {
     }
 
     init(_ diagnostics: Diagnostics) {
-        code = .badConfiguration
+        code = diagnostics.passes ? .tryLater : .badConfiguration
         self.diagnostics = diagnostics
     }
 
@@ -54,7 +54,9 @@ struct CommandError: Error {
         message = error.message
     }
 
-    init(_ error: SecretError) { self.init(error.isWriting ? .inputOutput : .badConfiguration, error.message) }
+    init(_ error: SecretError) {
+        self.init(error.isWriting ? .inputOutput : error.passes ? .tryLater : .badConfiguration, error.message)
+    }
 
     init(_ error: ConfigurationError) {
         switch error {
