@@ -7,9 +7,12 @@ struct ConsoleClient {
     /// The console's address, without a `/` at the end.
     let address: HTTPAddress
     let token: String
+    private let configuration: HTTPConnection.Configuration
 
     /// The name of the environment variable that holds the token.
     static let variable = "BELLHOP_TOKEN"
+    /// The name of the environment variable that names a PEM file with authorities to trust besides the system's.
+    static let authorities = "BELLHOP_CA"
 
     init(_ address: String, environment: [String: String]) throws(CommandError) {
         let text = address.hasSuffix("/") ? String(address.dropLast()) : address
@@ -22,6 +25,13 @@ struct ConsoleClient {
             throw CommandError(
                 .usage, "Set \(Self.variable) to a token of that console: `bellhop console token add NAME` makes one there.")
         }
+        configuration = HTTPConnection.Configuration(name: "console", ca: environment[Self.authorities])
+        if configuration.refusal(of: url) != nil {
+            throw CommandError(
+                .usage,
+                "--console: plain http:// to \(url.place) would show the token to others: use https://, or a tunnel to 127.0.0.1."
+            )
+        }
         self.address = url
         self.token = token
     }
@@ -32,10 +42,17 @@ struct ConsoleClient {
         if let command = Person.current?.command { question["command_name"] = .string(command) }
         let answer: HTTPResponse
         do {
-            let connection = try HTTPConnection(HTTPConnection.Configuration(name: "console"), clock: SystemClock())
+            let connection = try HTTPConnection(configuration, clock: SystemClock())
             let fields: HeaderFields = ["Authorization": "Bearer \(token)", "Content-Type": "application/json"]
             answer = try await connection.send(HTTPRequest("POST", address, headers: fields, body: question.encoded()))
             try await connection.shutdown()
+        } catch let error as ConnectorError {
+            throw CommandError(.usage, "\(Self.authorities): \(error.message)")
+        } catch let error as TransportError where error.isOfTrust {
+            throw CommandError(
+                .unreachable,
+                "This machine does not trust the certificate of \(address.place): name a PEM file with its authority in \(Self.authorities)."
+            )
         } catch let error as TransportError {
             throw CommandError(.unreachable, "The console at \(address.place) cannot be asked: \(error.message)")
         } catch {

@@ -44,7 +44,10 @@ struct ConfigOptions: ParsableArguments {
 struct AgentOptions: ParsableArguments {
     @OptionGroup var files: ConfigOptions
 
-    @Option(help: "The address of a console: asks the agent there, with the token in BELLHOP_TOKEN.")
+    @Option(
+        help:
+            "The address of a console: asks the agent there, with the token in BELLHOP_TOKEN. BELLHOP_CA names a PEM file of a private authority."
+    )
     var console: String?
 
     var environment: [String: String] { files.environment }

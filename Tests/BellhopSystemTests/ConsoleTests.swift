@@ -21,6 +21,59 @@ import Testing
             """
     }
 
+    /// Of 127.0.0.1, signed by itself.
+    private static let certificate = """
+        -----BEGIN CERTIFICATE-----
+        MIIBkDCCATagAwIBAgIUBPH88uRoojo2tRkoF+vfFHJ5JjAwCgYIKoZIzj0EAwIw
+        FDESMBAGA1UEAwwJbG9jYWxob3N0MCAXDTI2MTEyNjA4MjMxNVoYDzIxMjYxMTAy
+        MDgyMzE1WjAUMRIwEAYDVQQDDAlsb2NhbGhvc3QwWTATBgcqhkjOPQIBBggqhkjO
+        PQMBBwNCAASfrwKKDaLEWLmOFt+sMb5GJGbf/WKOE2YoQbZD/2B1jCdjs6PYIOgG
+        tPT07itWdKoQSuTywDe489y7OKBmXhTfo2QwYjAdBgNVHQ4EFgQUM3zycUzc7MTg
+        VJx7mOrW9FoeQlwwHwYDVR0jBBgwFoAUM3zycUzc7MTgVJx7mOrW9FoeQlwwDwYD
+        VR0TAQH/BAUwAwEB/zAPBgNVHREECDAGhwR/AAABMAoGCCqGSM49BAMCA0gAMEUC
+        IEvP3oP4+JguM2uIJyAXqolqkWQ/yTu+PFmbbmAningxAiEAvbi80YX+/CeKfajN
+        ucwIp1WV43dkxSy6Dw/Lm+c4K6Y=
+        -----END CERTIFICATE-----
+        """
+
+    private static let key = """
+        -----BEGIN PRIVATE KEY-----
+        MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgaUTb1y4Gxe6ZizxN
+        7aXgJLDF1lLwR9GYhsX3l6X1pQ+hRANCAASfrwKKDaLEWLmOFt+sMb5GJGbf/WKO
+        E2YoQbZD/2B1jCdjs6PYIOgGtPT07itWdKoQSuTywDe489y7OKBmXhTf
+        -----END PRIVATE KEY-----
+        """
+
+    @Test func `commands trust a private authority that BELLHOP_CA names, and the error says so without it`() async throws {
+        let port = try FreePort.find()
+        try await Stage.set(
+            rules: Self.rules,
+            configuration: {
+                Self.configuration($0, port).replacing("users: [", with: "tls: {cert: cert.pem, key: key.pem}, users: [")
+            }
+        ) { stage in
+            let authority = try stage.folder.write("cert.pem", Self.certificate)
+            try stage.folder.write("key.pem", Self.key)
+            let agent = try stage.start(["run"])
+            let secure = "https://127.0.0.1:\(port)"
+            func status(_ environment: [String: String], at address: String) async throws -> Program.Ended {
+                try await stage.start(
+                    ["status", "--console", address],
+                    environment: environment.merging(["BELLHOP_TOKEN": Secrets.clientSecret + "-of-ada"]) { one, _ in one }
+                ).end()
+            }
+            try await eventually("the console answers") { try await status(["BELLHOP_CA": authority], at: secure).code == 0 }
+            let untrusted = try await status([:], at: secure)
+            #expect(untrusted.code == 69 && untrusted.errors.contains("BELLHOP_CA"), "\(untrusted.errors)")
+            let missing = try await status(["BELLHOP_CA": "nowhere.pem"], at: secure)
+            #expect(missing.code == 64 && missing.errors.contains("nowhere.pem"), "\(missing.errors)")
+            let plain = try await status([:], at: "http://192.0.2.1:8090")
+            #expect(plain.code == 64 && plain.errors.contains("https://") && !plain.errors.contains("plain_http"))
+            agent.send(SIGTERM)
+            _ = await agent.end()
+        }
+    }
+
     @Test func `commands work through it as beside the agent, with the role of their token`() async throws {
         let port = try FreePort.find()
         let address = "http://127.0.0.1:\(port)"

@@ -28,6 +28,8 @@ public struct TransportError: Error, Sendable, Hashable {
     public var mayHaveArrived: Bool
     /// One sentence that names host and port and holds no secret.
     public var message: String
+    /// Whether the certificate is of an authority that this machine does not trust.
+    public private(set) var isOfTrust = false
 
     public init(_ kind: Kind, mayHaveArrived: Bool, _ message: String) {
         self.kind = kind
@@ -136,6 +138,7 @@ extension TransportError {
             self.init(
                 .tls, mayHaveArrived: progress.mayHaveArrived,
                 "This machine does not trust the certificate of \(place); a private authority can be named with ca:.")
+            isOfTrust = true
         } else if text.contains("PROTOCOL_VERSION") || text.contains("UNSUPPORTED_PROTOCOL") {
             self.init(
                 .tls, mayHaveArrived: progress.mayHaveArrived,
