@@ -33,7 +33,7 @@ struct ConfigOptions: ParsableArguments {
             let place = try ConfigurationLoader(environment: environment, keychain: keychain).storePlace(file)
             return StoreLink(
                 store: place.store, socket: ControlSocket.place(store: place.store, environment: environment), zone: place.zone,
-                connections: place.connections, events: place.events, project: place.project)
+                connections: place.connections, events: place.events, users: place.users, project: place.project)
         } catch {
             throw CommandError(error)
         }
@@ -63,7 +63,7 @@ struct AgentOptions: ParsableArguments {
         let zone = environment["TZ"].flatMap { ZoneFiles.zone($0) } ?? .utc
         return StoreLink(
             store: "", socket: ControlSocket.place(store: "", environment: environment), zone: zone, connections: [:], events: [],
-            project: nil, console: try ConsoleClient(console, environment: environment))
+            users: [], project: nil, console: try ConsoleClient(console, environment: environment))
     }
 }
 
@@ -77,6 +77,8 @@ struct StoreLink {
     let connections: [String: Configuration.ConnectionEntry]
     /// The types of events that bellhop.yaml declares.
     let events: [String]
+    /// The names of the console's users in bellhop.yaml.
+    let users: [String]
     /// The project whose section of the keychain bellhop.yaml names; nil if it names none.
     let project: Keychain.Project?
     /// The console through which the agent is queried; nil for the agent of this machine.

@@ -12,6 +12,8 @@ public struct StorePlace: Sendable {
     public var connections: [String: Configuration.ConnectionEntry]
     /// The types of events that the file declares, as far as it can be read.
     public var events: [String]
+    /// The names of the console's users in the file, as far as it can be read.
+    public var users: [String]
 }
 
 extension ConfigurationLoader {
@@ -36,7 +38,13 @@ extension ConfigurationLoader {
         return StorePlace(
             store: store.hasPrefix("/") ? store : Self.folder(of: file) + store,
             zone: value("timezone").flatMap(ZoneFiles.zone) ?? .utc, project: Self.project(value(ProjectLine.key), of: file),
-            connections: Self.connections(in: bytes, file), events: Self.names(under: "events", in: bytes))
+            connections: Self.connections(in: bytes, file), events: Self.names(under: "events", in: bytes),
+            users: Self.users(in: bytes))
+    }
+
+    private static func users(in bytes: [UInt8]) -> [String] {
+        let users = (try? YAML.parse(SourceText(bytes)))?.first?.root["console"]?["users"]?.items ?? []
+        return users.compactMap { $0["name"]?.scalarText }
     }
 
     private static func names(under key: String, in bytes: [UInt8]) -> [String] {

@@ -195,7 +195,9 @@ struct ConsoleReading {
         for (place, item) in items.enumerated() {
             let at = node?.items?[place] ?? node
             guard let name = item["name"]?.asString, let token = item["token"]?.asString, let at else { continue }
-            if token.count < Self.shortest {
+            if let refusal = ConsoleToken.refusal(of: name) {
+                reader.report(code: "wrong-value", refusal, at: at["name"] ?? at)
+            } else if token.count < Self.shortest {
                 reader.report(
                     code: "wrong-value", "the token of `\(name)` has fewer than \(Self.shortest) characters",
                     at: at["token"] ?? at, help: "use a random one, for example of `openssl rand -base64 24`")

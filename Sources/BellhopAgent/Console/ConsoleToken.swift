@@ -17,6 +17,15 @@ public struct ConsoleToken: Sendable, Hashable {
         self.created = created
     }
 
+    /// Why a name cannot be that of a user: an audit or a list must show it as it is. Nil if it can.
+    public static func refusal(of name: String) -> String? {
+        if name.isEmpty || name.utf8.count > 100 { return "The name of a user has 1 to 100 bytes." }
+        if name.unicodeScalars.contains(where: \.isControl) {
+            return "The name `\(name.visible)` has characters that are not shown, such as line ends."
+        }
+        return nil
+    }
+
     /// A new random token: 256 bits.
     public static func random() -> String {
         var bytes = SystemRandomNumberGenerator()
@@ -59,6 +68,7 @@ extension Inquirer {
 
     /// Stores a token, in place of an earlier one of the same name.
     func add(_ token: ConsoleToken) async throws(StoreError) -> JSON {
+        if let refusal = ConsoleToken.refusal(of: token.name) { throw StoreError(.other, refusal) }
         var note = try await store.consoleNote()
         let isNew = note[token.name] == nil
         note[token.name] = token.json

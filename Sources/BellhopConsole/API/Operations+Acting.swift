@@ -227,6 +227,10 @@ struct Inquiring {
         default: break
         }
         let person = Person(
+        case .addToken(let token):
+            if call.view.configuration.users.contains(where: { $0.name == token.name }) {
+                throw Problem(409, "bellhop.yaml names a user `\(token.name)` already.")
+            }
             user: call.visitor.name, host: call.request.peer, command: call.body["command_name"]?.asString ?? "console")
         answer = ConsoleAnswer(stream: "application/x-ndjson", Lines(answer: call.view.inquirer.answer(inquiry), person: person))
     }

@@ -37,12 +37,17 @@ struct TokenAdd: AsyncParsableCommand {
     var name: String
 
     func validate() throws {
-        if name.isEmpty || name.utf8.count > 100 { throw ValidationError("NAME has 1 to 100 bytes.") }
+        if let refusal = ConsoleToken.refusal(of: name) { throw ValidationError(refusal) }
     }
 
     func run() async throws {
+        let link = try config.storeLink()
+        if link.users.contains(name) {
+            throw CommandError(
+                .usage, "\(config.config) names a user `\(name)` already: remove that one, or choose another name.")
+        }
         let token = ConsoleToken.random()
-        _ = try await config.storeLink().answer(
+        _ = try await link.answer(
             .addToken(
                 ConsoleToken(
                     name: name, role: ConsoleRole(rawValue: role.rawValue) ?? .viewer, hash: ConsoleToken.hash(of: token),
