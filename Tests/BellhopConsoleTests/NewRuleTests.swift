@@ -81,6 +81,14 @@ import Testing
                 #expect(answer.status == 422, "\(wrong)\(operation): \(answer.json)")
             }
         }
+        for (wrong, why) in [
+            (".hidden.yaml", "begins with a dot"), ("a\u{202e}b.yaml", "not shown"), ("a\nb.yaml", "not shown"),
+            (String(repeating: "é", count: 100) + ".yaml", "at most 200 bytes"),
+        ] {
+            let body: JSON = ["file": .string(path(fixture, wrong)), "text": .string(Self.rule)]
+            let answer = await fixture.api("POST", "/rule-files", as: .admin, body: body)
+            #expect(answer.status == 422 && answer.json["detail"].text.contains(why), "\(answer.json)")
+        }
         // A link that leads nowhere is somebody's, too.
         try FileManager.default.createSymbolicLink(atPath: path(fixture, "link.yaml"), withDestinationPath: "/nowhere")
         let body: JSON = ["file": .string(path(fixture, "link.yaml")), "text": .string(Self.rule)]

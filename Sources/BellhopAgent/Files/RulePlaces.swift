@@ -1,3 +1,4 @@
+import BellhopCore
 import Glibc
 
 /// Where an agent reads rule files: the files, folders and globs of `rules`.
@@ -21,6 +22,12 @@ public struct RulePlaces: Sendable {
         guard path.hasSuffix(".yaml") || path.hasSuffix(".yml") else {
             return "The name of a rule file ends with .yaml: \(path) does not."
         }
+        let name = Self.name(of: path)
+        if name.hasPrefix(".") { return "The agent reads no hidden files: \(String(name).visible) begins with a dot." }
+        if name.utf8.count > Self.longestName { return "The name of a rule file has at most \(Self.longestName) bytes." }
+        if path.unicodeScalars.contains(where: \.isControl) {
+            return "The name \(path.visible) has characters that are not shown, such as line ends."
+        }
         if RuleFinder.isTest(path) { return "A file whose name ends with .test.yaml has tests, not rules." }
         guard isRead(path) else {
             let known = folders
@@ -37,16 +44,20 @@ public struct RulePlaces: Sendable {
             let start = Self.trimmed(place) + (Self.trimmed(place) == "/" ? "" : "/")
             guard path.hasPrefix(start), Self.isFolder(place) else { return false }
             let parts = path.dropFirst(start.count).split(separator: "/", omittingEmptySubsequences: false)
-            // Neither hidden files nor `..`.
-            return parts.allSatisfy { part in
-                !part.isEmpty && !part.hasPrefix(".") && part.utf8.count <= 200
-                    && part.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7f }
-            }
+            // Neither hidden folders nor `..`.
+            return parts.allSatisfy { !$0.isEmpty && !$0.hasPrefix(".") }
         }
     }
 
     private static func trimmed(_ path: String) -> String {
         path.count > 1 && path.hasSuffix("/") ? trimmed(String(path.dropLast())) : path
+    }
+
+    /// The most bytes of a file's name: room is left for the names of files beside it.
+    private static let longestName = 200
+
+    private static func name(of path: String) -> Substring {
+        path.suffix(from: path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)
     }
 
     static func hasPattern(_ path: String) -> Bool { path.contains { "*?[".contains($0) } }
