@@ -105,6 +105,21 @@ import Testing
         #expect(!acts.contains { $0.contains(token) || $0.contains(ConsoleToken.hash(of: token)) })
     }
 
+    @Test func `a token has a name that the audit shows as it is, and that no user of bellhop.yaml has`() async throws {
+        let fixture = try await ConsoleFixture()
+        func add(_ name: String) async throws -> String {
+            let token = ConsoleToken(name: name, role: .viewer, hash: "x", created: fixture.clock.now)
+            let answer = await fixture.api("POST", "/inquiries", as: .admin, body: Inquiry.addToken(token).json).answer
+            guard case .stream(var lines) = answer.body else { return answer.text }
+            return try await lines.next() ?? ""
+        }
+        for name in ["eve\nadmin", "eve\u{202e}", "eve\u{7f}", "", String(repeating: "e", count: 101), "the operator"] {
+            #expect(try await add(name).contains("\"end\"") == false, "\(name.visible)")
+        }
+        #expect(try await add("Zoë Müller").contains("\"end\""))
+        #expect(try await fixture.view.ask(.tokens).end["tokens"]?.asArray?.count == 1)
+    }
+
     @Test func `a session ends when its user logs out, and after twelve hours without a request`() async throws {
         let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .viewer)
@@ -138,6 +153,29 @@ import Testing
             ).status
                 == 303)
         #expect(try await fixture.store.stops().map(\.receiver) == ["ops"])
+    }
+
+    @Test func `another site's page cannot log a browser in`() async throws {
+        let fixture = try await ConsoleFixture()
+        func logIn(_ fields: (String, String)...) async -> ConsoleAnswer {
+            await fixture.desk.answer(
+                ConsoleRequest(
+                    "POST", "/login",
+                    headers: [("Content-Type", "application/x-www-form-urlencoded"), ("Host", "127.0.0.1:8090")]
+                        + fields.map { ($0.0, $0.1) },
+                    body: Array("token=\(ConsoleFixture.tokens[.viewer] ?? "")".utf8)))
+        }
+        for answer in [
+            await logIn(("Origin", "https://evil.example")), await logIn(("Origin", "null"), ("Sec-Fetch-Site", "cross-site")),
+            await logIn(("Sec-Fetch-Site", "same-site")),
+        ] {
+            #expect(answer.status == 403 && answer.field("Set-Cookie") == nil)
+        }
+        for answer in [
+            await logIn(("Origin", "http://127.0.0.1:8090")), await logIn(("Origin", "null"), ("Sec-Fetch-Site", "same-origin")),
+        ] {
+            #expect(answer.status == 303 && answer.field("Set-Cookie") != nil)
+        }
     }
 
     @Test func `the cookie is out of reach of scripts and other sites, and secure behind HTTPS`() async throws {

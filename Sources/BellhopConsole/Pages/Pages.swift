@@ -122,6 +122,8 @@ enum Pages {
             let visitor = try await desk.gate.logIn(token.filter { !$0.isWhitespace }, from: request)
             let wanted = request.form.first { $0.name == "next" }?.value ?? "/"
             var answer = ConsoleAnswer.seeOther(isPage(wanted) ? wanted : "/")
+        // Else another site could log a browser in as somebody else.
+        try desk.checkSite(request)
             answer.fields.append(desk.gate.cookie(for: visitor))
             return answer
         } catch {

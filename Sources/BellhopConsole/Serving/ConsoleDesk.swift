@@ -75,6 +75,15 @@ struct ConsoleDesk: Sendable {
         guard let formToken, ConsoleToken.hash(of: formToken) == ConsoleToken.hash(of: session.formToken) else {
             throw Problem(403, "The form is out of date, or came from another site. Open the page again.")
         }
+        try checkSite(request)
+    }
+
+    /// - Throws: 403 if the browser says that a page of another site made it send the request.
+    func checkSite(_ request: ConsoleRequest) throws(Problem) {
+        // Pages that name no referrer send the origin `null`, also ours; then this field tells.
+        if let site = request.header("sec-fetch-site"), site != "same-origin", site != "none" {
+            throw Problem(403, "The request came from another site.")
+        }
         if let origin = request.header("origin"), let host = request.header("host"), origin != "null" {
             let own = view.configuration.publicURL.map { [$0] } ?? ["http://\(host)", "https://\(host)"]
             guard own.contains(where: { $0 == origin || $0.hasPrefix(origin + "/") }) else {
