@@ -87,6 +87,22 @@ struct Operation: Sendable {
         }
         return values
     }
+
+    /// - Throws: 400 if a value of the query is unknown or does not fit.
+    func check(_ query: [(name: String, value: String)]) throws(Problem) {
+        for (name, value) in query {
+            guard let parameter = parameters.first(where: { $0.name == name }) else {
+                let help = Suggestion.didYouMean(name, among: parameters.map(\.name)).map { ": \($0)" } ?? "."
+                throw Problem(400, "There is no parameter `\(name)`\(help)")
+            }
+            if !parameter.isRepeated, query.filter({ $0.name == name }).count > 1 {
+                throw Problem(400, "The parameter `\(name)` is given more than once.")
+            }
+            if let complaint = parameter.type.complaint(about: value) {
+                throw Problem(400, "The parameter `\(name)` \(complaint).")
+            }
+        }
+    }
 }
 
 /// One use of an operation, with checked parameters.
@@ -114,18 +130,7 @@ struct Call: Sendable {
         self.visitor = visitor
         self.path = path
         query = request.query
-        for (name, value) in query {
-            guard let parameter = operation.parameters.first(where: { $0.name == name }) else {
-                let help = Suggestion.didYouMean(name, among: operation.parameters.map(\.name)).map { ": \($0)" } ?? "."
-                throw Problem(400, "There is no parameter `\(name)`\(help)")
-            }
-            if !parameter.isRepeated, query.filter({ $0.name == name }).count > 1 {
-                throw Problem(400, "The parameter `\(name)` is given more than once.")
-            }
-            if let complaint = parameter.type.complaint(about: value) {
-                throw Problem(400, "The parameter `\(name)` \(complaint).")
-            }
-        }
+        try operation.check(query)
         for (name, value) in path where value.contains("\0") || value.isEmpty {
             throw Problem(400, "`\(name)` in the address cannot be used.")
         }

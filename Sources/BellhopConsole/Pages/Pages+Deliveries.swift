@@ -8,9 +8,6 @@ extension Pages {
         let states = request.query.filter { $0.name == "state" }.compactMap { DeliveryState(rawValue: $0.value) }
         let filters = ["state", "rule", "receiver", "where", "since"]
         let query = request.query.filter { filters.contains($0.name) && !$0.value.isEmpty }
-        if let since = request.value("since"), !since.isEmpty, (try? DurationText.parse(since)) == nil {
-            throw Problem(400, "`since` is a span of time such as 7d.")
-        }
         var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
         do throws(Problem) {
             let failures: SearchFailures

@@ -11,9 +11,6 @@ extension Pages {
         let (t, request) = (context.t, context.request)
         let filters = ["type", "source", "task", "where", "since"]
         let query = request.query.filter { filters.contains($0.name) && !$0.value.isEmpty }
-        if let since = request.value("since"), !since.isEmpty, (try? DurationText.parse(since)) == nil {
-            throw Problem(400, "`since` is a span of time such as 7d.")
-        }
         var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
         do throws(Problem) {
             let failures: SearchFailures

@@ -11,13 +11,16 @@ enum Pages {
         /// The path, with names of parameters in braces.
         var path: String
         var role: ConsoleRole
+        /// The operation of the API whose parameters the page's address may have; nil if the page checks them itself.
+        var operation: String?
         var run: @Sendable (PageContext, [String: String]) async throws(Problem) -> ConsoleAnswer
 
         init(
-            _ path: String, role: ConsoleRole = .viewer,
+            _ path: String, role: ConsoleRole = .viewer, of operation: String? = nil,
             _ run: @escaping @Sendable (PageContext, [String: String]) async throws(Problem) -> ConsoleAnswer
         ) {
             self.init(.get, path, role: role, run)
+            self.operation = operation
         }
 
         init(
@@ -43,7 +46,7 @@ enum Pages {
 
     static let all: [Page] = [
         Page("/") { context, _ throws(Problem) in try await overview(context) },
-        Page("/events") { context, _ throws(Problem) in try await events(context) },
+        Page("/events", of: "events") { context, _ throws(Problem) in try await events(context) },
         Page("/events/{event}") { context, path throws(Problem) in try await event(context, path["event"] ?? "") },
         Page("/events/{event}/test", role: .operator) { context, path throws(Problem) in
             try await test(context, event: path["event"] ?? "")
@@ -52,7 +55,7 @@ enum Pages {
             try await test(context, task: path["task"] ?? "")
         },
         Page("/calendar") { context, _ throws(Problem) in try await calendar(context) },
-        Page("/tasks") { context, _ throws(Problem) in try await tasks(context) },
+        Page("/tasks", of: "tasks") { context, _ throws(Problem) in try await tasks(context) },
         Page("/tasks/{task}") { context, path throws(Problem) in try await task(context, path["task"] ?? "") },
         Page("/rules") { context, _ throws(Problem) in try await rules(context) },
         Page("/rules/{rule}") { context, path throws(Problem) in try await rule(context, path["rule"] ?? "") },
@@ -62,7 +65,7 @@ enum Pages {
         Page("/workbench", role: .operator) { context, _ throws(Problem) in try await newRule(context) },
         Page("/backtests") { context, _ throws(Problem) in try await backTests(context) },
         Page("/backtests/{backtest}") { context, path throws(Problem) in try await backTest(context, path["backtest"] ?? "") },
-        Page("/deliveries") { context, _ throws(Problem) in try await deliveries(context) },
+        Page("/deliveries", of: "deliveries") { context, _ throws(Problem) in try await deliveries(context) },
         Page("/deliveries/{delivery}") { context, path throws(Problem) in try await delivery(context, path["delivery"] ?? "") },
         Page("/deliveries/{delivery}/edit", role: .operator) { context, path throws(Problem) in
             try await deliveryForm(context, path["delivery"] ?? "")
@@ -70,7 +73,7 @@ enum Pages {
         Page("/timers") { context, _ throws(Problem) in try await timers(context) },
         Page("/silences") { context, _ throws(Problem) in try await silences(context) },
         Page("/receivers") { context, _ throws(Problem) in try await receivers(context) },
-        Page("/audit") { context, _ throws(Problem) in try await audit(context) },
+        Page("/audit", of: "audit") { context, _ throws(Problem) in try await audit(context) },
     ]
 
     static func answer(
@@ -91,6 +94,8 @@ enum Pages {
                 continue
             }
             try desk.allow(page.role, visitor)
+            // Forms send empty values for what is not filled in.
+            try Operations.all.first { $0.id == page.operation }?.check(request.query.filter { !$0.value.isEmpty })
             if page.method == .post {
                 try desk.checkOrigin(request, visitor, formToken: request.form.first { $0.name == "form_token" }?.value)
             }
@@ -117,13 +122,13 @@ enum Pages {
         guard request.method == "POST" else {
             return visitor?.session == nil ? loginPage(request, desk.view, status: 200) : .seeOther("/")
         }
+        // Else another site could log a browser in as somebody else.
+        try desk.checkSite(request)
         let token = request.form.first { $0.name == "token" }?.value ?? ""
         do throws(Problem) {
             let visitor = try await desk.gate.logIn(token.filter { !$0.isWhitespace }, from: request)
             let wanted = request.form.first { $0.name == "next" }?.value ?? "/"
             var answer = ConsoleAnswer.seeOther(isPage(wanted) ? wanted : "/")
-        // Else another site could log a browser in as somebody else.
-        try desk.checkSite(request)
             answer.fields.append(desk.gate.cookie(for: visitor))
             return answer
         } catch {
