@@ -1,5 +1,6 @@
 import BellhopAgent
 import BellhopCore
+import BellhopRules
 import BellhopTesting
 import Foundation
 import Testing
@@ -32,6 +33,39 @@ import Testing
                 #expect(answer.field("Content-Security-Policy")?.contains("default-src 'none'") == true)
                 for token in ConsoleFixture.tokens.values { #expect(!text.contains(token)) }
             }
+        }
+    }
+
+    @Test func `every state and verdict has a German word, and German pages use it`() async throws {
+        let names =
+            Explanation.Verdict.allCases.map(\.rawValue) + DecisionRecord.Verdict.allCases.map(\.rawValue)
+            + DeliveryState.allCases.map(\.rawValue) + SourceState.allCases.map(\.rawValue)
+            + BackTestJobs.Job.State.allCases.map(\.rawValue) + [Needs.noAgent]
+        #expect(names.filter { Words.german[$0] == nil } == [])
+        let fixture = try await ConsoleFixture()
+        let event = try await fixture.happen("nothing")[0]
+        let browser = try await fixture.logIn(as: .viewer)
+        let verdict = try #require(
+            await browser.get("/events/\(event.id.text)").text.firstMatch(of: /<strong>([a-z_]+)<\/strong>/)?.output.1)
+        let german = await browser.get("/events/\(event.id.text)", language: "de").text
+        #expect(german.contains("<strong>\(Words.german[String(verdict)] ?? "?")</strong>"))
+    }
+
+    @Test func `a filter or a place that does not fit is refused with a page that says so, not ignored`() async throws {
+        let fixture = try await ConsoleFixture()
+        try await fixture.happen("A printer burns")
+        let browser = try await fixture.logIn(as: .viewer)
+        for (address, named) in [
+            ("/events?before=abc", "before"), ("/events?before=-1", "before"), ("/events?since=soon", "since"),
+            ("/events?tpye=x", "type"), ("/deliveries?state=ded", "dead"), ("/deliveries?before=", ""),
+            ("/deliveries?before=1e3", "before"), ("/deliveries?before=1&before=2", "more than once"),
+            ("/tasks?befor=1", "befor"),
+            ("/audit?before=x", "before"), ("/audit?where=true", "where"), ("/events?type=&source=&where=", ""),
+        ] {
+            let answer = await browser.get(address)
+            #expect(answer.status == (named.isEmpty ? 200 : 400), "\(address)")
+            let said = answer.text.firstMatch(of: /role="alert">([^<]*)/)?.output.1
+            #expect(named.isEmpty ? said == nil : said?.contains(named) == true, "\(address)")
         }
     }
 

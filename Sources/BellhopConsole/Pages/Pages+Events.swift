@@ -241,7 +241,7 @@ struct StoryPage {
                 "<li>\(context.state(delivery.state.rawValue)) \(context.link("deliveries", delivery.id, text: "\(delivery.action) → \(delivery.receiver)")) <span class=\"long\">\(delivery.content)</span><ul>\(attempts)</ul></li>"
         }
         return """
-            <details\(rule.deliveries.isEmpty ? "" : " open" as HTML)><summary>\(context.link("rules", rule.rule, text: rule.rule)) · <strong>\(rule.verdict.rawValue)</strong> \(rule.reason)</summary>
+            <details\(rule.deliveries.isEmpty ? "" : " open" as HTML)><summary>\(context.link("rules", rule.rule, text: rule.rule)) · <strong>\(t(rule.verdict.rawValue))</strong> \(rule.reason)</summary>
             \(RunGraph(rule, for: account, t)?.html)<ul class="parts">\(parts)</ul>\(notes)<ul>\(deliveries)</ul></details>
             """
     }

@@ -35,7 +35,7 @@ extension Pages {
 
     private static func needsList(_ needs: [String], _ t: Words) -> HTML {
         if needs.isEmpty { return "<p class=\"good\">\(t("Nothing needs a person."))</p>" }
-        let items = needs.map { need -> HTML in "<li>\(need)</li>" }
+        let items = needs.map { need -> HTML in "<li>\(t(need))</li>" }
         return "<ul class=\"bad\">\(items)</ul>"
     }
 

@@ -63,7 +63,7 @@ extension Pages {
             ]
         }
         let stops = try await list.stops(of: rule).map { verdict, count, last -> [HTML] in
-            ["\(verdict.rawValue)", "\(count)", context.time(last)]
+            ["\(t(verdict.rawValue))", "\(count)", context.time(last)]
         }
         return page(
             context, name,

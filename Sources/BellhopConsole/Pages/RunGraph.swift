@@ -30,12 +30,13 @@ struct RunGraph {
             let part = account.parts.first
             nodes.append(
                 Node(
-                    title: "when = \(part?.brief ?? (isCondition ? account.verdict.rawValue : "true"))", text: part?.text ?? "",
+                    title: "when = \(part?.brief ?? (isCondition ? t(account.verdict.rawValue) : "true"))",
+                    text: part?.text ?? "",
                     tone: isCondition ? "bad" : "good"))
         }
         let hasRun = account.verdict == .ran
         nodes.append(
-            Node(title: "\(account.rule): \(account.verdict.rawValue)", text: account.reason, tone: hasRun ? "good" : "plain"))
+            Node(title: "\(account.rule): \(t(account.verdict.rawValue))", text: account.reason, tone: hasRun ? "good" : "plain"))
         var leaves = account.deliveries.map { delivery in
             Node(
                 title: "\(delivery.action) → \(delivery.receiver)",

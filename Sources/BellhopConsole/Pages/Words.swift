@@ -21,7 +21,8 @@ enum Language: String, Sendable, CaseIterable {
     }
 }
 
-/// Translates the words of pages. What comes from the agent (errors, conditions, names) is shown as it is.
+/// Translates the words of pages, and those of the agent that are always the same: states, verdicts. Other text of the agent (errors,
+/// conditions, names) is shown as it is.
 struct Words: Sendable {
     let language: Language
 
@@ -105,6 +106,21 @@ struct Words: Sendable {
         "There are no tests beside this file.": "Neben dieser Datei stehen keine Tests.",
         "The whole file to commit": "Die ganze Datei zum Einchecken",
         "Commit the file yourself.": "Checken Sie die Datei selbst ein.",
+        // Why rules ran or did not.
+        "ran": "gelaufen", "type": "anderer Typ", "source": "andere Quelle", "field": "anderes Feld",
+        "condition_false": "Bedingung nicht erfüllt", "condition_unknown": "Bedingung nicht entscheidbar",
+        "condition_failed": "Bedingung gescheitert", "key_failed": "Schlüssel gescheitert", "step_failed": "Schritt gescheitert",
+        "loop": "Schleife", "cancelled": "abgebrochen", "not_true_when_due": "bei Fälligkeit nicht erfüllt",
+        "counting": "wird gezählt", "gathering": "wird gesammelt", "throttled": "gedrosselt", "once": "schon gelaufen",
+        "used_up": "verbraucht", "ended_early": "vorzeitig beendet", "escalating": "eskaliert", "answered": "beantwortet",
+        "budget": "Budget erschöpft", "unrouted": "noch nicht von Regeln gesehen", "unseen": "nicht gesehen",
+        "unknown": "nicht bekannt",
+        // The agent's sentences that are always the same.
+        "No agent is running.": "Es läuft kein Agent.",
+        "The changed rules have errors, and the old ones are in force: `bellhop check` says which.":
+            "Die geänderten Regeln haben Fehler, und die alten gelten: `bellhop check` nennt sie.",
+        "The configuration changed, and the agent must be restarted to use it.":
+            "Die Konfiguration wurde geändert; der Agent muss neu gestartet werden, um sie zu verwenden.",
         "Pause all writes": "Alles Schreiben anhalten", "Resume writes": "Schreiben fortsetzen",
         "Writes to tasks are paused.": "Schreiben in Aufgaben ist angehalten.",
     ]
