@@ -60,6 +60,10 @@ struct ConsoleClient {
         }
         guard answer.status == 200 else {
             let detail = (try? JSON.parse(answer.body))?["detail"]?.asString ?? "it answered \(answer.status)."
+            // The agent's own answer, as from its socket.
+            if answer.status == 409 || answer.status == 503 {
+                throw CommandError(answer.status == 409 ? .problem : .tryLater, detail.visible)
+            }
             throw CommandError(answer.status == 401 ? .loginRefused : .problem, "The console refused: \(detail.visible)")
         }
         for line in answer.body.split(separator: UInt8(ascii: "\n")) {

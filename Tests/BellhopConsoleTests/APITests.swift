@@ -159,6 +159,39 @@ import Testing
     }
 }
 
+@Suite struct `Inquiries and bodies` {
+    @Test func `an inquiry that fails has the status and the form of a problem`() async throws {
+        let fixture = try await ConsoleFixture()
+        let unknown = await fixture.api("POST", "/inquiries", as: .operator, body: Inquiry.endSilence("nosuch").json)
+        #expect(unknown.status == 409 && unknown.answer.field("Content-Type") == "application/problem+json")
+        #expect(unknown.json["detail"].text.contains("`nosuch`"))
+        for limit: JSON in [0, -5, "many", 1.5] {
+            for kind in ["events", "deliveries", "audit", "history"] {
+                let answer = await fixture.api("POST", "/inquiries", body: ["inquiry": .string(kind), "limit": limit])
+                #expect(answer.status == 422 && answer.json["detail"].text.contains("`limit`"), "\(kind) \(limit)")
+            }
+        }
+        #expect(await fixture.api("POST", "/inquiries", body: ["inquiry": "events", "limit": 1]).status == 200)
+    }
+
+    @Test func `a request without a body needs no content type, unless its operation needs a body`() async throws {
+        let fixture = try await ConsoleFixture()
+        for path in ["/writes/pause", "/writes/resume", "/receivers/ops/pause", "/rules/acknowledge/pause"] {
+            #expect(await fixture.api("POST", path, as: .operator).status == 200, "\(path)")
+        }
+        for path in ["/deliveries/decisions", "/replays", "/inquiries"] {
+            #expect(await fixture.api("POST", path, as: .operator).status == 422, "\(path)")
+        }
+        let typed = ConsoleRequest(
+            "POST", "/api/v1/writes/pause",
+            headers: [("Authorization", "Bearer \(ConsoleFixture.tokens[.operator] ?? "")"), ("Content-Type", "text/plain")])
+        #expect(await fixture.desk.answer(typed).status == 415)
+        let document = await fixture.api("GET", "/openapi.json").json["paths"]
+        func isRequired(_ path: String) -> JSON? { document?[path]?["post"]?["requestBody"]?["required"] }
+        #expect(isRequired("/writes/pause") == false && isRequired("/replays") == true && isRequired("/inquiries") == true)
+    }
+}
+
 @Suite struct `The guide to the console` {
     @Test func `the guide lists every operation with its role`() throws {
         let table =

@@ -74,18 +74,6 @@ public struct InquiryAnswer: Sendable {
         }
     }
 
-    /// The next piece as lines of JSON, and whether it is the last one: rows, then the end or an error.
-    public mutating func nextLines() async -> (bytes: [UInt8], isLast: Bool) {
-        do throws(InquiryError) {
-            switch try await next() {
-            case .rows(let rows): return (rows.flatMap { ControlFrame.row($0).line }, false)
-            case .end(let end): return (ControlFrame.end(end).line, true)
-            }
-        } catch {
-            return (ControlFrame.failure(error).line, true)
-        }
-    }
-
     private mutating func events(_ asked: EventQuery, waits: Bool) async throws(StoreError) -> Piece {
         var query = asked
         let bell = waits && lastPlace == nil ? inquirer.agent?.events : nil

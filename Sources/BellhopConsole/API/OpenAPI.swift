@@ -157,7 +157,8 @@ enum OpenAPI {
             "description": .string("Needs the role `\(operation.role.rawValue)`."), "parameters": .array(parameters),
         ]
         if let body = operation.body {
-            json["requestBody"] = ["required": true, "content": ["application/json": ["schema": body.json]]]
+            let isRequired = if case .any = body { true } else { body.complaint(about: [:], named: schemas) != nil }
+            json["requestBody"] = ["required": .bool(isRequired), "content": ["application/json": ["schema": body.json]]]
         }
         var answers: JSON.Object = [
             String(operation.success): ["description": "Done.", "content": .object(content(operation.content))]

@@ -155,6 +155,7 @@ struct Call: Sendable {
     }
 
     private static func body(of request: ConsoleRequest, as schema: Schema) throws(Problem) -> JSON {
+        if request.body.isEmpty, request.header("content-type") == nil { return try checked([:], as: schema) }
         guard request.header("content-type")?.lowercased().hasPrefix("application/json") == true else {
             throw Problem(415, "Send the body as JSON, with `Content-Type: application/json`.")
         }
@@ -162,6 +163,10 @@ struct Call: Sendable {
         do throws(JSONError) { json = try JSON.parse(request.body, depth: 64) } catch {
             throw Problem(400, "The body cannot be read: \(error).")
         }
+        return try checked(json, as: schema)
+    }
+
+    private static func checked(_ json: JSON, as schema: Schema) throws(Problem) -> JSON {
         if let complaint = schema.complaint(about: json, named: OpenAPI.schemas) {
             throw Problem(422, "The body cannot be used: \(complaint).")
         }

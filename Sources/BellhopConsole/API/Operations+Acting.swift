@@ -94,8 +94,8 @@ extension Operations {
                 id: "inquire", method: .post, path: "/inquiries",
                 summary: "Answers an inquiry that a command with `--console` sends, in the form of the control socket.",
                 role: .viewer, body: .any(),
-                content: .lines, problems: [409]
-            ) { call async throws(Problem) in try Inquiring(call).answer },
+                content: .lines, problems: [404, 409]
+            ) { call async throws(Problem) in try await Inquiring(call).answer },
         ] + decisions + pauses
 
     /// The members of a silence, all of which may be missing.
@@ -212,7 +212,11 @@ struct SilenceForm {
 struct Inquiring {
     let answer: ConsoleAnswer
 
-    init(_ call: Call) throws(Problem) {
+    /// - Throws: the problem of an answer that fails before its first row.
+    init(_ call: Call) async throws(Problem) {
+        if let limit = call.body["limit"], !limit.isNull, (limit.asInt ?? 0) < 1 {
+            throw Problem(422, "`limit` is a whole number from 1.")
+        }
         guard var inquiry = Inquiry(json: call.body) else {
             throw Problem(422, "The agent does not know this inquiry: use a `bellhop` of the agent's version.")
         }
@@ -223,34 +227,54 @@ struct Inquiring {
         case .addSilence(var silence):
             silence.by = call.visitor.name
             inquiry = .addSilence(silence)
-        case .pause(let receiver, _): _ = try Operations.receiver(receiver, call.view)
-        default: break
-        }
-        let person = Person(
         case .addToken(let token):
             if call.view.configuration.users.contains(where: { $0.name == token.name }) {
                 throw Problem(409, "bellhop.yaml names a user `\(token.name)` already.")
             }
+        case .pause(let receiver, _): _ = try Operations.receiver(receiver, call.view)
+        default: break
+        }
+        let person = Person(
             user: call.visitor.name, host: call.request.peer, command: call.body["command_name"]?.asString ?? "console")
-        answer = ConsoleAnswer(stream: "application/x-ndjson", Lines(answer: call.view.inquirer.answer(inquiry), person: person))
+        var lines = Lines(answer: call.view.inquirer.answer(inquiry), person: person)
+        do throws(InquiryError) { lines.first = try await lines.piece() } catch { throw Problem(error) }
+        answer = ConsoleAnswer(stream: "application/x-ndjson", lines)
     }
 
     /// The lines of an answer.
     private struct Lines: ConsoleStream {
         var answer: InquiryAnswer
         let person: Person
+        /// The piece that was read before the answer began.
+        var first: InquiryAnswer.Piece?
         var isOver = false
 
         mutating func next() async -> String? {
             if isOver { return nil }
-            var (rest, text) = (answer, "")
-            (rest, text, isOver) = await Person.$current.withValue(person) { [rest] in
-                var rest = rest
-                let piece = await rest.nextLines()
-                return (rest, String(decoding: piece.bytes, as: UTF8.self), piece.isLast)
+            var lines: [[UInt8]] = []
+            do throws(InquiryError) {
+                let piece = if let first { first } else { try await self.piece() }
+                first = nil
+                switch piece {
+                case .rows(let rows): lines = rows.map { ControlFrame.row($0).line }
+                case .end(let end): (lines, isOver) = ([ControlFrame.end(end).line], true)
+                }
+            } catch {
+                (lines, isOver) = ([ControlFrame.failure(error).line], true)
             }
-            answer = rest
-            return text
+            return lines.map { String(decoding: $0, as: UTF8.self) }.joined()
+        }
+
+        /// The next piece, asked for in the name of the visitor.
+        mutating func piece() async throws(InquiryError) -> InquiryAnswer.Piece {
+            let result: Result<InquiryAnswer.Piece, InquiryError>
+            (result, answer) = await Person.$current.withValue(person) { [answer] in
+                var rest = answer
+                do throws(InquiryError) { return (.success(try await rest.next()), rest) } catch {
+                    return (.failure(error), rest)
+                }
+            }
+            return try result.get()
         }
     }
 }
