@@ -143,6 +143,16 @@ import Testing
         #expect(found.count == 11 && found.last == "There are 15 more such times.")
     }
 
+    @Test func `of a source that fails again and again only the first times are kept, and all are counted`() throws {
+        var gaps = BackTestGaps()
+        for number in 0..<5000 {
+            gaps.note(event(.sourceFailing, "s", after: .seconds(20 * number)))
+            gaps.note(event(.sourceRecovered, "s", after: .seconds(20 * number + 9)))
+        }
+        #expect(gaps.kept == 10)
+        #expect(try gaps.sentences(of: book(), report()).contains("There are 4990 more such times."))
+    }
+
     @Test func `rules that remember and rules that read tasks are named`() throws {
         let remembering = try book("rule: calm\non: task_created\nonce: task.id\ndo: [{log: x}]\n")
         #expect(try sentences([], report(), rules: remembering).count { $0.contains("calm") && $0.contains("begins empty") } == 1)

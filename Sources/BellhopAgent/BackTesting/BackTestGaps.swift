@@ -6,10 +6,17 @@ struct BackTestGaps {
     /// The times at which sources, receivers or rules did not work as usual, by their names.
     private struct Spans {
         private(set) var open: [String: Timestamp] = [:]
-        private var closed: [(name: String, from: Timestamp?, to: Timestamp)] = []
+        /// The first that ended of each name, and how many there are.
+        private(set) var closed: [(name: String, from: Timestamp?, to: Timestamp)] = []
+        private var counts: [String: Int] = [:]
 
         mutating func begin(_ name: String, at time: Timestamp) { open[name] = open[name] ?? time }
-        mutating func end(_ name: String, at time: Timestamp) { closed.append((name, open.removeValue(forKey: name), time)) }
+
+        mutating func end(_ name: String, at time: Timestamp) {
+            let from = open.removeValue(forKey: name)
+            counts[name, default: 0] += 1
+            if counts[name, default: 0] <= BackTestGaps.most { closed.append((name, from, time)) }
+        }
 
         /// The spans of the names that `isMeant` selects, each as a sentence.
         func sentences(_ isMeant: (String) -> Bool = { _ in true }, _ sentence: (String, String) -> String) -> [String] {
@@ -21,7 +28,8 @@ struct BackTestGaps {
                 sentence(name, "from \(from.rfc3339) until the end")
             }
             let all = ended + lasting
-            let more = all.count - BackTestGaps.most
+            let count = counts.filter { isMeant($0.key) }.values.reduce(lasting.count, +)
+            let more = count - min(all.count, BackTestGaps.most)
             return more > 0 ? all.prefix(BackTestGaps.most) + ["There are \(more) more such times."] : all
         }
     }
@@ -33,8 +41,11 @@ struct BackTestGaps {
     private var pausedReceivers = Spans()
     private var pausedRules = Spans()
     private var pausedWrites = Spans()
-    /// When rules were added or changed.
-    private var changes: [String: [Timestamp]] = [:]
+    /// When rules were added or changed last, and how often.
+    private var changes: [String: (last: Timestamp, count: Int)] = [:]
+
+    /// How many times are kept.
+    var kept: Int { [failing, pausedReceivers, pausedRules, pausedWrites].map(\.closed.count).reduce(0, +) }
 
     mutating func note(_ event: Event) {
         switch event.type {
@@ -59,7 +70,7 @@ struct BackTestGaps {
             if let rule = entry["rule"]?.asString { pausedRules.end(rule, at: row.at) }
         case "reload":
             for rule in ["added", "changed"].flatMap({ entry[$0]?.asArray ?? [] }).compactMap(\.asString) {
-                changes[rule, default: []].append(row.at)
+                changes[rule] = (row.at, (changes[rule]?.count ?? 0) + 1)
             }
         default: break
         }
@@ -116,7 +127,7 @@ struct BackTestGaps {
         let changed = changes.filter { book.contains($0.key) && isCounted($0.key) }.sorted { $0.key < $1.key }
         guard !changed.isEmpty else { return [] }
         let names = changed.prefix(Self.most).map { name, times in
-            "\(name) (\(times.last?.rfc3339 ?? "")\(times.count > 1 ? " and before" : ""))"
+            "\(name) (\(times.last.rfc3339)\(times.count > 1 ? " and before" : ""))"
         }
         let more = changed.count > Self.most ? ["\(changed.count - Self.most) more"] : []
         return [

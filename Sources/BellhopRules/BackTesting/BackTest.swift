@@ -7,13 +7,15 @@ public struct BackTest: Sendable {
     public let book: RuleBook
     /// Events of one moment that wait for the rest of theirs.
     private var moment: [StoredEvent] = []
-    /// The deliveries that were created dead: the events that tell of them are the trial's own.
-    private var dead: Set<String> = []
+    /// The latest deliveries that were created dead: the events that tell of them, which follow soon, are the trial's own.
+    private var dead = RecentSet<String>(most: Self.mostDead)
     /// The messages that quiet times hold.
     private var held: Set<Delivery.ID> = []
     private(set) var events = 0
     /// Takes the steps that made a delivery.
     private let coverage: CoverageRecord?
+
+    static let mostDead = 2000
 
     /// The most messages after which those that are no longer held are forgotten.
     private static let mostHeld = 10_000
@@ -47,6 +49,9 @@ public struct BackTest: Sendable {
 
     /// How many events and tasks are kept.
     var remembered: (events: Int, tasks: Int) { trial.remembered }
+
+    /// How many deliveries and conversations are known by their names.
+    var names: Int { dead.count + held.count + trial.conversations }
 
     /// The observations so far.
     public var tally: BackTestTally { trial.witness }

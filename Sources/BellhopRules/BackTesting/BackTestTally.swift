@@ -21,15 +21,15 @@ public struct BackTestTally: TrialWitness {
     let counted: Set<String>?
     var zone: TimeZoneTable = .utc
     public private(set) var rules: [String: OfRule] = [:]
-    /// The deliveries by the day on which they were made, by receiver and by the group of their task.
+    /// The deliveries by the day on which they were made.
     public private(set) var days: [String: Int] = [:]
+    /// The deliveries by receiver, by the group of their task and by task, each of those with the most.
     public private(set) var receivers: [String: Int] = [:]
     public private(set) var groups: [String: Int] = [:]
-    /// The deliveries by task, of those with the most.
     public private(set) var tasks: [String: Int] = [:]
 
-    /// How many samples of each rule, and how many tasks, are kept.
-    static let (mostSamples, mostTasks) = (3, 20_000)
+    /// How many samples of each rule, and how many receivers, groups and tasks, are kept.
+    static let (mostSamples, mostCounted) = (3, 20_000)
 
     public init(rules: Set<String>?) { counted = rules }
 
@@ -62,13 +62,17 @@ public struct BackTestTally: TrialWitness {
         rules[delivery.id.rule, default: OfRule()].samples.append(delivery)
         if rules[delivery.id.rule]?.samples.count ?? 0 > Self.mostSamples { rules[delivery.id.rule]?.samples.removeFirst() }
         days[day(of: delivery.createdAt), default: 0] += 1
-        receivers[delivery.id.receiver, default: 0] += 1
-        if let group, !group.isEmpty { groups[group, default: 0] += 1 }
-        if let task = delivery.task { tasks[task.number.isEmpty ? task.key.text : task.number, default: 0] += 1 }
-        if tasks.count > Self.mostTasks {
-            let most = tasks.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(Self.mostTasks / 2)
-            tasks = Dictionary(uniqueKeysWithValues: most.map { ($0.key, $0.value) })
-        }
+        Self.count(delivery.id.receiver, in: &receivers)
+        if let group, !group.isEmpty { Self.count(group, in: &groups) }
+        if let task = delivery.task { Self.count(task.number.isEmpty ? task.key.text : task.number, in: &tasks) }
+    }
+
+    /// Counts one more; of too many, the half with the most is kept.
+    private static func count(_ name: String, in counts: inout [String: Int]) {
+        counts[name, default: 0] += 1
+        guard counts.count > mostCounted else { return }
+        let most = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(mostCounted / 2)
+        counts = Dictionary(uniqueKeysWithValues: most.map { ($0.key, $0.value) })
     }
 
     private mutating func day(of moment: Timestamp) -> String {

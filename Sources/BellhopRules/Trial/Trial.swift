@@ -68,6 +68,9 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     /// The messages that quiet times hold now.
     var heldMessages: [Delivery.ID] { holding.messages.map(\.delivery.id) }
 
+    /// How many conversations are known.
+    var conversations: Int { holding.conversations.count }
+
     /// Takes the deliveries made since the last time.
     public mutating func takeDeliveries() -> [Delivery] {
         defer { deliveries = [] }

@@ -4,8 +4,10 @@ import BellhopCore
 struct TrialHolding {
     private(set) var messages: [HeldMessage] = []
     private var place: Int64 = 0
-    /// The conversations that have begun, each with its receiver.
-    private var conversations: Set<[String]> = []
+    /// The latest conversations that have begun, each with its receiver.
+    private(set) var conversations = RecentSet<[String]>(most: Self.mostConversations)
+
+    static let mostConversations = 10_000
 
     /// When the next quiet time ends that holds a message.
     var next: Timestamp? { messages.map(\.delivery.runAt).min() }

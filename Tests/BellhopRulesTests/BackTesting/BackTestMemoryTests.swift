@@ -45,4 +45,33 @@ import Testing
         #expect(most.events < 5000 && most.tasks < 5000, "\(most)")
         #expect(test.remembered.events < 4000 && test.remembered.tasks < 4000, "\(test.remembered)")
     }
+
+    @Test func `a back-test forgets the names of old deliveries, conversations, receivers and groups`() throws {
+        let rules = """
+            rule: dead
+            on: task_created
+            do: [{comment: "${{ 1 / int('0') }}"}]
+            ---
+            rule: thread
+            on: task_created
+            do: [{notify: {to: ops, title: x, thread: task.id}}]
+            """
+        var test = BackTest(try Fixture.book(rules), from: Fixture.start)
+        var most = 0
+        for page in 0..<25 {
+            let events = (page * 1000..<page * 1000 + 1000).map { number in
+                var event = event(number)
+                event.event = Fixture.event(
+                    .taskCreated, Fixture.task("t\(number)", fields: ["assignment_group": .string("g\(number)")]),
+                    id: "e\(number)")
+                event.event.time = Fixture.start + .seconds(number)
+                return event
+            }
+            _ = test.feed(events)
+            most = max(most, test.names)
+        }
+        #expect(test.tally.rules["dead"]?.deliveries == ["dead": 24_999])
+        #expect(most <= 2 * BackTest.mostDead + 2 * TrialHolding.mostConversations && most > BackTest.mostDead, "\(most)")
+        #expect(test.tally.groups.count <= BackTestTally.mostCounted && test.tally.tasks.count <= BackTestTally.mostCounted)
+    }
 }
