@@ -56,7 +56,7 @@ public struct DecisionRecord: Sendable, Hashable {
     /// The explanation: `error`; for `once` its `key`; for `once` and `throttle` when the run before was
     /// (`last`) and its occasion (`by`); for a budget the `step` and `task`; the `part` of the rule that waits, counts or gathers, and
     /// its `key`; of what was used up or ended early the occasion that did it (`by`), and its `event` if it is of a timer, or else the
-    /// reason (`ending`); the steps that were `left_out`, as clauses.
+    /// reason (`ending`); the steps that were `left_out`, as clauses; the `place` on the bus of the event that began a wait.
     public var detail: JSON.Object
 
     /// The most records that are kept of one rule and verdict.

@@ -228,8 +228,8 @@ private struct Explainer {
     /// The beginning of the wait that was under way when the event came.
     private func beginning(of wait: String, _ rule: String, before event: StoredEvent) -> DecisionRecord? {
         waits[[rule, wait]]?.last { record in
-            // Those that are not among the events are earlier.
-            record.at <= event.event.time && (record.occasion.event.flatMap { places[$0] } ?? 0) < event.sequence
+            let place = record.detail["place"]?.asInt ?? record.occasion.event.flatMap { places[$0] }
+            return record.at <= event.event.time && (place ?? 0) < event.sequence
         }
     }
 

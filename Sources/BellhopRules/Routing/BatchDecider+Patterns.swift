@@ -191,7 +191,8 @@ extension BatchDecider {
                 payload: ["source": .string(absence.began.source)]), at: time)
         add(bytes: Self.gatheredBytes)
         guard isRecorded else { return }
-        let detail: JSON.Object = ["part": "none", "key": .string(absence.key), "until": .string(due.rfc3339)]
+        var detail: JSON.Object = ["part": "none", "key": .string(absence.key), "until": .string(due.rfc3339)]
+        detail["place"] = absence.began.event.map(JSON.int)
         record(Stop(verdict: .waiting, detail: detail), of: number)
     }
 

@@ -155,7 +155,8 @@ extension BatchDecider {
             if hold.needsBegun { remember(began, as: id, rule) }
             set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .hold, key: id), due: due), at: candidate.time)
             add(bytes: Self.gatheredBytes * candidate.gathered.count)
-            let detail: JSON.Object = ["part": "for", "key": .string(id), "until": .string(due.rfc3339)]
+            var detail: JSON.Object = ["part": "for", "key": .string(id), "until": .string(due.rfc3339)]
+            detail["place"] = began.event.map(JSON.int)
             record(Stop(verdict: .waiting, detail: detail), of: candidate.rule)
         case .failed(let stop):
             if fits || wait != nil { record(stop, of: candidate.rule) }

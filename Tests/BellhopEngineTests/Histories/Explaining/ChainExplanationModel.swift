@@ -33,7 +33,7 @@ struct ChainExplanationModel: ExplanationModel {
             rule: group
             on: [task_created, task_changed]
             group: {by: task.priority, wait: 2m}
-            \(steps)
+            do: [{log: "made\(version)", if: "events.exists(e, e.task.state > 0)"}]
             ---
             rule: none
             on: {none: {type: task_changed, when: task.priority == 2}, after: [task_created, task_changed], within: 2m, by: task.id}
@@ -67,7 +67,6 @@ struct ChainExplanationModel: ExplanationModel {
 
     private(set) var told: [[String: Told]] = []
     private var tasks: [String: Happening.Fields] = [:]
-    private var lastSeen: [String: Happening.Fields] = [:]
     /// The waits of `for`, by rule and task.
     private var holds: [String: [String: Wait]] = ["counted": [:], "gathered": [:], "for": [:]]
     private static let waits = ["counted": 2, "gathered": 1, "for": 3]
@@ -87,10 +86,9 @@ struct ChainExplanationModel: ExplanationModel {
 
     // MARK: Time
 
-    mutating func leave(at now: Int) { fire(at: now, present: tasks) { $0 <= now } }
+    mutating func leave(at now: Int) { fire(at: now) { $0 <= now } }
 
-    /// - Parameter present: the tasks as they are now. What is due at this very moment sees them as they were before its events.
-    private mutating func fire(at now: Int, present: [String: Happening.Fields], _ isDue: (Int) -> Bool) {
+    private mutating func fire(at now: Int, _ isDue: (Int) -> Bool) {
         while true {
             var next: (timer: Timer, fire: (inout Self) -> Void)?
             func take(_ timer: Timer, _ fire: @escaping (inout Self) -> Void) {
@@ -102,7 +100,7 @@ struct ChainExplanationModel: ExplanationModel {
                 }
             }
             for (key, group) in groups where group.timer.due <= now {
-                take(group.timer) { $0.flush(key, group, group.timer.due < now ? present : $0.tasks, at: now) }
+                take(group.timer) { $0.flush(key, group, at: now) }
             }
             for (id, wait) in absences where isDue(wait.timer.due) {
                 take(wait.timer) {
@@ -146,7 +144,7 @@ struct ChainExplanationModel: ExplanationModel {
         told[event.number][key[0]] = Told(.gathering)
     }
 
-    private mutating func flush(_ key: [String], _ group: Group, _ tasks: [String: Happening.Fields], at now: Int) {
+    private mutating func flush(_ key: [String], _ group: Group, at now: Int) {
         groups[key] = nil
         let events = group.events.sorted { $0.number < $1.number }
         for event in events.dropFirst() {
@@ -154,8 +152,10 @@ struct ChainExplanationModel: ExplanationModel {
         }
         if key[0] == "gathered" {
             told[events[0].number][key[0]] = Told(.ran)
-        } else if let latest = events.last {
-            run(key[0], events[0], tasks[latest.id] ?? lastSeen[latest.id])
+        } else {
+            let states = events.map(\.fields.state)
+            let state = states.contains { $0 ?? 0 > 0 } ? 1 : states.contains(nil) ? nil : 0
+            run(key[0], events[0], Happening.Fields(state: state))
         }
     }
 
@@ -182,12 +182,9 @@ struct ChainExplanationModel: ExplanationModel {
 
     mutating func happen(_ event: Happening) {
         let (id, now, fields) = (event.id, event.minute, event.fields)
-        var present = tasks
-        present[id] = event.kind == .removed ? nil : fields
         // Groups that are due, and waits that are over at this very moment, come before the event.
-        fire(at: now, present: present) { $0 == now }
-        tasks = present
-        lastSeen[id] = fields
+        fire(at: now) { $0 == now }
+        tasks[id] = event.kind == .removed ? nil : fields
         let rules = ["counted", "gathered", "for", "count", "group", "none", "escalate"]
         told.append(Dictionary(uniqueKeysWithValues: rules.map { ($0, Told(.type)) }))
         for rule in ["counted", "gathered", "for"] { hold(rule, event) }

@@ -45,12 +45,12 @@ struct ListWaitExplanationModel: ExplanationModel {
         }
     }
 
-    /// What is due at this very moment does not wait for the look.
-    mutating func arrive(at now: Int) { fire(at: now) { $0 == now } }
-
     mutating func leave(at now: Int) { fire(at: now) { $0 <= now } }
 
+    /// What is due at this very moment comes before the event, and what was due earlier comes after it. Without an event, all come in
+    /// the order in which they were due.
     mutating func happen(_ event: Happening) {
+        fire(at: event.minute) { $0 == event.minute }
         tasks[event.id] = event.kind == .removed ? nil : event.fields.priority
         if event.isCreatedOrChanged { silence = event.minute + 3 }
         told.append([
