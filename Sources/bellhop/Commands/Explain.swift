@@ -73,7 +73,8 @@ struct Explain: AsyncParsableCommand {
         let explanation = Explanation(
             facts, by: book, rule: rule, tasks: try await subjects.tasks(), at: SystemClock().now)
         if output.json { return Console.json(explanation.json(isWhole: rule != nil)) }
-        for line in ExplanationPage(zone: link.zone, isWhole: rule != nil).lines(explanation) { Console.data(line) }
+        let page = ExplanationPage(zone: link.zone, isWhole: rule != nil, lacksRules: book == nil)
+        for line in page.lines(explanation) { Console.data(line) }
     }
 
     /// The stored history of the subject, as a task or else as an event; nil if nothing is stored.

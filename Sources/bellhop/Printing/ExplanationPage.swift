@@ -6,6 +6,8 @@ struct ExplanationPage {
     let zone: TimeZoneTable
     /// Whether to show also rules that do not match the event.
     let isWhole: Bool
+    /// Whether the rules do not load, so that only what they left behind is known.
+    var lacksRules = false
 
     func lines(_ explanation: Explanation) -> [String] {
         var lines: [String] = []
@@ -25,7 +27,9 @@ struct ExplanationPage {
         let event = account.event.event
         var lines = [head(event)]
         let rules = account.rules.filter { isWhole || $0.isInQuestion }
-        if rules.isEmpty { lines.append("  No rule matches it: --rule R says why.") }
+        if rules.isEmpty {
+            lines.append(lacksRules ? "  No rule left a record of it." : "  No rule matches it: --rule R says why.")
+        }
         for rule in rules { lines += self.lines(rule) }
         for event in account.caused { lines.append("  caused " + head(event.event)) }
         return lines
