@@ -100,6 +100,17 @@ import Testing
         #expect(held.verdict == .waiting)
     }
 
+    @Test func `a wait that another event began at the same moment is under way only if that event came before`() throws {
+        for (place, isUnderWay) in [(4, true), (6, false)] {
+            let found = try account("on: task_created\nfor: 10m") { facts in
+                var began = record(.waiting, ["part": "for", "key": "my-work/a1", "place": .int(Int64(place))])
+                began.occasion = Occasion.event(Event.ID("other")).id
+                facts.decisions = [began]
+            }
+            #expect((found.verdict == .waiting) == isUnderWay, "\(found.reason)")
+        }
+    }
+
     @Test func `the verdict names what kept deliveries back`() throws {
         for (state, verdict) in [
             (DeliveryState.done, Explanation.Verdict.ran), (.silenced, .silenced), (.quiet, .quiet), (.shadow, .shadow),
