@@ -112,6 +112,7 @@ struct Words: Sendable {
         "condition_failed": "Bedingung gescheitert", "key_failed": "Schlüssel gescheitert", "step_failed": "Schritt gescheitert",
         "loop": "Schleife", "cancelled": "abgebrochen", "not_true_when_due": "bei Fälligkeit nicht erfüllt",
         "counting": "wird gezählt", "gathering": "wird gesammelt", "throttled": "gedrosselt", "once": "schon gelaufen",
+        "expired": "abgelaufen", "no_step": "ohne Schritt",
         "used_up": "verbraucht", "ended_early": "vorzeitig beendet", "escalating": "eskaliert", "answered": "beantwortet",
         "budget": "Budget erschöpft", "unrouted": "noch nicht von Regeln gesehen", "unseen": "nicht gesehen",
         "unknown": "nicht bekannt",
