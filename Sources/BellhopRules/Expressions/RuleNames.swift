@@ -13,6 +13,8 @@ struct RuleNames {
     let queryHint: RuleSurroundings.QueryHint
     /// Whether the rule's runs are for no event.
     private(set) var hasNoEvent = false
+    /// Whether the rule runs for each task of a list.
+    private(set) var isForElement = false
     /// The name of the rule's time zone: `zone` in expressions.
     let zone: String
     /// The facts that the rule's own values need.
@@ -25,6 +27,7 @@ struct RuleNames {
     ///   - isForElement: whether the rule runs for each task of a list.
     init(_ base: SharedNames, rule: String, events: [EventDefinition], zone: String, isForElement: Bool = false) {
         self.init(base, events: events, zone: zone)
+        self.isForElement = isForElement
         if isForElement { environment.declare("task", .object(types.task)) }
         environment.declare(.init("rule", .string, scope: rule))
     }
@@ -50,6 +53,9 @@ struct RuleNames {
             environment.declare("comment", events.allSatisfy { $0[.comment] != nil } ? comment : .nullable(comment))
         }
     }
+
+    /// Whether a run has a task of its own, to which it can write.
+    var isAboutTask: Bool { isForElement || events.contains(where: \.hasTask) }
 
     /// Declares that a run has no event.
     mutating func declareNoEvent() {

@@ -6,8 +6,7 @@ import YAML
 extension RuleReader {
     /// - Parameter steps: has read the steps under `do`.
     mutating func escalation(
-        _ mapping: Mapping, _ trigger: TriggerReader, _ events: [EventDefinition], _ condition: RuleExpression?,
-        _ steps: inout StepReader
+        _ mapping: Mapping, _ trigger: TriggerReader, _ condition: RuleExpression?, _ steps: inout StepReader
     ) -> Escalation? {
         guard let pair = mapping["escalate"] else {
             if let until = mapping["until"] {
@@ -17,7 +16,7 @@ extension RuleReader {
             }
             return nil
         }
-        checkTask(of: pair, mapping, trigger, events)
+        checkTask(of: pair, trigger, steps.compiler.names)
         let until = mapping["until"].map { self.until($0.value, &steps.compiler) } ?? .standard
         let items = pair.value.mapping == nil ? pair.value.items ?? [] : [pair.value]
         guard !items.isEmpty else {
@@ -35,16 +34,18 @@ extension RuleReader {
     }
 
     /// Escalations are about tasks that may still be there.
-    private mutating func checkTask(
-        of pair: Mapping.Pair, _ mapping: Mapping, _ trigger: TriggerReader, _ events: [EventDefinition]
-    ) {
-        if mapping["each"] != nil || events.isEmpty { return }
-        if !events.contains(where: { $0[.task] != nil }) {
-            let isScheduled = events.allSatisfy { $0.type == .scheduleDue }
+    private mutating func checkTask(of pair: Mapping.Pair, _ trigger: TriggerReader, _ names: RuleNames) {
+        if names.isForElement { return }
+        if names.hasNoEvent {
+            report(
+                "no-task", "`escalate` needs a task, and an absence without `after` has none", at: pair.key,
+                help: "add `after`, the event that begins the wait")
+        } else if !names.events.contains(where: { $0[.task] != nil }) {
+            let isScheduled = names.events.allSatisfy { $0.type == .scheduleDue }
             report(
                 "no-task", "`escalate` needs a task, and the rule's \(isScheduled ? "schedule has" : "events have") none",
                 at: pair.key, help: isScheduled ? "add `each: tasks`, which runs the rule for each task" : nil)
-        } else if trigger.triggers.allSatisfy({ $0.type == .taskRemoved }) {
+        } else if !trigger.triggers.isEmpty, trigger.triggers.allSatisfy({ $0.type == .taskRemoved }) {
             report("not-together", "`task_removed` ends each escalation, so these steps can never come", at: pair.key)
         }
     }

@@ -124,7 +124,7 @@ struct RuleReader {
         if mapping["do"] == nil, !meant.contains("do"), former == nil {
             report("missing-key", "rule `\(name)` has no `do`", at: node, help: "add `do:` and a list of actions")
         }
-        let escalation = passed.contains("escalate") ? nil : escalation(mapping, trigger, events, condition, &steps)
+        let escalation = passed.contains("escalate") ? nil : escalation(mapping, trigger, condition, &steps)
         problems.all += steps.compiler.takeProblems()
         if let pair = mapping["each"],
             actions.contains(where: { $0.needs.contains(.digest) }) || condition?.needs.contains(.digest) == true

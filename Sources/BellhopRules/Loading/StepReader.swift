@@ -108,7 +108,7 @@ struct StepReader {
                 code: "not-known-yet", "`task` cannot use `tasks`, `snapshot` or `now`", at: place,
                 help: "compute the task from the event")
         }
-        if action.effect == .writes, task == nil, !compiler.names.events.contains(where: \.hasTask) {
+        if action.effect == .writes, task == nil, !compiler.names.isAboutTask {
             compiler.report(
                 code: "no-task", "`\(action.kind)` writes to a task, but the rule's events have no task", at: pair.key,
                 help: "name one: `task: …`")

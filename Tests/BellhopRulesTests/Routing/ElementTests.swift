@@ -1,0 +1,35 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+/// Rules that run for each task of a list.
+@Suite struct ElementTests {
+    /// The messages of the problems of a test.
+    private func problems(_ rule: String, given: String, expect: String) throws -> [String] {
+        let files = [RuleFile(path: "rules/r.yaml", bytes: Array(rule.utf8))]
+        let test = "tests:\n  - name: t\n    given: \(given)\n    expect: \(expect)\n"
+        let file = RuleFile(path: "rules/r.test.yaml", bytes: Array(test.utf8))
+        return try RuleTests.run([file], rules: files, surroundings: Fixture.surroundings()).flatMap(\.problems).map(\.message)
+    }
+
+    private static func rule(_ more: String) -> String { "rule: r\non: {every: 5m}\nfrom: my-work\n\(more)" }
+
+    @Test func `steps write to the element unless they name another task`() throws {
+        let rule = Self.rule(
+            """
+            each: tasks.filter(t, t.priority == 1)
+            do: [{comment: "Hello ${{ task.number }}"}, {comment: {task: b, text: other}}]
+            until: answered
+            escalate: [{after: 1h, do: [{comment: late}]}]
+            """)
+        let tasks = "{tasks: [{id: a, number: N1, priority: 1}, {id: b, number: N2, priority: 2}]}"
+        let expected = "[{comment: {task: a, text: Hello N1}}, {comment: {task: b, text: other}}]"
+        #expect(try problems(rule, given: "[\(tasks), {wait: 5m}]", expect: expected) == [])
+    }
+
+    @Test func `of a list of more than ten thousand, the first ten thousand have a run`() throws {
+        let rule = Self.rule("each: tasks\ndo: [{log: \"${{ task.id }}\", if: \"task.id in ['t9999', 't10000']\"}]")
+        let list = (0...10_000).map { "{id: t\($0)}" }.joined(separator: ", ")
+        #expect(try problems(rule, given: "[{tasks: [\(list)]}, {wait: 5m}]", expect: "[{log: t9999}]") == [])
+    }
+}
