@@ -7,6 +7,8 @@ struct TestRun {
     private var back: Timestamp?
     private var unseen: [TestCase.Step] = []
     private var shown = 0
+    /// Whether something other than tasks was given.
+    private var hasBegun = false
 
     var book: RuleBook { trial.book }
     var deliveries: [Delivery] { trial.deliveries }
@@ -23,6 +25,9 @@ struct TestRun {
     }
 
     mutating func perform(_ step: TestCase.Step) {
+        // Tasks that stand first are known when the rules are loaded.
+        if case .tasks = step, !hasBegun { return show([step]) }
+        hasBegun = true
         switch step {
         case .wait(let duration): goOn(to: trial.now + duration)
         case .until(let moment): goOn(to: moment)

@@ -45,6 +45,15 @@ import Testing
         #expect(try problems(once, twice) == [])
     }
 
+    @Test func `with existing, only the tasks that stand first count from the begin, in the order of their ids`() throws {
+        let rule = Self.rule("when: task.priority == 1\nfor: {time: 30m, existing: true}", on: "task_changed")
+        let tasks = "      - tasks: [{id: b, priority: 1}, {id: a, priority: 1}, {id: c, priority: 2}]\n"
+        let hour = "      - wait: 1h\n"
+        let both = "    expect: [{after: 30m}, {notify: {title: a}}, {notify: {title: b}}]\n"
+        #expect(try problems(rule, "    given:\n" + tasks + hour + both) == [])
+        #expect(try problems(rule, "    given:\n      - wait: 1s\n" + tasks + hour + "    expect: []\n") == [])
+    }
+
     @Test func `timers that came due while the agent was away are judged after the events of its first poll`() throws {
         let away =
             "    given:\n" + Self.created("a") + Self.created("b") + "      - down: 5h\n      - wait: 1h\n" + Self.calmed("b")
