@@ -6,8 +6,17 @@ public struct CalendarEntry: Sendable {
     public var name: String
     /// With the holidays that bellhop.yaml itself lists.
     public var calendar: WorkCalendar
-    /// Files of holidays, resolved against the folder of bellhop.yaml.
-    public var files: [String]
+    /// Files of holidays.
+    public var files: [File]
+    /// Its name in the file that declares it.
+    public var place: Diagnostic.Place
+
+    /// A file of holidays.
+    public struct File: Sendable {
+        /// Resolved against the folder of the file that names it.
+        public var path: String
+        public var place: Diagnostic.Place
+    }
 
     /// The calendars with the holidays of their files.
     /// - Parameter bytes: reads a file of holidays of the calendar of this name; nil if there is none.
@@ -21,31 +30,33 @@ public struct CalendarEntry: Sendable {
             var holidays = entry.calendar.holidays
             for file in entry.files {
                 do throws(Diagnostic) {
-                    holidays = holidays.union(try entry.holidays(file, try bytes(entry.name, file), at: now, zones))
+                    holidays = holidays.union(try entry.holidays(file, try bytes(entry.name, file.path), at: now, zones))
                 } catch {
-                    problems.report(error)
+                    var problem = error
+                    if problem.place == nil { problem.place = file.place }
+                    problems.report(problem)
                 }
             }
             calendars[entry.name] = WorkCalendar(zone: entry.calendar.zone, hours: entry.calendar.hours, holidays: holidays)
         }
         if problems.hasErrors { throw problems }
-        for (name, calendar) in calendars.sorted(by: { $0.key < $1.key }) where calendar.opening(after: now) == nil {
+        for entry in entries where calendars[entry.name]?.opening(after: now) == nil {
             problems.report(
                 Diagnostic(
-                    code: "never-open", "calendar `\(name)` is not open within the next ten years",
-                    help: "change its `days`, `hours` or `holidays` in bellhop.yaml"))
+                    code: "never-open", "calendar `\(entry.name)` is not open within the next ten years", at: entry.place,
+                    help: "change its `days`, `hours` or `holidays`"))
         }
         if problems.hasErrors { throw problems }
         return calendars
     }
 
     private func holidays(
-        _ file: String, _ bytes: [UInt8]?, at now: Timestamp, _ zones: @escaping @Sendable (String) -> TimeZoneTable?
+        _ file: File, _ bytes: [UInt8]?, at now: Timestamp, _ zones: @escaping @Sendable (String) -> TimeZoneTable?
     ) throws(Diagnostic) -> Holidays {
         guard let bytes else {
             throw Diagnostic(
-                code: "missing-file", "the file `\(file)` of calendar `\(name)` does not exist",
-                help: "correct the path, which is relative to bellhop.yaml")
+                code: "missing-file", "the file `\(file.path)` of calendar `\(name)` does not exist", at: file.place,
+                help: "correct the path, which is relative to \(file.place.file)")
         }
         let last = calendar.zone.local(now).date.adding(days: WorkCalendar.reach)
         do throws(HolidayFile.Malformed) {
@@ -53,8 +64,8 @@ public struct CalendarEntry: Sendable {
         } catch {
             throw Diagnostic(
                 code: "bad-holidays", error.message,
-                at: Diagnostic.Place(file: file, line: error.line, column: 1),
-                help: "correct the file, or list its days in bellhop.yaml instead")
+                at: Diagnostic.Place(file: file.path, line: error.line, column: 1),
+                help: "correct the file, or list its days in \(file.place.file) instead")
         }
     }
 }
@@ -109,7 +120,7 @@ public struct CalendarReading {
             guard let whole = try? HoursWindow("00:00-24:00", days: days) else { return nil }
             return CalendarEntry(
                 name: pair.name, calendar: WorkCalendar(zone: zone, hours: hours ?? [whole], holidays: Holidays(days: dates)),
-                files: files)
+                files: files, place: Diagnostic.Place(pair.key, file: file))
         }
     }
 
@@ -130,15 +141,19 @@ public struct CalendarReading {
     /// The days and the files of a list: what is not a day must end in `.ics`.
     private func holidays(
         _ texts: [String], _ node: Node?, _ reader: inout SettingsReader<Never>
-    ) -> (Set<CivilDate>, [String]) {
+    ) -> (Set<CivilDate>, [CalendarEntry.File]) {
+        guard let list = node else { return ([], []) }
         var dates: Set<CivilDate> = []
-        var files: [String] = []
-        for text in texts {
+        var files: [CalendarEntry.File] = []
+        let nodes = list.items ?? [list]
+        for (number, text) in texts.enumerated() {
+            let node = nodes.count == texts.count ? nodes[number] : list
             if let date = CivilDate(text) {
                 dates.insert(date)
             } else if text.hasSuffix(".ics") {
-                files.append(text.hasPrefix("/") ? text : folder + text)
-            } else if let node {
+                let path = text.hasPrefix("/") ? text : folder + text
+                files.append(CalendarEntry.File(path: path, place: Diagnostic.Place(node, file: file)))
+            } else {
                 reader.report(
                     code: "wrong-value", "`\(text)` is neither a day nor an iCalendar file", at: node,
                     help: "write a day as `2026-12-25`, or the name of a file that ends in .ics")
