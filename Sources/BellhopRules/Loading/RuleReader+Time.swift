@@ -45,6 +45,8 @@ extension RuleReader {
 
     /// Warns of a condition that the next event of the task makes false, whatever it says of the task.
     mutating func warnOfNextEvent(_ condition: RuleExpression, _ names: RuleNames, _ node: YAML.Node) {
+        // What has no task tells of itself alone.
+        if !names.isAboutTask { return }
         var used = Set(condition.variables + condition.functions)
         for (name, more) in names.variables where used.contains(name) { used.formUnion(more) }
         guard let name = ["event", "before", "changes", "comment", "changed"].first(where: used.contains) else { return }
@@ -127,7 +129,8 @@ extension RuleReader {
         let tree = settings(node, RuleKeys.group, of: "`group`")
         let by = tree.deferred("by").flatMap { self.key($0, "`by`", &compiler, isLate: isLate) }
         func time(_ name: String) -> Duration { .microseconds(tree[name]?.json?.asInt ?? 0) }
-        if time("wait") == .zero, time("every") == .zero, node.mapping != nil, tree["wait"] == nil || tree["wait"]?.json == 0 {
+        let isRefused = ["wait", "every"].contains { node[$0] != nil && tree[$0] == nil }
+        if time("wait") == .zero, time("every") == .zero, node.mapping != nil, !isRefused {
             report("missing-key", "`group` needs `wait`, `every` or both", at: key, help: "write `group: {wait: 30s}`")
         }
         let max = tree["max"]?.json?.asInt.map { Int($0) } ?? TimeParts.Group.most
