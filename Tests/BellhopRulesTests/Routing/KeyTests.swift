@@ -1,0 +1,27 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+/// The keys under which rules wait, count, gather and remember.
+@Suite struct KeyTests {
+    @Test(arguments: [
+        ("task_created", "for: {time: 1h, by: task.priority}", "`by` of `for` has no value"),
+        ("task_created", "count: {at_least: 1, within: 1h, by: task.priority}", "`by` of `count` has no value"),
+        ("task_created", "count: {at_least: 1, within: 1h, distinct: task.priority}", "`distinct` has no value"),
+        ("task_created", "group: {wait: 1m, by: task.priority}", "`by` of `group` has no value"),
+        ("task_created", "throttle: {every: 1h, by: task.priority}", "`by` has no value"),
+        ("task_created", "once: task.priority", "`once` has no value"),
+        ("{all: [task_created, task_changed], within: 1h, by: task.priority}", "", "`by` has no value"),
+        ("{sequence: [task_created, task_changed], within: 1h, by: task.priority}", "", "`by` has no value"),
+        ("{none: task_changed, after: task_created, within: 1h, by: task.priority}", "", "`by` has no value"),
+    ])
+    func `a key that is null is an error of the rule, which does not run`(_ on: String, _ part: String, _ error: String) throws {
+        let text = "rule: r\non: \(on)\nfrom: my-work\n\(part)\ndo: [{log: ran}]"
+        let rule = RuleFile(path: "rules/r.yaml", bytes: Array(text.utf8))
+        let given = "[{task_created: {task: {id: a, number: a, priority: null}}}, {wait: 2h}]"
+        let test = RuleFile(
+            path: "rules/r.test.yaml", bytes: Array("tests:\n  - name: t\n    given: \(given)\n    expect: []\n".utf8))
+        let results = try RuleTests.run([test], rules: [rule], surroundings: Fixture.surroundings())
+        #expect(results.flatMap(\.problems).map(\.message) == ["rule `r` failed: \(error)"])
+    }
+}
