@@ -29,9 +29,10 @@ extension StatusPage {
                     + (next.map { "; the first flushes at \($0)." } ?? ".")
             }
         }
-        let lost = allRules.filter { $0["dropped_keys"]?.asInt ?? 0 > 0 }.map { rule in
-            "Rule \(rule["rule"]?.asString ?? "") has dropped \(rule["dropped_keys"]?.asInt ?? 0) keys, because it had more than it may "
-                + "remember (`retention: {keys: …}` in bellhop.yaml)."
+        let lost = allRules.compactMap { rule -> String? in
+            guard let dropped = rule["dropped_keys"]?.asInt, dropped > 0 else { return nil }
+            return "Rule \(rule["rule"]?.asString ?? "") has dropped \(dropped) key\(dropped == 1 ? "" : "s"), because it had "
+                + "more than it may remember (`retention: {keys: …}` in bellhop.yaml)."
         }
         if limit == .max { return wrapped(lines + lost) }
         return (lines + lost.prefix(limit)).map { $0.cutBetweenWords(to: width ?? .max) }
