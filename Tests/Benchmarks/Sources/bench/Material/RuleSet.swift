@@ -7,7 +7,7 @@ struct RuleSet: Sendable {
     var count: Int
     /// The address of their webhooks.
     var hook = "http://127.0.0.1:9/hook"
-    /// Whether every fifth rule also waits, counts or gathers.
+    /// Whether every fifth rule also waits, counts, gathers or runs for what does not come.
     var hasWaits = false
 
     /// Whether every fifth rule, or each, runs once an hour at most.
@@ -15,18 +15,23 @@ struct RuleSet: Sendable {
 
     enum Throttled { case none, everyFifth, all }
 
-    /// The rules that wait, count or gather, by their numbers.
+    /// The rules that do so, by their numbers.
     var waiting: [Int] { Array(stride(from: 0, to: count, by: 5)) }
 
-    /// What makes them wait, count or gather.
-    private static let waits = [
-        "for: 10m", "count: {at_least: 5, within: 10m, by: task.assignment_group, distinct: task.id}",
-        "group: {by: task.assignment_group, wait: 30s, max: 100}",
+    /// What a rule has beside its condition and its step: its events, and what makes it wait.
+    private typealias Time = (on: String, more: String)
+
+    private static let plain: Time = ("[task_created, task_changed]", "")
+    private static let waits: [Time] = [
+        (plain.on, "for: 10m\n"),
+        (plain.on, "count: {at_least: 5, within: 10m, by: task.assignment_group, distinct: task.id}\n"),
+        (plain.on, "group: {by: task.assignment_group, wait: 30s, max: 100}\n"),
+        ("{none: task_commented, after: \(plain.on), within: 10m, by: task.id}", ""),
     ]
 
-    private func wait(_ number: Int) -> String {
-        if throttled == .all || throttled == .everyFifth && number % 5 == 0 { return "throttle: {every: 1h}\n" }
-        return hasWaits && number % 5 == 0 ? Self.waits[number / 5 % Self.waits.count] + "\n" : ""
+    private func time(_ number: Int) -> Time {
+        if throttled == .all || throttled == .everyFifth && number % 5 == 0 { return (Self.plain.on, "throttle: {every: 1h}\n") }
+        return hasWaits && number % 5 == 0 ? Self.waits[number / 5 % Self.waits.count] : Self.plain
     }
 
     /// The fields that distinguish one rule's tasks from another's.
@@ -46,12 +51,13 @@ struct RuleSet: Sendable {
             case .owner: #"task.assigned_to == "\#(Self.owner(number))" && task.priority == 1 && task.title.contains("printer")"#
             case .both: #"task.assignment_group == "\#(Self.group(number))" && task.assigned_to != "" && task.priority in [1, 2]"#
             }
+        let time = time(number)
         return """
             rule: team-\(number)
             description: Tell team \(number) about what is urgent.
-            on: [task_created, task_changed]
+            on: \(time.on)
             when: \(condition)
-            \(wait(number))do:
+            \(time.more)do:
               - webhook:
                   url: \(hook)
                   json: {number: "${{ task.number }}", title: "${{ task.title }}", priority: "${{ task.priority }}", link: "${{ task.url }}"}
