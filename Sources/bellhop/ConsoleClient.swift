@@ -25,7 +25,8 @@ struct ConsoleClient {
             throw CommandError(
                 .usage, "Set \(Self.variable) to a token of that console: `bellhop console token add NAME` makes one there.")
         }
-        configuration = HTTPConnection.Configuration(name: "console", ca: environment[Self.authorities])
+        let authorities = environment[Self.authorities] ?? ""
+        configuration = HTTPConnection.Configuration(name: "console", ca: authorities.isEmpty ? nil : authorities)
         if configuration.refusal(of: url) != nil {
             throw CommandError(
                 .usage,
@@ -47,11 +48,11 @@ struct ConsoleClient {
             answer = try await connection.send(HTTPRequest("POST", address, headers: fields, body: question.encoded()))
             try await connection.shutdown()
         } catch let error as ConnectorError {
-            throw CommandError(.usage, "\(Self.authorities): \(error.message)")
+            throw CommandError(.usage, configuration.ca == nil ? error.message : "\(Self.authorities): \(error.message)")
         } catch let error as TransportError where error.isOfTrust {
             throw CommandError(
                 .unreachable,
-                "This machine does not trust the certificate of \(address.place): name a PEM file with its authority in \(Self.authorities)."
+                "This machine does not trust the certificate of \(address.place). If it has not ended, name a PEM file with its authority in \(Self.authorities)."
             )
         } catch let error as TransportError {
             throw CommandError(.unreachable, "The console at \(address.place) cannot be asked: \(error.message)")

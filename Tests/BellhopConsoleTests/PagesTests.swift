@@ -40,7 +40,7 @@ import Testing
         let names =
             Explanation.Verdict.allCases.map(\.rawValue) + DecisionRecord.Verdict.allCases.map(\.rawValue)
             + DeliveryState.allCases.map(\.rawValue) + SourceState.allCases.map(\.rawValue)
-            + BackTestJobs.Job.State.allCases.map(\.rawValue) + [Needs.noAgent]
+            + BackTestJobs.Job.State.allCases.map(\.rawValue) + [Needs.noAgent, Needs.refusedRules, Needs.restartNeeded]
         #expect(names.filter { Words.german[$0] == nil } == [])
         let fixture = try await ConsoleFixture()
         let event = try await fixture.happen("nothing")[0]

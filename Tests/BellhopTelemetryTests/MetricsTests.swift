@@ -109,6 +109,15 @@ import Testing
         #expect(long.text(.prometheus).utf8.count < 1000)
     }
 
+    @Test func `zeros of names that are expected leave room for the names that are counted`() async throws {
+        let registry = MetricsRegistry([Self.asked], most: 20, clock: TestClock())
+        for number in 0..<100 { registry.expect(Self.asked, for: "name \(number)") }
+        Self.asked.counter("name 99", "well", in: registry).increment()
+        let samples = try ExpositionReader(registry.text(.openMetrics), .openMetrics).families["test_asked"]?.samples ?? []
+        #expect(samples.contains { $0.labels["who"] == "name 0" && $0.value == 0 })
+        #expect(samples.contains { $0.labels["who"] == "name 99" && $0.value == 1 })
+    }
+
     @Test func `threads that count at the same time lose nothing, and make each series once`() async throws {
         let registry = MetricsRegistry([Self.asked, Self.took], most: 64, clock: TestClock())
         await withTaskGroup(of: Void.self) { group in

@@ -20,8 +20,11 @@ public struct ConsoleToken: Sendable, Hashable {
     /// Why a name cannot be that of a user: an audit or a list must show it as it is. Nil if it can.
     public static func refusal(of name: String) -> String? {
         if name.isEmpty || name.utf8.count > 100 { return "The name of a user has 1 to 100 bytes." }
-        if name.unicodeScalars.contains(where: \.isControl) {
+        if name.unicodeScalars.contains(where: \.isInvisible) {
             return "The name `\(name.visible)` has characters that are not shown, such as line ends."
+        }
+        if name.first?.isWhitespace == true || name.last?.isWhitespace == true {
+            return "The name `\(name)` begins or ends with a blank."
         }
         return nil
     }
@@ -34,6 +37,12 @@ public struct ConsoleToken: Sendable, Hashable {
                 let digits = String(bytes.next() as UInt64, radix: 16)
                 return String(repeating: "0", count: 16 - digits.count) + digits
             }.joined()
+    }
+
+    /// Whether a token has the form of random ones, which nobody can guess; others were chosen by a person.
+    public static func isRandom(_ token: String) -> Bool {
+        token.hasPrefix("bh_") && token.utf8.count == 67
+            && token.utf8.dropFirst(3).allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }
     }
 
     /// The hash that is stored for a token. A plain hash suffices, because tokens are random and long.

@@ -5,6 +5,8 @@ import BellhopCore
 public enum Needs {
     /// The first sentence of a status if no agent runs.
     public static let noAgent = "No agent is running."
+    public static let refusedRules = "The changed rules have errors, and the old ones are in force: `bellhop check` says which."
+    public static let restartNeeded = "The configuration changed, and the agent must be restarted to use it."
 
     /// - Parameter agent: the running agent's part of the status; nil without an agent.
     static func sentences(_ status: StoreStatus, agent: JSON.Object?, at now: Timestamp) -> [String] {
@@ -46,11 +48,9 @@ public enum Needs {
 
     private static func add(_ agent: JSON.Object, at now: Timestamp, _ sentences: inout [String]) {
         if let count = agent["refused_rules"]?.asInt, count > 0 {
-            sentences.append("The changed rules have errors, and the old ones are in force: `bellhop check` says which.")
+            sentences.append(refusedRules)
         }
-        if agent["restart_needed"] == true {
-            sentences.append("The configuration changed, and the agent must be restarted to use it.")
-        }
+        if agent["restart_needed"] == true { sentences.append(restartNeeded) }
         let unbound = agent["unbound"]?.asObject ?? [:]
         for connection in unbound.keys.sorted() {
             sentences.append(

@@ -25,7 +25,7 @@ public struct RulePlaces: Sendable {
         let name = Self.name(of: path)
         if name.hasPrefix(".") { return "The agent reads no hidden files: \(String(name).visible) begins with a dot." }
         if name.utf8.count > Self.longestName { return "The name of a rule file has at most \(Self.longestName) bytes." }
-        if path.unicodeScalars.contains(where: \.isControl) {
+        if path.unicodeScalars.contains(where: \.isInvisible) {
             return "The name \(path.visible) has characters that are not shown, such as line ends."
         }
         if RuleFinder.isTest(path) { return "A file whose name ends with .test.yaml has tests, not rules." }

@@ -137,28 +137,36 @@ final class Gate: Sendable {
         }
     }
 
-    /// The token that is known. A known one is never refused: a 256-bit token cannot be guessed, so the limit only slows those who try, and
-    /// behind a proxy that does not name addresses everybody has the same one.
+    /// The token that is known. One that Bellhop made is never refused: its 256 random bits cannot be guessed, and behind a proxy that does
+    /// not name addresses everybody has the same one. One that a person chose might be guessed, and waits like wrong ones.
     private func owner(of token: String, from request: ConsoleRequest) async throws(Problem) -> ConsoleToken {
         // Equal hashes mean equal tokens; the time that comparing hashes takes says nothing about a token.
         let hash = ConsoleToken.hash(of: token)
-        if let owner = try await tokens().first(where: { $0.hash == hash }) { return owner }
-        let address = address(of: request)
+        if ConsoleToken.isRandom(token), let owner = try await tokens().first(where: { $0.hash == hash }) { return owner }
+        let owner = users.first { $0.hash == hash }
+        if let wait = wait(from: address(of: request), isWrong: owner == nil) {
+            throw Problem(
+                429, "Too many wrong tokens came from this address. Check the token, wait, then try again.",
+                retryAfter: max(1, Int(wait.components.seconds)))
+        }
+        guard let owner else { throw Problem(401, "This token is not known. `bellhop console token` makes one.") }
+        return owner
+    }
+
+    /// How long an address must wait before its next token is looked at; nil if it need not.
+    /// - Parameter isWrong: whether its present token counts as a wrong one.
+    private func wait(from address: String, isWrong: Bool) -> Duration? {
         let now = view.clock.now
-        let wait = state.withLock { state -> Duration? in
+        return state.withLock { state in
             if state.failures.count >= Self.mostAddresses {
                 state.failures = state.failures.filter { now - $0.value.last! < Self.span }
             }
             if state.failures.count >= Self.mostAddresses { state.failures.removeAll() }
             let recent = (state.failures[address] ?? []).filter { now - $0 < Self.span }
             guard recent.count < Self.mostFailures else { return Self.span - (now - recent[0]) }
-            state.failures[address] = recent + [now]
+            if isWrong { state.failures[address] = recent + [now] }
             return nil
         }
-        guard let wait else { throw Problem(401, "This token is not known. `bellhop console token` makes one.") }
-        throw Problem(
-            429, "Too many wrong tokens came from this address. Check the token, wait, then try again.",
-            retryAfter: max(1, Int(wait.components.seconds)))
     }
 
     /// The address that a request comes from; behind a proxy, the one that the proxy names.

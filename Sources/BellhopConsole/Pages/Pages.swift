@@ -94,8 +94,13 @@ enum Pages {
                 continue
             }
             try desk.allow(page.role, visitor)
-            // Forms send empty values for what is not filled in.
-            try Operations.all.first { $0.id == page.operation }?.check(request.query.filter { !$0.value.isEmpty })
+            if let id = page.operation {
+                guard let operation = Operations.all.first(where: { $0.id == id }) else {
+                    preconditionFailure("no operation \(id)")
+                }
+                // Forms send empty values for what is not filled in.
+                try operation.check(request.query.filter { !$0.value.isEmpty })
+            }
             if page.method == .post {
                 try desk.checkOrigin(request, visitor, formToken: request.form.first { $0.name == "form_token" }?.value)
             }

@@ -2,6 +2,7 @@ public import BellhopAgent
 public import BellhopConnectors
 public import BellhopCore
 public import BellhopInbound
+import Glibc
 import NIOSSL
 
 /// The certificate and the key with which the console speaks HTTPS.
@@ -29,6 +30,8 @@ public struct ServerCertificate: Sendable {
     }
 
     private struct Problem: Error { var text: String }
+
+    private static func isForbidden(_ path: String) -> Bool { access(path, R_OK) != 0 && errno == EACCES }
 
     private static func chain(_ path: String) throws -> [NIOSSLCertificate] {
         let chain = try? NIOSSLCertificate.fromPEMFile(path)
@@ -64,7 +67,10 @@ public struct ServerCertificate: Sendable {
 
     /// What is wrong with the files of a configuration: for `bellhop check`.
     public static func diagnostics(_ configuration: Configuration) -> Diagnostics {
-        guard let files = configuration.console.tls else { return Diagnostics() }
+        // Another user than the agent's may be unable to read the key, and still check the rest.
+        guard let files = configuration.console.tls, !isForbidden(files.certificate), !isForbidden(files.key) else {
+            return Diagnostics()
+        }
         do throws(ServerProblem) {
             _ = try ServerCertificate(files)
             return Diagnostics()

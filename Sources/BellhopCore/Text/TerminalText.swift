@@ -86,6 +86,9 @@ extension Unicode.Scalar {
         return (properties.isDefaultIgnorableCodePoint && !joins) || 0xfff9...0xfffb ~= value
     }
 
+    /// Whether it is not seen by itself, so that two names could look the same.
+    public var isInvisible: Bool { isControl || joins }
+
     /// Joins or changes the characters around it: the joiners of emoji and of scripts, and the variation selectors.
     var joins: Bool { value == 0x200c || value == 0x200d || 0xfe00...0xfe0f ~= value }
 

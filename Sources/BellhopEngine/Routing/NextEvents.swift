@@ -1,8 +1,8 @@
 import BellhopCore
 
 /// The events to route next, among the first ones on the bus. They keep their order, except that a schedule comes before the other
-/// events of the moment at which it came due, even if a poll has stored these first. A late schedule, which came due before its rule
-/// could be asked, keeps its place: it comes after what the first polls found.
+/// events of the moment at which it came due, even if a poll has stored these first. A late schedule came due
+/// while the agent was not running, or did not know the tasks yet: it comes after the events that the first polls had stored by then.
 struct NextEvents {
     var events: [StoredEvent]
     /// The events that were read and come after a schedule in ``events``, wherever they are on the bus.

@@ -118,7 +118,7 @@ struct RuleReader {
             passed.contains("quiet") ? nil : self.quiet(pair, zone: trigger.schedule?.zone ?? surroundings.timeZone, &compiler)
         }
         problems.all += compiler.takeProblems()
-        let writable = (events.contains(where: \.hasTask) || mapping["each"] != nil) && !isVague ? sources : []
+        let writable = compiler.names.isAboutTask && !isVague ? sources : []
         var steps = StepReader(surroundings: surroundings, rule: name, sources: writable, compiler: compiler)
         let actions = mapping["do"].map { steps.read($0.value) } ?? []
         if mapping["do"] == nil, !meant.contains("do"), former == nil {
