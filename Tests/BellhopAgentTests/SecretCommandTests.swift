@@ -103,15 +103,21 @@ import Testing
         #expect(await passes("no-such-vault") == false)
     }
 
-    @Test func `a missing command is reported without its arguments`() async throws {
-        let text = "version: 1\nsecrets: [command: [no-such-vault, --token=hunter1]]\nrules: \"${{ secret.a }}\"\n"
+    @Test(arguments: [
+        ("no-such-vault", "The command `no-such-vault` of `secrets:` could not be run: is it installed, and executable?"),
+        ("yes", "The command `yes` of `secrets:` printed more than 64 KiB, which cannot be the secret `a`."),
+    ])
+    func `a command that cannot be run, or prints far too much, is reported without its arguments`(
+        _ program: String, _ message: String
+    ) async throws {
+        let text = "version: 1\nsecrets: [command: [\(program), --, --token=hunter1]]\nrules: \"${{ secret.a }}\"\n"
         let loader = ConfigurationLoader(
             environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"), patience: .seconds(240))
         do throws(ConfigurationError) {
             _ = try await loader.load(Array(text.utf8), file: "bellhop.yaml")
             Issue.record("the configuration was accepted")
         } catch {
-            #expect(Self.words(error) == "The command `no-such-vault` of `secrets:` could not be run: is it installed?")
+            #expect(Self.words(error) == message)
         }
     }
 }

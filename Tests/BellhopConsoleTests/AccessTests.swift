@@ -79,16 +79,22 @@ import Testing
 
     @Test func `behind a proxy the address is the one that the proxy names last`() async throws {
         let fixture = try await ConsoleFixture(publicURL: "https://bellhop.example")
-        func attempt(_ hops: String) async -> Int {
+        func attempt(_ fields: String...) async -> Int {
             await fixture.desk.answer(
                 ConsoleRequest(
-                    "GET", "/api/v1/status", headers: [("Authorization", "Bearer wrong"), ("X-Forwarded-For", hops)],
-                    peer: "127.0.0.1")
+                    "GET", "/api/v1/status",
+                    headers: [("Authorization", "Bearer wrong")] + fields.map { ("X-Forwarded-For", $0) }, peer: "127.0.0.1")
             ).status
         }
         for number in 0..<Gate.mostFailures { #expect(await attempt("203.0.113.\(number), 192.0.2.1") == 401) }
-        #expect(await attempt("203.0.113.99, 192.0.2.1") == 429)
+        for same in ["203.0.113.99, 192.0.2.1", "203.0.113.99,\t192.0.2.1:5555", "192.0.2.1"] {
+            #expect(await attempt(same) == 429, "\(same)")
+        }
         #expect(await attempt("192.0.2.2") == 401)
+        // A proxy may add a field of its own behind the other side's.
+        #expect(await attempt("192.0.2.3", "192.0.2.1") == 429)
+        #expect(await attempt("192.0.2.1", "192.0.2.3") == 401)
+        #expect(await attempt("[2001:db8::1]:5555") == 401)
     }
 
     @Test func `a token that a command made works until it is removed, and the store has only its hash`() async throws {
@@ -128,6 +134,46 @@ import Testing
         }
         #expect(try await add("Zoë Müller").contains("\"end\""))
         #expect(try await fixture.view.ask(.tokens).end["tokens"]?.asArray?.count == 1)
+    }
+
+    @Test func `a live stream ends soon after its token was removed, or its user logged out`() async throws {
+        let fixture = try await ConsoleFixture()
+        func add(_ name: String) async throws -> String {
+            let token = ConsoleToken.random()
+            _ = try await fixture.view.ask(
+                .addToken(ConsoleToken(name: name, role: .viewer, hash: ConsoleToken.hash(of: token), created: fixture.clock.now))
+            )
+            return token
+        }
+        func watch(_ field: (String, String)) async throws -> any ConsoleStream {
+            let answer = await fixture.desk.answer(ConsoleRequest("GET", "/api/v1/events/stream?after=0", headers: [field]))
+            guard case .stream(var stream) = answer.body else { throw Problem(500, answer.text) }
+            let begin = try await stream.next()
+            #expect(begin?.contains("watching") == true)
+            return stream
+        }
+        var kept = try await watch(("Authorization", "Bearer \(try await add("kept"))"))
+        var removed = try await watch(("Authorization", "Bearer \(try await add("removed"))"))
+        let (leaving, staying) = (try await fixture.logIn(as: .viewer), try await fixture.logIn(as: .viewer))
+        var left = try await watch(("Cookie", leaving.cookie))
+        var stayed = try await watch(("Cookie", staying.cookie))
+        _ = try await fixture.view.ask(.removeToken(of: "removed"))
+        #expect(await leaving.post("/logout").status == 303)
+        await fixture.clock.advance(by: .seconds(15))
+        _ = try await fixture.happen(["A printer burns"])
+        let ended = [try await removed.next(), try await left.next()]
+        #expect(ended == [nil, nil])
+        for text in [try await kept.next(), try await stayed.next()] { #expect(text?.contains("A printer burns") == true) }
+    }
+
+    @Test func `a user who logs in very often ends only sessions of their own`() async throws {
+        let fixture = try await ConsoleFixture()
+        let admin = try await fixture.logIn(as: .admin)
+        let first = try await fixture.logIn(as: .viewer)
+        await fixture.clock.advance(by: .seconds(1))
+        for _ in 0..<Gate.mostOfOne { _ = try await fixture.logIn(as: .viewer) }
+        #expect(await first.get("/").status != 200)
+        #expect(await admin.get("/").status == 200)
     }
 
     @Test func `a session ends when its user logs out, and after twelve hours without a request`() async throws {

@@ -86,6 +86,22 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a login that a page of another site sends is refused`() async throws {
+        let fixture = try await ConsoleFixture()
+        try await serve(fixture) { address, _ in
+            func status(of origin: String) async throws -> UInt {
+                var request = HTTPClientRequest(url: address + "/login")
+                request.method = .POST
+                request.headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
+                request.headers.add(name: "Origin", value: origin)
+                request.body = .bytes(ByteBuffer(string: "token=\(ConsoleFixture.tokens[.admin] ?? "")"))
+                return try await HTTPClient.shared.execute(request, timeout: .seconds(20)).status.code
+            }
+            let (foreign, own) = (try await status(of: "http://evil.example"), try await status(of: address))
+            #expect(foreign == 403 && own != 403)
+        }
+    }
+
     private static let certificate = """
         -----BEGIN CERTIFICATE-----
         MIIBgDCCASWgAwIBAgIUY51faGkmlExNPaM8qLxpoBgk9FcwCgYIKoZIzj0EAwIw

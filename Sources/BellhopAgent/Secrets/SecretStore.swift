@@ -62,8 +62,11 @@ public enum SecretStore: Sendable, Hashable {
                 defer { group.cancelAll() }
                 return try await group.next() ?? nil
             }
+        } catch let error as SubprocessError where error.code == .outputLimitExceeded {
+            throw SecretError(
+                "The command `\(program)` of `secrets:` printed more than 64 KiB, which cannot be the secret `\(name)`.")
         } catch {
-            throw SecretError("The command `\(program)` of `secrets:` could not be run: is it installed?")
+            throw SecretError("The command `\(program)` of `secrets:` could not be run: is it installed, and executable?")
         }
         guard let ended else {
             throw SecretError(

@@ -52,8 +52,8 @@ struct EventSearch: Sendable {
         let last = call.request.header("last-event-id")
         if let last, Int64(last) ?? -1 < 0 { throw Problem(400, "`Last-Event-ID` is not the id of an event of this stream.") }
         let after = last.flatMap { Int64($0) } ?? call.number("after")
-        let (filter, clock) = (filter, call.view.clock)
-        let viewer = call.feed.viewer(after: after) { stored in
+        let (filter, clock, gate, request) = (filter, call.view.clock, call.gate, call.request)
+        let viewer = call.feed.viewer(after: after, isAdmitted: { await gate.stillAdmits(request) }) { stored in
             let event = stored.event
             if !types.isEmpty, !types.contains(event.type.name) { return false }
             if !sources.isEmpty, !sources.contains(event.source) { return false }

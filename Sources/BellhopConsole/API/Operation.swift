@@ -109,6 +109,7 @@ struct Operation: Sendable {
 struct Call: Sendable {
     let view: AgentView
     let feed: LiveFeed
+    let gate: Gate
     let jobs: BackTestJobs
     let request: ConsoleRequest
     let visitor: Visitor
@@ -125,6 +126,7 @@ struct Call: Sendable {
     ) throws(Problem) {
         view = desk.view
         feed = desk.feed
+        gate = desk.gate
         jobs = desk.jobs
         self.request = request
         self.visitor = visitor
@@ -147,6 +149,7 @@ struct Call: Sendable {
     ) {
         view = context.view
         feed = context.feed
+        gate = context.gate
         jobs = context.jobs
         (request, visitor) = (context.request, context.visitor)
         self.query = query

@@ -11,8 +11,9 @@ final class Gate: Sendable {
     static let cookie = "bellhop_session"
     /// A session ends after this time without a request.
     static let idle = Duration.seconds(12 * 3600)
-    /// The most sessions; beyond that, the one that was idle for the longest time ends.
+    /// The most sessions, of all users and of one; beyond that, the one that was idle for the longest time ends.
     static let mostSessions = 1000
+    static let mostOfOne = 50
     /// How many wrong tokens an address may send within ``span``, before further wrong ones are told to wait.
     static let mostFailures = 10
     static let span = Duration.seconds(60)
@@ -31,6 +32,13 @@ final class Gate: Sendable {
         case token(String)
         /// A person with an account at a provider. The session ends after some time, so that the provider is asked for the role again.
         case person(Visitor, until: Timestamp)
+
+        var name: String {
+            switch self {
+            case .token(let hash): hash
+            case .person(let visitor, _): visitor.name
+            }
+        }
     }
 
     private struct State {
@@ -85,6 +93,24 @@ final class Gate: Sendable {
         }
     }
 
+    /// Whether the token or the session of a request that is still being answered may go on. It is no new request of the session. A store
+    /// that fails ends nothing.
+    func stillAdmits(_ request: ConsoleRequest) async -> Bool {
+        func isKnown(_ hash: String) async -> Bool {
+            do throws(Problem) { return try await tokens().contains { $0.hash == hash } } catch { return true }
+        }
+        if let token = request.header("authorization")?.split(separator: " ").last {
+            return await isKnown(ConsoleToken.hash(of: String(token)))
+        }
+        guard let id = request.cookie(Self.cookie), let entry = state.withLock({ $0.sessions[ConsoleToken.hash(of: id)] }),
+            view.clock.now - entry.used < Self.idle
+        else { return false }
+        switch entry.owner {
+        case .token(let hash): return await isKnown(hash)
+        case .person(_, let until): return view.clock.now < until
+        }
+    }
+
     /// Begins a session for the owner of a token.
     func logIn(_ token: String, from request: ConsoleRequest) async throws(Problem) -> Visitor {
         let owner = try await owner(of: token, from: request)
@@ -102,9 +128,9 @@ final class Gate: Sendable {
     private func begin(_ owner: Owner) -> Visitor.Session {
         let session = Visitor.Session(id: ConsoleToken.random(), formToken: ConsoleToken.random())
         state.withLock { state in
-            if state.sessions.count >= Self.mostSessions, let oldest = state.sessions.min(by: { $0.value.used < $1.value.used }) {
-                state.sessions[oldest.key] = nil
-            }
+            let own = state.sessions.filter { $0.value.owner.name == owner.name }
+            let full = own.count >= Self.mostOfOne ? own : state.sessions.count >= Self.mostSessions ? state.sessions : [:]
+            if let oldest = full.min(by: { $0.value.used < $1.value.used }) { state.sessions[oldest.key] = nil }
             state.sessions[ConsoleToken.hash(of: session.id)] = Entry(session: session, owner: owner, used: view.clock.now)
         }
         return session
@@ -169,11 +195,15 @@ final class Gate: Sendable {
         }
     }
 
-    /// The address that a request comes from; behind a proxy, the one that the proxy names.
+    /// The address that a request comes from, without its port; behind a proxy, the one that the proxy names last: those before it, and in
+    /// fields before its own, the other side may have made up.
     private func address(of request: ConsoleRequest) -> String {
-        guard view.configuration.publicURL != nil, let hops = request.header("x-forwarded-for"),
-            let last = hops.split(separator: ",").last
+        guard view.configuration.publicURL != nil,
+            let hops = request.headers.last(where: { $0.name.lowercased() == "x-forwarded-for" })?.value,
+            let last = hops.split(whereSeparator: { ", \t".contains($0) }).last
         else { return request.peer }
-        return String(last.drop { $0 == " " })
+        if last.hasPrefix("[") { return String(last.dropFirst().prefix { $0 != "]" }) }
+        let parts = last.split(separator: ":", omittingEmptySubsequences: false)
+        return String(parts.count == 2 ? parts[0] : last)
     }
 }

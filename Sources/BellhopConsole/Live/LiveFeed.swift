@@ -52,7 +52,8 @@ final class LiveFeed: Sendable {
     private static let (longestRest, shortestRest) = (Duration.seconds(2), Duration.milliseconds(60))
     /// The longest rest of the reader after a full page: then viewers see 5,000 events a second, and the others later.
     private static let readersRest = Duration.milliseconds(100)
-    /// Something is sent to each viewer at least this often, so that proxies keep the connection.
+    /// Something is sent to each viewer at least this often, so that proxies keep the connection; and this often each is asked whether it
+    /// is still admitted.
     fileprivate static let pulse = Duration.seconds(15)
     /// The most viewers.
     static let mostViewers = 5000
@@ -122,14 +123,19 @@ final class LiveFeed: Sendable {
     ///
     /// - Parameters:
     ///   - after: the place behind which it begins; nil to begin with what comes now.
+    ///   - isAdmitted: whether the viewer may go on watching, asked every ``pulse``.
     ///   - accepts: whether the viewer wants an event.
-    func viewer(after: Int64?, accepts: @escaping @Sendable (StoredEvent) -> Bool) -> Viewer? {
-        let isAdmitted = state.withLock { state in
+    func viewer(
+        after: Int64?, isAdmitted: @escaping @Sendable () async -> Bool = { true },
+        accepts: @escaping @Sendable (StoredEvent) -> Bool
+    ) -> Viewer? {
+        let hasRoom = state.withLock { state in
             guard state.viewers < Self.mostViewers else { return false }
             state.viewers += 1
             return true
         }
-        return isAdmitted ? Viewer(ticket: Ticket(self), place: after, accepts: accepts) : nil
+        guard hasRoom else { return nil }
+        return Viewer(ticket: Ticket(self), place: after, isAdmitted: isAdmitted, accepts: accepts, asked: view.clock.now)
     }
 
     /// Ends a viewer's time when nothing holds it any more.
@@ -144,15 +150,20 @@ final class LiveFeed: Sendable {
     struct Viewer: ConsoleStream {
         fileprivate let ticket: Ticket
         fileprivate(set) var place: Int64?
+        fileprivate let isAdmitted: @Sendable () async -> Bool
         fileprivate let accepts: @Sendable (StoredEvent) -> Bool
+        /// When it was asked last whether it is admitted.
+        fileprivate var asked: Timestamp
         private var hasBegun = false
         /// Until when it rests.
         private var rest: Timestamp?
 
-        fileprivate init(ticket: Ticket, place: Int64?, accepts: @escaping @Sendable (StoredEvent) -> Bool) {
-            self.ticket = ticket
-            self.place = place
-            self.accepts = accepts
+        fileprivate init(
+            ticket: Ticket, place: Int64?, isAdmitted: @escaping @Sendable () async -> Bool,
+            accepts: @escaping @Sendable (StoredEvent) -> Bool, asked: Timestamp
+        ) {
+            (self.ticket, self.place, self.asked) = (ticket, place, asked)
+            (self.isAdmitted, self.accepts) = (isAdmitted, accepts)
         }
 
         mutating func next() async throws -> String? {
@@ -167,6 +178,10 @@ final class LiveFeed: Sendable {
             rest = nil
             while true {
                 try Task.checkCancellation()
+                if feed.view.clock.now - asked >= LiveFeed.pulse {
+                    guard await isAdmitted() else { return nil }
+                    asked = feed.view.clock.now
+                }
                 let rings = feed.bell.rings
                 guard let (items, end) = try await feed.items(after: place ?? 0) else { return nil }
                 place = end
@@ -176,7 +191,7 @@ final class LiveFeed: Sendable {
                     return text
                 }
                 if !items.isEmpty { continue }
-                let deadline = feed.view.clock.now + LiveFeed.pulse
+                let deadline = asked + LiveFeed.pulse
                 await feed.bell.wait(after: rings, until: deadline, on: feed.view.clock)
                 if feed.view.clock.now >= deadline { return ": still here\n\n" }
             }

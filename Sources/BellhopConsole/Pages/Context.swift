@@ -8,6 +8,7 @@ struct PageContext: Sendable {
     let visitor: Visitor
     let view: AgentView
     let feed: LiveFeed
+    let gate: Gate
     let jobs: BackTestJobs
     let t: Words
     let zone: TimeZoneTable
@@ -17,6 +18,7 @@ struct PageContext: Sendable {
         self.visitor = visitor
         view = desk.view
         feed = desk.feed
+        gate = desk.gate
         jobs = desk.jobs
         t = Words(language: Language(request))
         zone = request.cookie("bellhop_zone").flatMap { AgentView.zone(named: PercentText.decoded($0[...])) } ?? view.zone

@@ -108,9 +108,11 @@ struct WebServer: Sendable {
         _ reply: @Sendable (ConsoleRequest) async -> ConsoleAnswer
     ) async throws {
         var answer: ConsoleAnswer
+        // The library takes `Host` out of the fields (RFC 9110, 7.2).
+        let host = request.head.authority.map { [(name: "Host", value: $0)] } ?? []
         var whole = ConsoleRequest(
-            request.method.rawValue, request.head.path ?? "/", headers: request.headers.map { ($0.name.rawName, $0.value) },
-            peer: peer)
+            request.method.rawValue, request.head.path ?? "/",
+            headers: host + request.headers.map { ($0.name.rawName, $0.value) }, peer: peer)
         var isRead = true
         do {
             whole.body = Array(try await request.body.collect(upTo: largestBody).readableBytesView)
