@@ -13,20 +13,27 @@ enum Files {
             if errno == EEXIST { return false }
             throw CommandError(.inputOutput, "\(path) cannot be written: \(String(cString: strerror(errno))).")
         }
-        defer { close(file) }
-        let bytes = Array(text.utf8)
-        guard Glibc.write(file, bytes, bytes.count) == bytes.count else {
-            throw CommandError(.inputOutput, "\(path) cannot be written: \(String(cString: strerror(errno))).")
-        }
+        try write(text, to: file, path, isNew: true)
         return true
     }
 
     /// Writes a file, or replaces what it holds.
     static func write(_ text: String, to path: String) throws(CommandError) {
+        let isNew = access(path, F_OK) != 0
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-        let error = file < 0 ? errno : Descriptor.write(Array(text.utf8), to: file)
-        if file >= 0 { close(file) }
-        if let error { throw CommandError(.inputOutput, "\(path) cannot be written: \(String(cString: strerror(error))).") }
+        guard file >= 0 else {
+            throw CommandError(.inputOutput, "\(path) cannot be written: \(String(cString: strerror(errno))).")
+        }
+        try write(text, to: file, path, isNew: isNew)
+    }
+
+    /// Writes and closes a file. Of a new one that cannot be written, as on a full disk, nothing remains.
+    private static func write(_ text: String, to file: Int32, _ path: String, isNew: Bool) throws(CommandError) {
+        let error = Descriptor.write(Array(text.utf8), to: file)
+        close(file)
+        guard let error else { return }
+        if isNew { unlink(path) }
+        throw CommandError(.inputOutput, "\(path) cannot be written: \(String(cString: strerror(error))).")
     }
 
     /// The text of a file; bytes that are not UTF-8 are replaced.

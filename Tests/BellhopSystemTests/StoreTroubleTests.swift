@@ -130,6 +130,20 @@ import Testing
         }
     }
 
+    @Test(.enabled(if: SmallDisk.isPossible, "this user may not mount a small disk"))
+    func `init on a full disk leaves no empty file, so that the next one writes all`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            let disk = try SmallDisk(at: stage.folder.path + "/disk", size: "64k")
+            try FileManager.default.createDirectory(atPath: disk.path + "/new", withIntermediateDirectories: true)
+            try disk.fill()
+            #expect(try await stage.start(["init", "disk/new", "--instance", "dev1"]).end().code == 74)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path + "/new").isEmpty)
+            disk.empty()
+            #expect(try await stage.start(["init", "disk/new", "--instance", "dev1"]).end().code == 0)
+            #expect(try String(contentsOfFile: disk.path + "/new/bellhop.yaml", encoding: .utf8).contains("dev1"))
+        }
+    }
+
     @Test func `a store without a folder is reported`() async throws {
         try await Stage.set(rules: Self.rules, configuration: configuration("no/such/folder/bellhop.db")) { stage in
             let ended = try await stage.bellhop("run", "--once")

@@ -36,6 +36,7 @@ struct Events: AsyncParsableCommand {
 
     func validate() throws {
         if limit < 1 { throw ValidationError("--limit is at least 1.") }
+        if id == "" { throw ValidationError("The id is empty.") }
         if let since {
             do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
         }

@@ -59,7 +59,10 @@ struct Explain: AsyncParsableCommand {
             Console.note("The rules do not load, so only what was recorded is shown: see `bellhop check`.")
         }
         let facts = found ?? ExplanationFacts(events: [])
-        if let rule, let book, !book.contains(rule), !facts.deliveries.contains(where: { $0.rule == rule }) {
+        // Of a rule that is gone there may be records.
+        if let rule, let book, !book.contains(rule), !facts.deliveries.contains(where: { $0.rule == rule }),
+            !facts.decisions.contains(where: { $0.rule == rule })
+        {
             let help = Suggestion.didYouMean(rule, among: book.rules.map(\.name)) ?? "`bellhop status` lists the rules."
             throw CommandError(.problem, "There is no rule `\(rule.visible)`: \(help)")
         }

@@ -18,6 +18,7 @@ struct DeliveryList: AsyncParsableCommand {
 
     func validate() throws {
         if limit < 1 { throw ValidationError("--limit is at least 1.") }
+        if id == "" { throw ValidationError("The id is empty.") }
     }
 
     func run() async throws {

@@ -12,6 +12,10 @@ struct DeliveryShow: AsyncParsableCommand {
     @Argument(help: "A delivery's id, or the start of one.")
     var id: String
 
+    func validate() throws {
+        if id.isEmpty { throw ValidationError("The id is empty.") }
+    }
+
     func run() async throws { try await Self.show(id, config.storeLink(), output) }
 
     static func show(_ id: String, _ link: StoreLink, _ output: OutputOptions) async throws(CommandError) {
