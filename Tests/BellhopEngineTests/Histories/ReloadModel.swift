@@ -5,7 +5,7 @@ import BellhopCore
 /// Each rule logs its letter and the ids of the tasks whose events led to the run.
 struct ReloadModel {
     /// The rules' letters, in the order of the file.
-    static let letters = ["h", "c", "d", "g", "x"]
+    static let letters = ["h", "c", "d", "g", "x"] + ReloadPatterns.rules.keys.sorted()
 
     /// How a rule is written at the moment. What its condition and its `do` say is always the same; their text changes.
     struct Writing {
@@ -19,12 +19,13 @@ struct ReloadModel {
             let writing = writings[letter] ?? Writing()
             guard writing.isThere else { return nil }
             return rule(letter).replacing("WHEN", with: "task.id != 'v\(writing.condition)'")
-                .replacing("ACTION", with: "\(writing.action)")
+                .replacing("CONDITION", with: "\(writing.condition)").replacing("ACTION", with: "\(writing.action)")
         }.joined(separator: "\n---\n")
     }
 
     private static func rule(_ letter: String) -> String {
-        switch letter {
+        if let pattern = ReloadPatterns.rules[letter] { return pattern }
+        return switch letter {
         case "h":
             """
             rule: h
@@ -98,6 +99,7 @@ struct ReloadModel {
     private var chainCount: Window = []
     private var groups: [Int: Group] = [:]
     private var chainGroup = Group()
+    private var patterns = ReloadPatterns()
     private var begun = 0
     /// The rules that are not in the file.
     private var absent: Set<String> = []
@@ -105,13 +107,14 @@ struct ReloadModel {
 
     /// The rules are loaded again. One whose condition has changed begins anew, and one that is gone ends what it had; a changed `do`
     /// changes nothing of that.
-    mutating func load(anew: Set<String>, without absent: Set<String>) {
+    mutating func load(anew: Set<String>, without absent: Set<String>, at now: Int) {
         let ended = anew.union(absent)
         if ended.contains("h") { hold = [:] }
         if ended.contains("c") { created = [:] }
         if ended.contains("d") { distinct = [] }
         if ended.contains("g") { groups = [:] }
         if ended.contains("x") { (chainHold, chainCount, chainGroup) = ([:], [], Group()) }
+        patterns.load(anew: anew, without: absent, at: now)
         self.absent = absent
     }
 
@@ -141,6 +144,7 @@ struct ReloadModel {
                 begun += 1
             }
         }
+        log += patterns.happen(kind, id, priority, at: now)
         tasks[id] = kind == .removed ? nil : priority
         // c
         if kind == .created, !absent.contains("c") {
@@ -180,6 +184,7 @@ struct ReloadModel {
     private mutating func fireHolds(until now: Int) { fireHolds { $0 <= now } }
 
     private mutating func fireHolds(_ isDue: (Int) -> Bool) {
+        log += patterns.fire(isDue)
         func due(_ waits: [String: Waits]) -> [(id: String, due: Int, number: Int)] {
             waits.filter { !$0.value.hasRun && isDue($0.value.due) }
                 .sorted { ($0.value.due, $0.value.number) < ($1.value.due, $1.value.number) }.map {
