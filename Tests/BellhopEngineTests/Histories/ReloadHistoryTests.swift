@@ -42,7 +42,7 @@ import Testing
                 }
                 writings[letter] = writing
                 rules = ReloadModel.rules(writings)
-                model.load(anew: anew, without: Set(writings.filter { !$0.value.isThere }.keys), at: minute)
+                model.load(writings, anew: anew, at: minute)
                 story.append("\(letter) is now \(writing)")
             }
             let id = ["a", "b", "c", "d"][Int.random(in: 0..<4, using: &random)]

@@ -5,7 +5,7 @@ import BellhopCore
 /// Each rule logs its letter and the ids of the tasks whose events led to the run.
 struct ReloadModel {
     /// The rules' letters, in the order of the file.
-    static let letters = ["h", "c", "d", "g", "x"] + ReloadPatterns.rules.keys.sorted()
+    static let letters = ["h", "c", "d", "g", "x"] + ReloadPatterns.rules.keys.sorted() + ReloadEscalations.rules.keys.sorted()
 
     /// How a rule is written at the moment. What its condition and its `do` say is always the same; their text changes.
     struct Writing {
@@ -24,7 +24,7 @@ struct ReloadModel {
     }
 
     private static func rule(_ letter: String) -> String {
-        if let pattern = ReloadPatterns.rules[letter] { return pattern }
+        if let rule = ReloadPatterns.rules[letter] ?? ReloadEscalations.rules[letter] { return rule }
         return switch letter {
         case "h":
             """
@@ -100,6 +100,7 @@ struct ReloadModel {
     private var groups: [Int: Group] = [:]
     private var chainGroup = Group()
     private var patterns = ReloadPatterns()
+    private var escalations = ReloadEscalations()
     private var begun = 0
     /// The rules that are not in the file.
     private var absent: Set<String> = []
@@ -107,7 +108,9 @@ struct ReloadModel {
 
     /// The rules are loaded again. One whose condition has changed begins anew, and one that is gone ends what it had; a changed `do`
     /// changes nothing of that.
-    mutating func load(anew: Set<String>, without absent: Set<String>, at now: Int) {
+    mutating func load(_ writings: [String: Writing], anew: Set<String>, at now: Int) {
+        let absent = Set(writings.filter { !$0.value.isThere }.keys)
+        escalations.load(writings)
         let ended = anew.union(absent)
         if ended.contains("h") { hold = [:] }
         if ended.contains("c") { created = [:] }
@@ -124,12 +127,14 @@ struct ReloadModel {
         fireGroups(until: now)
         fireHolds(at: now)
         flushChain(until: now)
+        log += escalations.fire(tasks, at: now) { $0 == now }
     }
 
     /// The look is over.
     mutating func leave(at now: Int) {
         fireHolds(until: now)
         fireGroups(until: now)
+        log += escalations.fire(tasks, at: now) { $0 <= now }
     }
 
     /// An event of a task with this priority; for a removed task as it was last seen.
@@ -145,6 +150,7 @@ struct ReloadModel {
             }
         }
         log += patterns.happen(kind, id, priority, at: now)
+        log += escalations.happen(kind, id, priority, at: now)
         tasks[id] = kind == .removed ? nil : priority
         // c
         if kind == .created, !absent.contains("c") {

@@ -1,0 +1,103 @@
+import BellhopCore
+
+/// What escalations must do while their rules are reloaded and the clock is set back: the part of `ReloadModel` for `escalate`.
+///
+/// Each step logs how its rule was written when it ran: an escalation keeps the steps of its run.
+struct ReloadEscalations {
+    /// The rules by their letters, in YAML.
+    static let rules = [
+        "e": """
+        rule: e
+        on: [task_created, task_changed]
+        when: task.priority == 1 && WHEN
+        do: [{notify: {to: pager, title: "e ${{ task.id }}", thread: "${{ task.id }}"}}]
+        escalate:
+          - {after: 5m, repeat: {every: 3m, times: 2}, do: [{log: "e1 ${{ task.id }} ACTION"}]}
+          - {after: 2m, do: [{log: "e0 ${{ task.id }} ACTION"}]}
+        """,
+        "f": """
+        rule: f
+        on: [task_created, task_changed]
+        when: task.priority == 1 && WHEN
+        do: [{log: "f ${{ task.id }} ACTION"}]
+        until: task.priority == 2
+        escalate:
+          - {after: 3m, do: [{log: "f0 ${{ task.id }} ACTION"}]}
+          - {after: 9m, do: [{log: "f1 ${{ task.id }} ACTION"}]}
+        """,
+    ]
+
+    private struct Escalation {
+        /// What each step logs, with the minutes at which it comes.
+        var steps: [(text: String, times: [Int])]
+
+        var isOver: Bool { steps.allSatisfy(\.times.isEmpty) }
+        /// The place of the next step, and when it is due.
+        var next: (place: Int, due: Int)? {
+            steps.indices.compactMap { place in steps[place].times.first.map { (place, $0) } }.min { $0.1 < $1.1 }
+        }
+
+        /// Makes the step. Of repetitions that were missed, one comes.
+        mutating func take(_ place: Int, at now: Int) -> String {
+            steps[place].times.removeFirst()
+            while let due = steps[place].times.first, due <= now { steps[place].times.removeFirst() }
+            return steps[place].text
+        }
+    }
+
+    /// By rule and task; those of e stay after their last step, because an answer closes what they opened.
+    private var escalations: [String: [String: Escalation]] = [:]
+    /// How the `do` of each rule that is in the file is written.
+    private var actions = ["e": 0, "f": 0]
+
+    /// The rules are loaded again. Escalations go on as they began; only those of a rule that is gone end, without closing anything.
+    mutating func load(_ writings: [String: ReloadModel.Writing]) {
+        for rule in Self.rules.keys {
+            let writing = writings[rule] ?? ReloadModel.Writing()
+            actions[rule] = writing.isThere ? writing.action : nil
+            if !writing.isThere { escalations[rule] = nil }
+        }
+    }
+
+    /// What an event means to escalations: it ends them first, then it may begin new ones. Returns what is logged at once.
+    mutating func happen(_ kind: ReloadModel.Kind, _ id: String, _ priority: Int, at now: Int) -> [String] {
+        var log: [String] = []
+        if kind == .removed || kind == .changed, escalations["e"]?.removeValue(forKey: id) != nil {
+            log.append("pager closes \(id)")
+        }
+        if kind == .removed { escalations["f"]?[id] = nil }
+        guard kind == .created || kind == .changed, priority == 1 else { return log }
+        if let action = actions["e"] {
+            log.append("pager: e \(id)")
+            escalations["e", default: [:]][id] = Escalation(
+                steps: [("e0 \(id) \(action)", [now + 2]), ("e1 \(id) \(action)", [now + 5, now + 8, now + 11])])
+        }
+        if let action = actions["f"] {
+            log.append("f \(id) \(action)")
+            if escalations["f"]?[id]?.isOver ?? true {
+                escalations["f", default: [:]][id] = Escalation(
+                    steps: [("f0 \(id) \(action)", [now + 3]), ("f1 \(id) \(action)", [now + 9])])
+            }
+        }
+        return log
+    }
+
+    /// Makes the steps whose time has come, in their order, as long as the next is due. Returns what is logged.
+    ///
+    /// - Parameter tasks: the tasks' priorities.
+    mutating func fire(_ tasks: [String: Int], at now: Int, _ isDue: (Int) -> Bool) -> [String] {
+        var log: [String] = []
+        for (rule, ofRule) in escalations {
+            for id in ofRule.keys {
+                while let next = escalations[rule]?[id]?.next, isDue(next.due) {
+                    if rule == "e" ? tasks[id] != 1 : tasks[id] == 2 {
+                        escalations[rule]?[id] = nil
+                        break
+                    }
+                    if let text = escalations[rule]?[id]?.take(next.place, at: now) { log.append(text) }
+                }
+            }
+        }
+        return log
+    }
+}
