@@ -16,12 +16,14 @@ import Testing
         _ checkpoint: String
     ) async throws {
         try await Stage.set(rules: WaitingLedger.rules, configuration: Self.configuration) { stage in
+            addStandingTasks(stage)
             var ordeal = Ordeal(stage, seed: Storm.seed(11))
             var round = 0
             while ordeal.kills < 12, round < 60 {
                 round += 1
                 try await ordeal.kill(at: checkpoint, nth: 1 + (Checkpoints.isRare(checkpoint) ? 0 : round % 3))
                 if round % 4 == 0 { try await ordeal.pass() }
+                if round == 4 { try stage.folder.write("rules/standing.yaml", WaitingLedger.standingRule) }
             }
             #expect(ordeal.kills >= 12)
             try await end(&ordeal)
@@ -30,16 +32,23 @@ import Testing
 
     @Test func `rules that wait run exactly once and never early, even if the agent is killed at any moment`() async throws {
         try await Stage.set(rules: WaitingLedger.rules, configuration: Self.configuration) { stage in
+            addStandingTasks(stage)
             var ordeal = Ordeal(stage, seed: Storm.seed(12))
             var round = 0
             while ordeal.kills < 20, round < 80 {
                 round += 1
                 try await ordeal.killAtAnyMoment(["run", "--once"])
                 if round % 4 == 0 { try await ordeal.pass() }
+                if round == 4 { try stage.folder.write("rules/standing.yaml", WaitingLedger.standingRule) }
             }
             #expect(ordeal.kills >= 20)
             try await end(&ordeal)
         }
+    }
+
+    /// Adds tasks that nothing changes.
+    private func addStandingTasks(_ stage: Stage) {
+        for place in 5...6 { stage.instance.addTask("problem", title: "Standing task \(place)", assignedTo: Stage.user) }
     }
 
     private func end(_ ordeal: inout Ordeal) async throws {

@@ -7,6 +7,12 @@ extension WaitingLedger {
         - rule: pair
             on: {all: [task_created, task_changed], within: 1h, by: task.id}
             do: [{log: "${{ events.map(e, e.id).join(' ') }}"}]
+          - rule: row
+            on: {sequence: [task_created, [task_changed, task_removed], task_changed], within: 110m, by: task.class}
+            do: [{log: "${{ events.map(e, e.id).join(' ') }}"}]
+          - rule: silent
+            on: {none: task_created, within: 25m}
+            do: [{log: "${{ since }}"}]
           - rule: absence
             on: {none: task_changed, after: task_created, within: 20m, by: task.id}
             do: [{log: "${{ event.id }} ${{ task.id }}"}]
@@ -23,9 +29,22 @@ extension WaitingLedger {
 
         """
 
+    /// A rule that is loaded when there are tasks already.
+    static let standingRule = """
+        rule: standing
+        on: task_returned
+        when: "!(task.title.endsWith('0') || task.title.endsWith('1') || task.title.endsWith('2'))"
+        for: {time: 20m, existing: true}
+        do: [{log: "${{ since }} ${{ task.id }}"}]
+
+        """
+
     func checkPatterns(_ place: SourceLocation) {
         checkWaits(of: "absence", absences, span: 20, place)
         #expect(runs(of: "pair").map(\.words) == pairs, "pairs of events", sourceLocation: place)
+        #expect(runs(of: "row").map(\.words) == rows, "sequences of events", sourceLocation: place)
+        checkSilence(place)
+        checkStanding(place)
     }
 
     /// From each event that creates a task until it changes or leaves, if it does.
@@ -54,6 +73,94 @@ extension WaitingLedger {
             }
         }
         return pairs
+    }
+
+    /// Each event goes to the oldest sequence of its class that wants it and is in time; a creation that none wants begins one.
+    private var rows: [[String]] {
+        let entries: [Set<String>] = [["task_created"], ["task_changed", "task_removed"], ["task_changed"]]
+        var open: [String: [[Fact]]] = [:]
+        var rows: [[String]] = []
+        for fact in facts {
+            var own = open[fact.kind, default: []].filter { fact.time < $0[0].time + 110 * Self.minute }
+            if let wanting = own.firstIndex(where: { entries[$0.count].contains(fact.type) }) {
+                own[wanting].append(fact)
+                if own[wanting].count == entries.count { rows.append(own.remove(at: wanting).map(\.id)) }
+            } else if entries[0].contains(fact.type) {
+                own.append([fact])
+            }
+            open[fact.kind] = own
+        }
+        return rows
+    }
+
+    /// Checks that each time without a creation was told once, not early, and not after the next creation. The first such time began
+    /// when the rule was loaded.
+    private func checkSilence(_ place: SourceLocation) {
+        let created = facts.filter { $0.type == "task_created" }
+        var runs = Dictionary(grouping: runs(of: "silent"), by: Self.since)
+        for (index, begin) in created.enumerated() {
+            let end = created.dropFirst(index + 1).first
+            // Of creations of one moment, the last begins the silence.
+            if end?.time == begin.time { continue }
+            check(
+                "silent", runs.removeValue(forKey: begin.time / 1_000_000) ?? [], from: (begin, begin.time), to: end, span: 25,
+                place)
+        }
+        let first = created.first?.time ?? 0
+        #expect(
+            runs.isEmpty || runs.count == 1 && runs.allSatisfy { $0.key * 1_000_000 <= first && $0.value.count == 1 },
+            "silences that should not be: \(runs)", sourceLocation: place)
+    }
+
+    /// The tasks that there were when the rule was loaded count from then, without an event of `on`; those that return count from their
+    /// return.
+    private func checkStanding(_ place: SourceLocation) {
+        let lasting = Set(facts.filter { $0.kind == "problem" }.map(\.task))
+        var runs = Dictionary(grouping: runs(of: "standing")) { "\($0.words.last ?? "") \(Self.since($0))" }
+        // The rule was loaded when the waits of the tasks that nothing changes began.
+        let loads = Set(runs.values.joined().filter { lasting.contains($0.words.last ?? "") }.map(Self.since))
+        guard let load = loads.first.map({ $0 * 1_000_000 }), loads.count == 1 else {
+            Issue.record("the rule was loaded at \(loads)", sourceLocation: place)
+            return
+        }
+        var open: [String: (fact: Fact, time: Int64)] = [:]
+        func close(_ begin: (fact: Fact, time: Int64), at end: Fact?) {
+            let key = "\(begin.fact.task) \(begin.time / 1_000_000)"
+            check("standing", runs.removeValue(forKey: key) ?? [], from: begin, to: end, span: 20, place)
+        }
+        for fact in facts {
+            let isBefore = fact.time < load
+            if fact.holds, fact.type != "task_removed" {
+                if isBefore || fact.type == "task_returned", open[fact.task] == nil {
+                    open[fact.task] = (fact, max(fact.time, load))
+                }
+            } else if let begin = open.removeValue(forKey: fact.task), !isBefore {
+                close(begin, at: fact)
+            }
+        }
+        #expect(lasting.count == 2 && lasting.isSubset(of: open.keys), "tasks that stand for good", sourceLocation: place)
+        for begin in open.values { close(begin, at: nil) }
+        #expect(runs.isEmpty, "standing: runs that should not be: \(runs)", sourceLocation: place)
+    }
+
+    /// The second in which the wait of a run began.
+    private static func since(_ run: Run) -> Int64 {
+        (run.words.first.flatMap { Timestamp(rfc3339: $0) }?.microseconds ?? 0) / 1_000_000
+    }
+
+    /// Checks that a wait ran once if it came due and nothing had ended it, not early, and not after its end.
+    private func check(
+        _ rule: String, _ runs: [Run], from begin: (fact: Fact, time: Int64), to end: Fact?, span: Int64, _ place: SourceLocation
+    ) {
+        let due = begin.time + span * Self.minute
+        #expect(runs.count <= 1, "\(rule): the wait of \(begin.fact) ended \(runs.count) times", sourceLocation: place)
+        for run in runs {
+            #expect(run.created >= due, "\(rule): \(begin.fact) ran early", sourceLocation: place)
+            #expect(end.map { $0.time >= run.created } ?? true, "\(rule): \(begin.fact) ran after its end", sourceLocation: place)
+        }
+        if mustHaveRun(due: due, before: end) {
+            #expect(runs.count == 1, "\(rule): the run of \(begin.fact) was lost", sourceLocation: place)
+        }
     }
 
     func checkEscalations(_ place: SourceLocation) {

@@ -2,8 +2,8 @@ import BellhopCore
 import Simulator
 import Testing
 
-/// Compares the runs of rules that wait, count, gather, digest, escalate or have a quiet time, after many kills, with the runs that
-/// follow from the events alone.
+/// Compares the runs of rules that wait, count, gather, digest, escalate, have a quiet time or run only now and then, after many
+/// kills, with the runs that follow from the events alone.
 struct WaitingLedger {
     static let rules = """
         rules:
@@ -38,6 +38,7 @@ struct WaitingLedger {
             on: [task_created, task_changed, task_removed, task_returned]
             do: [{notify: {to: ops, title: "${{ event.id }}"}, retry: {attempts: 200, max_wait: 5m}}]
           \(patternRules)
+          \(limitRules)
         """
 
     /// Messages are kept back for a while of each half hour.
@@ -105,14 +106,17 @@ struct WaitingLedger {
         checkPatterns(place)
         checkEscalations(place)
         checkQuiet(place)
+        checkLimits(place)
         let each = runs(of: "each").map(\.words)
         #expect(Set(each).count == each.count, "a run for an element was doubled", sourceLocation: place)
         #expect(!each.isEmpty, "no run for an element", sourceLocation: place)
         let chained = runs(of: "chain").flatMap(\.words)
         #expect(Set(chained).count == chained.count, "a run of the chain was doubled", sourceLocation: place)
-        return ["hold", "each", "count", "group", "chain", "digest", "pair", "absence", "page", "kept"].reduce(0) {
-            $0 + runs(of: $1).count
-        }
+        let rules = [
+            "hold", "each", "count", "group", "chain", "digest", "pair", "absence", "page", "kept", "row", "silent", "standing",
+            "differing", "seldom", "first", "canary",
+        ]
+        return rules.reduce(0) { $0 + runs(of: $1).count }
     }
 
     // MARK: for
