@@ -123,7 +123,7 @@ private struct Explainer {
         var account = Explanation.Account(
             rule: name, verdict: .ran, reason: "", notes: [], parts: [], deliveries: all,
             isInQuestion: !all.isEmpty || !allRecords.isEmpty || judgement?.isInQuestion ?? false)
-        account.notes = records.filter { !$0.isOfRun || $0.verdict == .cancelled && $0 != records.stop }.map {
+        account.notes = records.filter { !$0.isOfRun || [.cancelled, .noStep].contains($0.verdict) && $0 != records.stop }.map {
             words($0).clause
         }
         if let stop = records.stop, !isLater(deliveries, than: stop) {
@@ -319,13 +319,16 @@ extension [DecisionRecord] {
     fileprivate var stop: DecisionRecord? {
         let ended = Set(filter(\.verdict.isOfEarlier).map(\.occasion))
         let due = Set(compactMap(\.occasion.wait))
+        let hasNoStep = contains { $0.verdict == .noStep }
         let ofRun = filter { record in
             let isDue = record.verdict == .waiting && record.detail["key"]?.asString.map(due.contains) ?? false
-            return record.isOfRun && !(record.verdict.isWaiting && (isDue || ended.contains(record.occasion)))
+            // What was gathered has gone into the run.
+            let isOver = isDue || ended.contains(record.occasion) || record.verdict == .gathering && hasNoStep
+            return record.isOfRun && !(record.verdict.isWaiting && isOver)
         }
-        return ofRun.last { $0.verdict == .noStep }
-            ?? ofRun.last { ![.cancelled, .conditionFalse].contains($0.verdict) && !$0.verdict.isOfEarlier }
-            ?? ofRun.last(where: \.verdict.isOfEarlier) ?? ofRun.last { $0.verdict == .cancelled } ?? ofRun.last
+        return ofRun.last { ![.cancelled, .conditionFalse, .noStep].contains($0.verdict) && !$0.verdict.isOfEarlier }
+            ?? ofRun.last { $0.verdict == .noStep } ?? ofRun.last(where: \.verdict.isOfEarlier)
+            ?? ofRun.last { $0.verdict == .cancelled } ?? ofRun.last
     }
 }
 

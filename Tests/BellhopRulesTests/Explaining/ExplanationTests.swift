@@ -154,6 +154,20 @@ import Testing
         #expect(found.verdict == .ran && found.notes == ["`if` of step 0 (`log`) is false"])
     }
 
+    @Test func `a run without a step does not hide that other elements of the list still wait, and is noted`() throws {
+        let noStep = record(.noStep, ["left_out": ["`if` of step 0 (`log`) is false"]])
+        let waiting = record(.waiting, ["part": "for", "key": "b", "until": .string((Fixture.start + .seconds(600)).rfc3339)])
+        let rule = "on: {every: 5m}\neach: tasks\nfor: 10m"
+        let both = try account(rule) { $0.decisions = [waiting, noStep] }
+        #expect(both.verdict == .waiting && both.notes == ["no step had anything to do: `if` of step 0 (`log`) is false"])
+        let alone = try account(rule) { $0.decisions = [noStep] }
+        #expect(alone.verdict == .ran && alone.reason.hasPrefix("no step had anything to do"))
+        let gathered = try account("on: task_created\ngroup: {wait: 30s}") {
+            $0.decisions = [record(.gathering, ["gathered": 1]), noStep]
+        }
+        #expect(gathered.verdict == .ran && gathered.reason.hasPrefix("no step had anything to do"))
+    }
+
     @Test func `without rules, an explanation has only recorded facts`() throws {
         var facts = ExplanationFacts(events: [StoredEvent(sequence: 5, event: Fixture.event())])
         facts.deliveries = [delivery(.done)]
