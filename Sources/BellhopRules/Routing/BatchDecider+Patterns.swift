@@ -137,7 +137,8 @@ extension BatchDecider {
         own.gathered = events
         own.own = events.firstIndex { $0.name == candidate.latest?.name }
         own.key = key
-        own.since = events.map(\.at).min()
+        // The first of a sequence may have a later time than the next, if the clock was set back.
+        own.since = rule.time.pattern?.kind == .sequence ? events.first?.at : events.map(\.at).min()
         guard isReady(rule.scopesOfRuns), move(to: own) else { return }
         let condition = rule.judge(activation)
         if case .doesNotHold = condition {

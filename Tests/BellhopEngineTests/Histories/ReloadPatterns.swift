@@ -15,7 +15,7 @@ struct ReloadPatterns {
         rule: q
         on: {sequence: [[task_created, task_returned], task_changed, task_removed], within: 9m, by: task.id}
         when: WHEN
-        do: [{log: "q ${{ key }} \(minute("events[0].time"))", if: "ACTION >= 0"}]
+        do: [{log: "q ${{ key }} \(minute("since"))", if: "ACTION >= 0"}]
         """,
         "n": """
         rule: n
