@@ -41,7 +41,8 @@ struct Render: AsyncParsableCommand {
         if let event {
             subject = .event(try await subjects.event(event))
         } else {
-            let found = try await subjects.task(task ?? "")
+            let sources = book.rules.first { $0.name == rule }?.sources ?? []
+            let found = try await subjects.task(task ?? "", preferred: sources)
             subject = .task(found.task, source: found.source)
         }
         guard let run = book.render(rule, for: subject, tasks: try await subjects.tasks(), at: SystemClock().now) else { return }

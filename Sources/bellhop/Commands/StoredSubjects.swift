@@ -24,13 +24,17 @@ struct StoredSubjects: Sendable {
     }
 
     /// A task that a source shows now, by its number or sys_id.
-    func task(_ name: String) async throws(CommandError) -> (task: Snapshot, source: String) {
-        guard let (scope, task) = try await seen(name).first else {
+    /// - Parameter preferred: the sources that count more than others, as a rule's own.
+    func task(_ name: String, preferred: [String] = []) async throws(CommandError) -> (task: Snapshot, source: String) {
+        let sources = surroundings.sources.filter { preferred.contains($0.name) } + surroundings.sources
+        let found = try await seen(name)
+        let first = sources.lazy.compactMap { source in found.first { $0.scope == source.scope } }.first ?? found.first
+        guard let (scope, task) = first else {
             let numbers = try await seen(nil).map(\.task.snapshot.number)
             let help = Suggestion.didYouMean(name, among: numbers).map { ": \($0)" } ?? "."
             throw CommandError(.problem, "No source shows a task \(name.visible) now" + help)
         }
-        return (task.snapshot, surroundings.sources.first { $0.scope == scope }?.name ?? task.source)
+        return (task.snapshot, sources.first { $0.scope == scope }?.name ?? task.source)
     }
 
     /// The tasks of all sources that were polled; none without a configuration.
