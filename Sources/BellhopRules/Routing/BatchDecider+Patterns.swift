@@ -159,7 +159,7 @@ extension BatchDecider {
         guard memory.isKnown(stateKey) else { return }
         if isEnd { endAbsence(stateKey, key, isRecorded: !pattern.beginsByItself, pattern, candidate.rule) }
         if pattern.beginsByItself {
-            begin(pattern, watching: event.source, key, at: candidate.time, candidate.occasion, rule, candidate.rule)
+            beginSilence(pattern, of: event.source, key, from: candidate, rule)
         } else if isBegin, memory.value(stateKey) == nil, let began = candidate.latest {
             var own = candidate
             (own.key, own.since) = (pattern.by == nil ? nil : key, candidate.time)
@@ -175,6 +175,8 @@ extension BatchDecider {
     private struct Absence {
         var key: String
         var began: Gathered
+        /// The place on the bus of the last event before a silence.
+        var after: Int64?
     }
 
     private mutating func begin(
@@ -184,7 +186,9 @@ extension BatchDecider {
         guard let due = pattern.within.end(from: time) else {
             return record(.failed(.keyFailed, pattern.within.neverEnds), of: number)
         }
-        memory.set(rule.stateKey(.absence, absence.key), to: Wait(began: absence.began, due: due).json)
+        var wait = Wait(began: absence.began, due: due)
+        wait.after = absence.after
+        memory.set(rule.stateKey(.absence, absence.key), to: wait.json)
         if pattern.endsWithTask, !pattern.isByTask { remember(absence.began, as: absence.key, rule) }
         set(
             RuleTimer(
@@ -198,15 +202,14 @@ extension BatchDecider {
     }
 
     /// Begins the silence of a source, or of all of them, anew. It is about no event.
-    private mutating func begin(
-        _ pattern: Pattern, watching source: String, _ key: String, at time: BellhopCore.Timestamp, _ occasion: Occasion,
-        _ rule: Rule, _ number: Int
+    private mutating func beginSilence(
+        _ pattern: Pattern, of source: String, _ key: String, from cause: Candidate, _ rule: Rule
     ) {
-        let source = pattern.isBySource ? source : ""
-        let candidate = Candidate(
-            rule: number, occasion: occasion, time: time, source: source, subject: source.isEmpty ? rule.name : source)
-        let began = Gathered(candidate, event: nil, task: nil)
-        begin(pattern, Absence(key: key, began: began), at: time, isRecorded: false, rule, number)
+        var run = cause
+        run.source = pattern.isBySource ? source : ""
+        run.subject = run.source.isEmpty ? rule.name : source
+        let silence = Absence(key: key, began: Gathered(run, event: nil, task: nil), after: cause.latest?.event)
+        begin(pattern, silence, at: cause.time, isRecorded: false, rule, cause.rule)
     }
 
     /// Begins the silences of a rule that was loaded, or of a source that has its baseline, unless they wait already.
@@ -217,7 +220,9 @@ extension BatchDecider {
             let stateKey = rule.stateKey(.absence, key)
             guard memory.isKnown(stateKey) else { continue }
             guard memory.value(stateKey) == nil else { continue }
-            begin(pattern, watching: key, key, at: timer.due, .timer(timer.id, due: timer.due), rule, number)
+            let cause = Candidate(
+                rule: number, occasion: .timer(timer.id, due: timer.due), time: timer.due, source: key, subject: key)
+            beginSilence(pattern, of: key, key, from: cause, rule)
         }
     }
 
@@ -264,7 +269,7 @@ extension BatchDecider {
         // A source that was removed from bellhop.yaml is not missed.
         if pattern.isBySource, pattern.beginsByItself, !pattern.watched.isEmpty, !pattern.watched.contains(key) { return }
         var candidate = Candidate(
-            rule: number, occasion: .timer(timer.id, due: due, begun: wait.began.event, replayed: wait.began.replayed),
+            rule: number, occasion: .timer(timer.id, due: due, begun: wait.began.event, after: wait.after, replayed: wait.began.replayed),
             time: due, source: wait.began.source, subject: wait.began.subject, gathered: [wait.began])
         candidate.gathered[0].name = candidate.occasion.id.text
         (candidate.key, candidate.since) = (pattern.by == nil ? nil : key, wait.began.at)

@@ -369,6 +369,8 @@ struct Wait {
     var due: BellhopCore.Timestamp
     /// Whether the rule ran; it may wait again once the condition did not hold.
     var hasRun = false
+    /// The place on the bus of the last event before a silence.
+    var after: Int64?
 
     init(began: Gathered, due: BellhopCore.Timestamp) { (self.began, self.due) = (began, due) }
 
@@ -379,6 +381,7 @@ struct Wait {
         self.began = began
         self.due = Timestamp(microseconds: due)
         hasRun = json["ran"] == true
+        after = json["after"]?.asInt
     }
 
     var json: JSON {
@@ -387,6 +390,7 @@ struct Wait {
         members["due"] = .int(due.microseconds)
         // Stored also if false, so that the row keeps its size when the rule runs.
         members["ran"] = .bool(hasRun)
+        members["after"] = after.map(JSON.int)
         return .object(members)
     }
 }

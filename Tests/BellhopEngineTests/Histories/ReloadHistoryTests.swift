@@ -74,7 +74,7 @@ import Testing
                     "\($0.id.rule) \($0.id.kind) \($0.id.key) \(($0.due - start).components.seconds / 60)"
                 }
                 let days = (story.suffix(24) + ["timers: \(timers)"]).joined(separator: "\n")
-                Issue.record("seed \(seed): lost \(lost), surplus \(surplus)\n\(days)")
+                Issue.record("seed \(Storm.seed(seed)): lost \(lost), surplus \(surplus)\n\(days)")
                 return
             }
         }

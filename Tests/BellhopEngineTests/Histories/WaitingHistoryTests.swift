@@ -47,7 +47,7 @@ import Testing
             guard made == expected else {
                 let (lost, surplus) = (expected.difference(from: made).insertions, made.difference(from: expected).insertions)
                 let days = story.suffix(16).joined(separator: "\n")
-                Issue.record("seed \(seed): lost \(lost), surplus \(surplus)\n\(days)")
+                Issue.record("seed \(Storm.seed(seed)): lost \(lost), surplus \(surplus)\n\(days)")
                 return
             }
         }

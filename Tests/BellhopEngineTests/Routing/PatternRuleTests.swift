@@ -215,6 +215,17 @@ import Testing
         #expect(office.texts.count == 2)
     }
 
+    @Test func `two silences for the same time both run, as after the clock was set back`() async throws {
+        let office = try await Office(Self.silent, [task("z", "x")])
+        for id in ["a", "b"] {
+            try await office.put(id)
+            try await office.wait(5)
+            await office.bench.clock.jump(to: office.bench.now - .seconds(300))
+        }
+        let text = "silent my-work true 2026-01-05T09:00:00Z my-work"
+        #expect(office.texts == [text, text])
+    }
+
     @Test func `the silence before the first event counts from when the rule was loaded, not from a restart`() async throws {
         let office = try await Office(Self.silent, [task("z", "x")])
         try await office.wait(3)
