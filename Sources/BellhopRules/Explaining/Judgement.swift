@@ -38,6 +38,13 @@ public struct Judgement: Sendable {
     /// Whether the rule is for events like this one.
     public var isInQuestion: Bool { ![.off, .type, .source].contains(verdict) }
 
+    /// Shows the values of the parts of `when`.
+    fileprivate mutating func show(_ condition: RuleExpression, _ frame: RunFrame, _ slots: SlotTable, _ rule: Rule) {
+        readsTasks = !condition.needs.isDisjoint(with: [.tasks, .snapshots, .digest])
+        self.condition = condition.source?.text
+        parts = condition.explained(frame, slots, zone: rule.zone)?.parts ?? []
+    }
+
     fileprivate mutating func leaveOut(_ steps: [String], of rule: Rule) {
         (leftOut, isEmptyRun) = (steps, steps.count == rule.steps.count)
     }
@@ -66,7 +73,7 @@ extension RuleBook {
         activation.workLeft = RuleBook.workPerRun
         activation.begin(frame)
         if let pattern = rule.time.pattern {
-            judge(&judgement, pattern, event.event, frame, activation)
+            judge(&judgement, pattern, event, frame, activation)
             return judgement
         }
         judgement.wait = rule.time.hold.flatMap { rule.holdID($0, frame, activation) }
@@ -74,26 +81,24 @@ extension RuleBook {
             judgement.leaveOut(leftOut(of: rule, frame), of: rule)
             return judgement
         }
-        judgement.readsTasks = !condition.needs.isDisjoint(with: [.tasks, .snapshots, .digest])
-        switch condition.program.verdict(activation) {
-        case .yes: judgement.leaveOut(leftOut(of: rule, frame), of: rule)
-        case .no: (judgement.verdict, judgement.reason) = (.conditionFalse, "`when` is false")
-        case .unknown:
-            (judgement.verdict, judgement.reason) = (.conditionUnknown, "`when` is unknown, because a part of it is null")
-        case .failed(let error): (judgement.verdict, judgement.reason) = (.conditionFailed, "`when` failed: \(error.message)")
+        if let (verdict, reason) = condition.objection(activation) {
+            (judgement.verdict, judgement.reason) = (verdict, reason)
+        } else {
+            judgement.leaveOut(leftOut(of: rule, frame), of: rule)
         }
-        judgement.condition = condition.source?.text
-        judgement.parts = condition.explained(frame, slots, zone: rule.zone)?.parts ?? []
+        judgement.show(condition, frame, slots, rule)
         return judgement
     }
 
     /// Judges the entries of `all`, `sequence` or `none` that name the event.
     private func judge(
-        _ judgement: inout Judgement, _ pattern: Pattern, _ event: Event, _ frame: RunFrame, _ activation: Activation
+        _ judgement: inout Judgement, _ pattern: Pattern, _ stored: StoredEvent, _ frame: RunFrame, _ activation: Activation
     ) {
+        let event = stored.event
+        guard let rule = rule(named: judgement.rule) else { return }
         let entries = (pattern.entries + pattern.after).filter { $0.accepts(event) }
         judgement.readsTasks = !pattern.needs.isDisjoint(with: [.tasks, .snapshots])
-        if let rule = rule(named: judgement.rule), let hold = rule.time.hold {
+        if let hold = rule.time.hold {
             judgement.wait = rule.holdID(hold, frame, activation)
         } else if pattern.kind == .none {
             var stop: Stop?
@@ -101,11 +106,28 @@ extension RuleBook {
         }
         if pattern.fits(event, activation) {
             judgement.idle = pattern.idle(event, activation)
+            if judgement.idle == nil, pattern.kind == .none { judgeBegin(&judgement, rule, pattern, stored, frame, activation) }
             return
         }
         (judgement.verdict, judgement.reason) = (.conditionFalse, "no entry of `on` for this type has a `when` that is true")
-        let zone = rule(named: judgement.rule)?.zone ?? surroundings.timeZone
-        judgement.parts = entries.compactMap(\.condition).flatMap { $0.explained(frame, slots, zone: zone)?.parts ?? [] }
+        judgement.parts = entries.compactMap(\.condition).flatMap { $0.explained(frame, slots, zone: rule.zone)?.parts ?? [] }
+    }
+
+    /// Judges whether the event may begin an absence.
+    private func judgeBegin(
+        _ judgement: inout Judgement, _ rule: Rule, _ pattern: Pattern, _ stored: StoredEvent, _ frame: RunFrame,
+        _ activation: Activation
+    ) {
+        guard let condition = rule.condition else { return }
+        let event = stored.event
+        frame.move(
+            to: RunContext(
+                occasion: .event(event.id), source: event.source, subject: event.subject, events: [stored], event: 0,
+                key: pattern.by == nil ? nil : judgement.wait, since: event.time))
+        activation.begin(frame)
+        guard let (verdict, reason) = condition.objection(activation) else { return }
+        (judgement.verdict, judgement.reason) = (verdict, reason)
+        judgement.show(condition, frame, slots, rule)
     }
 
     /// The steps whose `if` does not hold, and why, as clauses.
@@ -166,6 +188,16 @@ extension Rule {
 }
 
 extension RuleExpression {
+    /// Why the condition does not let the activation's run happen: a verdict and a clause; nil if it holds.
+    fileprivate func objection(_ activation: Activation) -> (Judgement.Verdict, String)? {
+        switch program.verdict(activation) {
+        case .yes: nil
+        case .no: (.conditionFalse, "`when` is false")
+        case .unknown: (.conditionUnknown, "`when` is unknown, because a part of it is null")
+        case .failed(let error): (.conditionFailed, "`when` failed: \(error.message)")
+        }
+    }
+
     /// The result of the expression at a frame, and the value of each part; nil if the expression does not keep its source.
     func explained(
         _ frame: RunFrame, _ slots: SlotTable, zone: TimeZoneTable

@@ -166,7 +166,7 @@ extension BatchDecider {
             guard isReady(rule.scopesOfRuns), move(to: own) else { return }
             switch rule.judge(activation) {
             case .holds: begin(pattern, Absence(key: key, began: began), at: candidate.time, rule, candidate.rule)
-            case .doesNotHold: record(Stop(verdict: .conditionFalse, detail: ["key": .string(key)]), of: candidate.rule)
+            case .doesNotHold: break
             case .failed(let stop): record(stop, of: candidate.rule)
             }
         }
@@ -269,7 +269,8 @@ extension BatchDecider {
         // A source that was removed from bellhop.yaml is not missed.
         if pattern.isBySource, pattern.beginsByItself, !pattern.watched.isEmpty, !pattern.watched.contains(key) { return }
         var candidate = Candidate(
-            rule: number, occasion: .timer(timer.id, due: due, begun: wait.began.event, after: wait.after, replayed: wait.began.replayed),
+            rule: number,
+            occasion: .timer(timer.id, due: due, begun: wait.began.event, after: wait.after, replayed: wait.began.replayed),
             time: due, source: wait.began.source, subject: wait.began.subject, gathered: [wait.began])
         candidate.gathered[0].name = candidate.occasion.id.text
         (candidate.key, candidate.since) = (pattern.by == nil ? nil : key, wait.began.at)

@@ -199,6 +199,7 @@ private struct Matcher {
     /// Records the run unless the conditions of the entries say no.
     private mutating func judge(_ run: Matches.Run, _ pattern: Pattern, _ rule: Rule) {
         let event = events[run.place].event
+        if let condition = rule.condition, rule.beginsOnly(with: event.type), isRuledOut(condition) { return }
         let isEnd = event.type == .taskRemoved && (pattern.endsWithTask || rule.time.hold != nil)
         func mayFit(_ entry: Pattern.Entry) -> Bool {
             guard entry.accepts(event) else { return false }

@@ -54,10 +54,10 @@ struct RuleIndex: Sendable {
             let types = Set(rule.watchedTypes).union(rule.looksAtAll ? all : [])
             for type in types { byType[type, default: []].append(number) }
         }
-        types = byType.mapValues { numbers in
-            var index = Self.index(numbers, rules, readers)
+        for (type, numbers) in byType {
+            var index = Self.index(numbers, rules, type, readers)
             index.waiting = numbers.filter { rules[$0].looksAtAll && rules[$0].time.pattern == nil }
-            return index
+            types[type] = index
         }
         for type in types.keys where type == .scheduleDue {
             types[type] = Self.schedules(byType[type] ?? [], rules)
@@ -78,8 +78,8 @@ struct RuleIndex: Sendable {
         var values: [Value]
     }
 
-    private static func index(_ numbers: [Int], _ rules: [Rule], _ readers: [SlotReader]) -> ByType {
-        let choices = numbers.map { Self.choices(rules[$0], readers) }
+    private static func index(_ numbers: [Int], _ rules: [Rule], _ type: EventType, _ readers: [SlotReader]) -> ByType {
+        let choices = numbers.map { Self.choices(rules[$0], type, readers) }
         var distinct: [Int?: Set<Value>] = [:]
         for choice in choices.joined() { distinct[choice.slot?.id, default: []].formUnion(choice.values) }
         let counts = distinct.mapValues(\.count)
@@ -108,10 +108,11 @@ struct RuleIndex: Sendable {
         Double(distinct[choice.slot?.id] ?? 0) / Double(max(1, choice.values.count))
     }
 
-    private static func choices(_ rule: Rule, _ readers: [SlotReader]) -> [Choice] {
-        // Of several events, each has an own condition; the rule's is asked at the end.
-        let equalities = rule.time.pattern == nil ? rule.condition?.equalities ?? [] : []
-        var choices = equalities.compactMap { equality -> Choice? in
+    private static func choices(_ rule: Rule, _ type: EventType, _ readers: [SlotReader]) -> [Choice] {
+        // Of several events, each has an own condition; the rule's is asked at the end. But an absence begins only if it holds.
+        let isAsked = rule.time.pattern == nil || rule.beginsOnly(with: type)
+        let equalities = isAsked ? rule.condition?.equalities : nil
+        var choices = (equalities ?? []).compactMap { equality -> Choice? in
             guard equality.slot.scope.isEmpty, readers[equality.slot.id].isOfEvent else { return nil }
             return Choice(slot: equality.slot, reader: readers[equality.slot.id], values: equality.values)
         }

@@ -56,7 +56,8 @@ import Testing
             let (made, expected) = (office.texts.sorted(), model.log.sorted())
             guard made == expected else {
                 let (lost, surplus) = (expected.difference(from: made).insertions, made.difference(from: expected).insertions)
-                Issue.record("seed \(Storm.seed(seed)): lost \(lost), surplus \(surplus)\n\(story.suffix(24).joined(separator: "\n"))")
+                Issue.record(
+                    "seed \(Storm.seed(seed)): lost \(lost), surplus \(surplus)\n\(story.suffix(24).joined(separator: "\n"))")
                 return
             }
         }

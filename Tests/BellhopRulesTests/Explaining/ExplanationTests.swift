@@ -54,6 +54,18 @@ import Testing
                 == .conditionFailed)
     }
 
+    @Test func `an event that begins no absence shows the condition, also with the absence's key`() throws {
+        func account(when condition: String, _ fields: JSON.Object = [:]) throws -> Explanation.Account {
+            let rule = "on: {none: task_commented, after: task_created, within: 1h, by: task.id}\nwhen: \(condition)"
+            return try self.account(rule, Fixture.event(.taskCreated, Fixture.task("a1", fields: fields)))
+        }
+        let no = try account(when: "task.priority == 1", ["priority": 3])
+        #expect(no.verdict == .conditionFalse && no.parts.lines == ["task.priority  3"])
+        #expect(try account(when: "task.priority < 2", ["priority": .null]).verdict == .conditionUnknown)
+        let key = try account(when: "key != 'a1'")
+        #expect(key.verdict == .conditionFalse && key.parts.lines == ["key  \"a1\""])
+    }
+
     @Test func `a record says what stopped the run`() throws {
         let once = try account("on: task_created\nonce: task.id") { $0.decisions = [record(.once, ["key": "a1"])] }
         #expect(once.verdict == .once && once.reason == "`once` stopped it: it ran for the key \"a1\" before")

@@ -45,6 +45,25 @@ import Testing
         #expect(rules(decomposed) == ["both"])
     }
 
+    @Test func `an event that begins no absence, because of a value that when requires, costs no look into the state`() throws {
+        let book = try Fixture.book(
+            """
+            rule: r
+            on: {none: [task_changed, task_returned], after: [task_created, task_changed], within: 1h, by: task.id}
+            when: task.class == "incident" && key != "a9"
+            do: [{log: silent}]
+            """)
+        func looks(_ type: EventType, _ taskClass: String) -> Bool {
+            let event = Fixture.event(type, Fixture.task("a1", class: taskClass))
+            return !book.match([StoredEvent(sequence: 1, event: event)], since: [:]).needs.state.isEmpty
+        }
+        #expect(looks(.taskCreated, "incident"))
+        #expect(!looks(.taskCreated, "problem"))
+        // These may end one.
+        #expect(looks(.taskChanged, "problem"))
+        #expect(looks(.taskReturned, "problem"))
+    }
+
     @Test func `a new incident is acknowledged on its own connection`() throws {
         let book = try Fixture.book(
             """

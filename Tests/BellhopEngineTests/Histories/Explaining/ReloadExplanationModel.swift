@@ -223,7 +223,7 @@ struct ReloadExplanationModel: ExplanationModel {
         }
         guard event.isCreatedOrChanged else { return }
         if priority == 2 {
-            recorded[number]["none"] = Told(.conditionFalse)
+            judged[number]["none"] = Told(.conditionFalse)
         } else if let absence = absences[id] {
             judged[number]["none"] = Told(.waiting, names: absence.event, "`none` had begun before")
         } else {
