@@ -175,6 +175,10 @@ public struct HolidayFile: Sendable {
     }
 
     private func time(_ property: Property) throws(Malformed) -> ICalendarTime {
+        // RFC 5545, section 3.8.5.2: repetitions may be periods with a length of their own.
+        if property.parameters["VALUE"]?.uppercased() == "PERIOD" {
+            throw Malformed(line: property.line, message: "\(property.name) with periods (VALUE=PERIOD) is not supported")
+        }
         guard let time = ICalendarTime(property.value, zone: try zone(of: property)) else {
             throw Malformed(line: property.line, message: "\(property.name):\(property.value) is not a date or a time")
         }

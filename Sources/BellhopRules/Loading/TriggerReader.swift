@@ -182,7 +182,7 @@ struct TriggerReader {
                 zone = found
                 zoneName = name
             } else {
-                report("unknown-zone", "there is no time zone `\(name)`", at: place, help: "such as `Europe/Berlin`")
+                report("unknown-time-zone", "there is no time zone `\(name)`", at: place, help: "such as `Europe/Berlin`")
             }
         }
         do throws(TimeTextError) {

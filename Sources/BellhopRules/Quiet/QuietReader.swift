@@ -59,21 +59,20 @@ public struct QuietReader {
     private mutating func calendar(_ node: Node, _ text: (String) -> String?) -> WorkCalendar? {
         // Where there is no text, the wrong type is reported with those of all settings.
         guard ["hours", "days", "timezone"].allSatisfy({ node[$0] == nil || text($0) != nil }) else { return nil }
-        var zone = zone
+        var zone: TimeZoneTable? = zone
         if let name = text("timezone"), let place = node["timezone"] {
-            guard let known = zones(name) else {
+            zone = zones(name)
+            if zone == nil {
                 report(
                     "unknown-time-zone", "there is no time zone `\(name)`", at: place,
                     help: "write a name as `Europe/Berlin`; the package tzdata has them")
-                return nil
             }
-            zone = known
         }
         let days = parsed(text("days") ?? "*", node["days"]) { text throws(TimeTextError) in try HoursWindow.days(text) }
         let hours = parsed(text("hours") ?? "00:00-24:00", node["hours"]) { text throws(TimeTextError) in
             try HoursWindow.list(text, days: days ?? [])
         }
-        guard days != nil, let hours else { return nil }
+        guard let zone, days != nil, let hours else { return nil }
         return WorkCalendar(zone: zone, hours: hours)
     }
 

@@ -93,6 +93,10 @@ import Testing
             ("DTSTART;VALUE=DATE:20260231", 4, "DTSTART:20260231 is not a date or a time"),
             ("DTSTART;TZID=Europe/Atlantis:20260101T090000", 4, "there is no time zone 'Europe/Atlantis'"),
             ("SUMMARY:x", 3, "the entry has no DTSTART"),
+            (
+                "DTSTART:20260101T090000\nRDATE;VALUE=PERIOD:20260102T090000/PT1H", 5,
+                "RDATE with periods (VALUE=PERIOD) is not supported"
+            ),
             ("DTSTART:20260101T090000\nRDATE:20260102T140000", 5, "RDATE with another time than DTSTART is not supported"),
             (
                 "DTSTART;VALUE=DATE:20260101\nTRANSP:TRANSPARENT", 3,

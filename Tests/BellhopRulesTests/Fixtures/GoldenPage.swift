@@ -2,7 +2,7 @@ import Foundation
 
 /// A page of questions and answers: each case has a title, a file's text, and the diagnostics for it.
 ///
-/// With `UPDATE_GOLDEN=1` in the environment the answers are written again; read the difference before you commit it.
+/// With `BELLHOP_RECORD=1` in the environment the answers are written again; read the difference before you commit it.
 struct GoldenPage {
     struct Case {
         var title: String
@@ -13,7 +13,7 @@ struct GoldenPage {
     let path: String
     var cases: [Case]
 
-    static let isUpdating = ProcessInfo.processInfo.environment["UPDATE_GOLDEN"] == "1"
+    static let isUpdating = ProcessInfo.processInfo.environment["BELLHOP_RECORD"] != nil
     private static let head = "=== "
     private static let middle = "--- says"
 
