@@ -44,16 +44,14 @@ extension Inquirer {
             return ["replayed": .int(Int64(count)), "agent": .bool(agent != nil)]
         }
         let surroundings = Surroundings(store: store, clock: clock, signals: Signals([]))
-        var shown: [JSON] = []
-        for event in events {
-            let replay = Replay(id: 0, event: event, rule: request.rule, isForced: request.isForced, at: clock.now)
-            let routing = try await surroundings.preview(replay, by: book)
-            shown.append(json(of: event, routing))
-        }
+        let now = clock.now
+        let replays = events.map { Replay(id: 0, event: $0, rule: request.rule, isForced: request.isForced, at: now) }
+        let routings = try await surroundings.preview(replays, by: book)
+        let shown = zip(events, routings).map { json(of: $0, $1, by: book) }
         return ["events": .array(shown), "agent": .bool(agent != nil)]
     }
 
-    private func json(of event: StoredEvent, _ routing: Routing) -> JSON {
+    private func json(of event: StoredEvent, _ routing: Routing, by book: RuleBook) -> JSON {
         let deliveries = routing.deliveries.map { delivery -> JSON in
             var json = delivery.rendered(to: connection(delivery.id.receiver))
             json["rule"] = .string(delivery.id.rule)
@@ -70,8 +68,14 @@ extension Inquirer {
                     return ["rule": .string(timer.id.rule), "due": .string(timer.due.rfc3339)]
                 }),
             "stopped": .array(
-                routing.decisions.map {
-                    ["rule": .string($0.rule), "verdict": .string($0.verdict.rawValue), "detail": .object($0.detail)]
+                // What becomes of earlier events is not about this one.
+                routing.decisions.filter { !$0.verdict.isOfEarlier }.map { record in
+                    [
+                        "rule": .string(record.rule), "verdict": .string(record.verdict.rawValue),
+                        "reason": .string(book.clause(record)),
+                        "stops": .bool(record.verdict.isOfRun && record.verdict != .noStep),
+                        "detail": .object(record.detail),
+                    ]
                 }
             ),
         ]

@@ -136,33 +136,46 @@ extension Surroundings {
         return try await decide(matches, by: book, silenced, earlier: earlier, ahead)
     }
 
-    /// Decides what a replay would cause now, and stores nothing.
-    public func preview(_ replay: Replay, by book: RuleBook) async throws(StoreError) -> Routing {
+    /// Decides what replays would cause now, one after the other, and stores nothing.
+    public func preview(_ replays: [Replay], by book: RuleBook) async throws(StoreError) -> [Routing] {
         let paused = try await store.pauses().compactMap { if case .rule(let name) = $0.subject { name } else { nil } }
         let silenced = book.silences(try await store.silences().filter { $0.ended == nil }.map(\.silence))
-        return try await decide(book.match(replay, paused: Set(paused)), by: book, silenced, earlier: .none)
+        var routings: [Routing] = []
+        for replay in replays {
+            routings.append(
+                try await decide(
+                    book.match(replay, paused: Set(paused)), by: book, silenced, earlier: .none, after: routings.flatMap(\.state))
+            )
+        }
+        return routings
     }
 
     private func decide(
-        _ matches: Matches, by book: RuleBook, _ silenced: SilenceBook, earlier: EarlierTasks, _ ahead: RoutingFacts? = nil
+        _ matches: Matches, by book: RuleBook, _ silenced: SilenceBook, earlier: EarlierTasks, _ ahead: RoutingFacts? = nil,
+        after writes: [StateWrite] = []
     ) async throws(StoreError) -> Routing {
         var facts = ahead ?? RoutingFacts()
-        if ahead == nil { try await read(matches.needs, book.waits(endedBy: matches), earlier: earlier, into: &facts) }
+        if ahead == nil {
+            try await read(matches.needs, book.waits(endedBy: matches), earlier: earlier, after: writes, into: &facts)
+        }
         for _ in 1..<Self.mostReads {
             switch book.decide(matches, facts, silences: silenced, at: clock.now) {
             case .routing(let routing): return routing
-            case .needs(let more): try await read(more, [], earlier: earlier, into: &facts)
+            case .needs(let more): try await read(more, [], earlier: earlier, after: writes, into: &facts)
             }
         }
         throw StoreError(.other, "A batch of events needed more than \(Self.mostReads) reads of the store to be decided.")
     }
 
+    /// - Parameter writes: changes of the state that are not stored.
     private func read(
-        _ needs: RoutingNeeds, _ waits: [StateKey], earlier: EarlierTasks, into facts: inout RoutingFacts
+        _ needs: RoutingNeeds, _ waits: [StateKey], earlier: EarlierTasks, after writes: [StateWrite] = [],
+        into facts: inout RoutingFacts
     ) async throws(StoreError) {
         let keys = waits + needs.state
         if keys.isEmpty, needs.isEmpty { return }
-        let state = keys.isEmpty ? [:] : try await store.state(for: keys)
+        var state = keys.isEmpty ? [:] : try await store.state(for: keys)
+        if !writes.isEmpty { state.apply(writes.filter { keys.contains($0.key.at("")) }) }
         var tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
         let (events, remembered) = try await read(needs.events, needs.tasks)
         let earlier = needs.scopes.isEmpty && needs.tasks.isEmpty ? earlier : try await earlier.afterReading()

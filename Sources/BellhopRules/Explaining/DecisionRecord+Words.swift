@@ -1,6 +1,19 @@
-import BellhopCore
+public import BellhopCore
+
+extension RuleBook {
+    /// Why a rule did not run, or what became of its run, as a clause.
+    public func clause(_ record: DecisionRecord) -> String { record.clause(of: rule(named: record.rule)) }
+}
 
 extension DecisionRecord {
+    /// Why the rule did not run, or what became of its run, as a clause. It names an earlier event by its id.
+    /// - Parameter rule: nil if the rule is gone.
+    func clause(of rule: Rule?) -> String {
+        let words = words(of: rule, namesEvents: true)
+        return [.once, .throttled].contains(verdict) && !words.part.isEmpty
+            ? "\(words.part) stopped it: \(words.clause)" : words.clause
+    }
+
     /// The part of the rule that stopped it, and a clause that explains why.
     /// - Parameters:
     ///   - namesEvents: whether to name an earlier event by its id, by which it can be explained itself.

@@ -28,7 +28,7 @@ public struct ExplainedTest: Sendable {
                 Diagnostic(code: "no-test", message, help: "write `wait:` or `at:`: schedules fire as time passes")
             ])
         }
-        let accounts = facts.first.map { Explanation($0, by: book).events } ?? []
+        let accounts = facts.first.map { Explanation($0, by: book, at: subjects.last?.event.time ?? .distantPast).events } ?? []
         let asked = accounts.filter { account in subjects.contains { $0.sequence == account.event.sequence } }
         let names = rule.map { [$0] } ?? asked.flatMap(\.rules).filter(\.isInQuestion).map(\.rule)
         let paths = Set(book.rules.filter { names.contains($0.name) }.map(\.file))

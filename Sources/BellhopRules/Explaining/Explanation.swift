@@ -63,10 +63,10 @@ public struct Explanation: Sendable {
     /// - Parameters:
     ///   - book: loaded to explain; nil if the rules do not load. Then only recorded facts are known.
     ///   - rule: the only rule to explain; nil for all.
-    ///   - now: the present time, at which the time of `count`, `all` or `sequence` may be over; nil if that is not asked.
+    ///   - now: the present time, at which the time of what waits may be over.
     public init(
         _ facts: ExplanationFacts, by book: RuleBook?, rule: String? = nil, tasks: [Scope.ID: [Snapshot]] = [:],
-        at now: BellhopCore.Timestamp? = nil
+        at now: BellhopCore.Timestamp
     ) {
         isCut = facts.isCut || facts.lackDeliveries
         let explainer = Explainer(facts, book: book, tasks: tasks, at: now)
@@ -87,7 +87,7 @@ private struct Explainer {
     let facts: ExplanationFacts
     let book: RuleBook?
     let tasks: [Scope.ID: [Snapshot]]
-    let now: BellhopCore.Timestamp?
+    let now: BellhopCore.Timestamp
     private let deliveries: [Event.ID: [ExplainedDelivery]]
     private let decisions: [Event.ID: [DecisionRecord]]
     /// The beginnings of waits of `for` and `none`, by rule and key.
@@ -95,7 +95,7 @@ private struct Explainer {
     /// The places of the events on the bus.
     private let places: [Event.ID: Int64]
 
-    init(_ facts: ExplanationFacts, book: RuleBook?, tasks: [Scope.ID: [Snapshot]], at now: BellhopCore.Timestamp?) {
+    init(_ facts: ExplanationFacts, book: RuleBook?, tasks: [Scope.ID: [Snapshot]], at now: BellhopCore.Timestamp) {
         (self.facts, self.book, self.tasks, self.now) = (facts, book, tasks, now)
         deliveries = facts.deliveriesByEvent
         decisions = facts.byEvent(facts.decisions, \.occasion)
@@ -124,7 +124,7 @@ private struct Explainer {
             rule: name, verdict: .ran, reason: "", notes: [], parts: [], deliveries: all,
             isInQuestion: !all.isEmpty || !allRecords.isEmpty || judgement?.isInQuestion ?? false)
         account.notes = records.filter { !$0.isOfRun || [.cancelled, .noStep].contains($0.verdict) && $0 != records.stop }.map {
-            words($0).clause
+            clause($0)
         }
         if let stop = records.stop, !isLater(deliveries, than: stop) {
             (account.verdict, account.reason) = result(stop)
@@ -272,16 +272,12 @@ private struct Explainer {
             || deliveries.contains { $0.occasion == stop.occasion }
     }
 
-    private func words(_ record: DecisionRecord) -> (part: String, clause: String) {
-        record.words(of: book?.rule(named: record.rule), namesEvents: true)
-    }
-
     private static let noStep = "no step had anything to do"
 
     /// The verdict of the record that explains the run, and a clause with the reason.
     private func result(_ stop: DecisionRecord) -> (verdict: Explanation.Verdict, reason: String) {
         if stop.verdict == .noStep { return (.ran, Self.noStep) }
-        if let now, let end = stop.timeLimit, end <= now {
+        if let end = stop.timeLimit, end <= now {
             let isCount = stop.verdict == .counting
             let what =
                 isCount
@@ -293,14 +289,17 @@ private struct Explainer {
                     + (isDistinct ? " (of each value of `distinct`, the latest event counts)" : "")
             )
         }
+        if let due = stop.due, due <= now {
+            let part = stop.part ?? (book?.rule(named: stop.rule)?.time.hold == nil ? "none" : "for")
+            let judged =
+                facts.pause(of: stop.rule, at: now) == nil
+                ? "after the agent's next poll" : "once the paused rule is resumed"
+            return (.waiting, "`\(part)` is overdue since \(time(due, stop.rule)): it is judged \(judged)")
+        }
         return (Explanation.Verdict(rawValue: stop.verdict.rawValue) ?? .unknown, clause(stop))
     }
 
-    private func clause(_ record: DecisionRecord) -> String {
-        let words = words(record)
-        return [.once, .throttled].contains(record.verdict) && !words.part.isEmpty
-            ? "\(words.part) stopped it: \(words.clause)" : words.clause
-    }
+    private func clause(_ record: DecisionRecord) -> String { record.clause(of: book?.rule(named: record.rule)) }
 
     private func noteChange(_ account: inout Explanation.Account, at event: StoredEvent) {
         guard let change = facts.change(of: account.rule, since: event) else { return }
@@ -337,10 +336,12 @@ extension DecisionRecord {
     fileprivate var isOfRun: Bool { verdict.isOfRun && !isOfEscalation }
 
     /// Until when the event can be counted, or be completed by others.
-    fileprivate var timeLimit: BellhopCore.Timestamp? {
-        guard verdict.isWaiting, detail["of"] != nil else { return nil }
-        return detail["until"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) }
-    }
+    fileprivate var timeLimit: BellhopCore.Timestamp? { verdict.isWaiting && detail["of"] != nil ? until : nil }
+
+    /// When the wait of `for` or `none` is judged.
+    fileprivate var due: BellhopCore.Timestamp? { verdict == .waiting && detail["of"] == nil ? until : nil }
+
+    private var until: BellhopCore.Timestamp? { detail["until"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) } }
 }
 
 extension Occasion.ID {

@@ -145,7 +145,8 @@ struct Explain: AsyncParsableCommand {
         }
         let who = summary.map { "Rule \($0.name.visible) is for \($0.types.map(\.name).joined(separator: ", ")). " } ?? ""
         if output.json {
-            var json = Explanation(ExplanationFacts(events: []), by: nil).json(isWhole: true).asObject ?? [:]
+            let nothing = Explanation(ExplanationFacts(events: []), by: nil, at: SystemClock().now)
+            var json = nothing.json(isWhole: true).asObject ?? [:]
             json["sources"] = .array(
                 status.filter { source in wanted.isEmpty || wanted.contains { source["source"]?.asString == $0 } }.map { source in
                     [

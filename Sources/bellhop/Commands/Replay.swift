@@ -78,12 +78,11 @@ struct ReplayCommand: AsyncParsableCommand {
                 "rule \(text(delivery, "rule")): \(text(delivery, "action")) to \(text(delivery, "receiver")) “\(content.singleLine.visible.cut(to: 60))”"
                 + (state == "available" ? "" : " (\(state))")
         }
-        lines += (event["waits"]?.asArray ?? []).map { wait in
-            "rule \(text(wait, "rule")) waits until \(text(wait, "due").withLocalTimes(in: link.zone))"
-        }
         lines += (event["stopped"]?.asArray ?? []).map { stop in
-            let error = stop["detail"]?["error"]?.asString.map { ": \($0.singleLine.visible)" } ?? ""
-            return "rule \(text(stop, "rule")) does not run: \(text(stop, "verdict"))\(error)"
+            let verdict = DecisionRecord.Verdict(rawValue: text(stop, "verdict"))
+            let isStopped = stop["stops"] == true && verdict?.isWaiting != true
+            let reason = text(stop, "reason").withLocalTimes(in: link.zone)
+            return "rule \(text(stop, "rule"))\(isStopped ? " does not run" : ""): \(reason)"
         }
         if lines.isEmpty { lines = [rule.map { "rule \($0.visible) does not run for it" } ?? "no rule runs for it"] }
         for line in lines { print("  " + line) }

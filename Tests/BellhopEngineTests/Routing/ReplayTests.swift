@@ -134,7 +134,8 @@ import Testing
         let (bench, shelf, router, event) = try await Self.routed()
         let before = try await bench.deliveries().count
         let replay = Replay(id: 0, event: event, at: bench.now)
-        let preview = try await bench.surroundings.preview(replay, by: try #require(shelf.book))
+        let book = try #require(shelf.book)
+        let preview = try await bench.surroundings.preview([replay], by: book)[0]
         #expect(try await bench.deliveries().count == before)
         #expect(try await bench.store.replays(limit: 9).isEmpty)
         try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
@@ -142,5 +143,21 @@ import Testing
         let made = try await bench.deliveries().filter { $0.delivery.id.occasion.isReplay }.map(\.delivery)
         #expect(preview.deliveries.map(\.id) == made.map(\.id))
         #expect(preview.deliveries.map(\.arguments) == made.map(\.arguments))
+    }
+
+    @Test func `a preview of several replays sees that one stops another, as they then do`() async throws {
+        let rules = "rule: r\non: task_created\nonce: task.title\ndo: [{comment: seen}]"
+        let (bench, shelf, router, _) = try await Self.routed("rule: other\non: task_removed\ndo: [{comment: x}]")
+        try await bench.store.append((2...3).map { Self.created($0, at: bench.now) })
+        try await router.routePending()
+        let events = Array(try await bench.store.events(EventQuery(limit: 9))).filter { $0.event.type == .taskCreated }
+        let book = try #require(try await bench.shelf(rules, sources: [bench.source()]).book)
+        try await shelf.install(book, in: bench.surroundings)
+        let replays = events.map { Replay(id: 0, event: $0, at: bench.now) }
+        let previews = try await bench.surroundings.preview(replays, by: book)
+        #expect(previews.map(\.deliveries.count) == [1] + Array(repeating: 0, count: events.count - 1))
+        try await bench.store.replay(events, rule: nil, isForced: false, at: bench.now)
+        try await router.routePending()
+        #expect(try await bench.deliveries().filter { $0.delivery.id.occasion.isReplay }.count == 1)
     }
 }

@@ -166,6 +166,28 @@ import Testing
         #expect(found.verdict == .ran && found.notes == ["`if` of step 0 (`log`) is false"])
     }
 
+    @Test func `a wait whose time is over is overdue, and is judged after the next poll or once its rule is resumed`() throws {
+        let due = (Fixture.start + .seconds(600)).rfc3339
+        for (rule, part) in [
+            ("on: task_created\nwhen: task.priority == 1\nfor: 10m", "for"),
+            ("on: {none: task_commented, after: task_created, within: 10m, by: task.id}", "none"),
+        ] {
+            let waiting = record(.waiting, ["part": .string(part), "key": "a", "until": .string(due)])
+            let overdue = try account(rule) { $0.decisions = [waiting] }
+            #expect(overdue.verdict == .waiting)
+            #expect(overdue.reason == "`\(part)` is overdue since 2026-01-05T09:10:00Z: it is judged after the agent's next poll")
+            let paused = try account(rule) {
+                $0.decisions = [waiting]
+                $0.pauses = [Pause(.rule("r"), since: Fixture.start, why: "x")]
+            }
+            #expect(paused.reason.hasSuffix(": it is judged once the paused rule is resumed"))
+            let early = try account(rule) {
+                $0.decisions = [record(.waiting, ["part": .string(part), "key": "a", "until": "2026-01-05T23:00:00Z"])]
+            }
+            #expect(early.reason == "`\(part)` waits until 2026-01-05T23:00:00Z")
+        }
+    }
+
     @Test func `a run without a step does not hide that other elements of the list still wait, and is noted`() throws {
         let noStep = record(.noStep, ["left_out": ["`if` of step 0 (`log`) is false"]])
         let waiting = record(.waiting, ["part": "for", "key": "b", "until": .string((Fixture.start + .seconds(600)).rfc3339)])
@@ -183,7 +205,7 @@ import Testing
     @Test func `without rules, an explanation has only recorded facts`() throws {
         var facts = ExplanationFacts(events: [StoredEvent(sequence: 5, event: Fixture.event())])
         facts.deliveries = [delivery(.done)]
-        let explanation = Explanation(facts, by: nil)
+        let explanation = Explanation(facts, by: nil, at: Fixture.start)
         #expect(explanation.events[0].rules.map(\.verdict) == [.ran])
     }
 
@@ -216,7 +238,7 @@ import Testing
         }
         facts.rules = ["plain", "once", "throttled", "removed", "other", "shadow"].map { .init(name: $0, revision: "", since: 0) }
         var (ran, throttled): (Set<String>, Set<String>) = ([], [])
-        let explanation = Explanation(facts, by: try book(rules))
+        let explanation = Explanation(facts, by: try book(rules), at: Fixture.start)
         for account in explanation.events {
             let event = account.event.event
             let isCreated = event.type == .taskCreated

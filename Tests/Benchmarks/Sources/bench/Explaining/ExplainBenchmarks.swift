@@ -38,7 +38,7 @@ enum ExplainBenchmarks {
                 times.append(
                     try await Stopwatch.seconds {
                         let history = try await store.history(HistoryQuery(task: subject, limit: limit))
-                        let explanation = Explanation(ExplanationFacts(history), by: book)
+                        let explanation = Explanation(ExplanationFacts(history), by: book, at: SystemClock().now)
                         guard explanation.events.count == min(limit, count) else { throw BenchError("events are missing") }
                     })
             }
