@@ -22,6 +22,21 @@ import Testing
             ])
     }
 
+    @Test func `what is overdue is not said to come in the past, but with the next poll, or once its rule is resumed`() {
+        var status: JSON.Object = Self.status(sources: 1, failing: 0, rules: 1).asObject ?? [:]
+        status["paused"] = [["rule": "up", "since": "2026-01-05T09:00:00Z", "why": "x"]]
+        status["waits"] = [
+            ["rule": "late", "part": "for", "count": 2, "gathered": 0, "next": "2026-01-05T09:10:00Z", "overdue": true],
+            ["rule": "up", "part": "escalate", "count": 1, "gathered": 0, "next": "2026-01-05T09:15:00Z", "overdue": true],
+        ]
+        let lines = StatusPage(.object(status), zone: .utc, width: nil).whole.filter { $0.contains(" was due at ") }
+        #expect(
+            lines == [
+                "Rule late waits for 2 keys; the first was due at 2026-01-05 09:10:00, and comes with the agent's next poll.",
+                "Rule up escalates 1 task; the next step was due at 2026-01-05 09:15:00, and comes once the rule is resumed.",
+            ])
+    }
+
     @Test func `lines are broken only between words, and an id that is too wide stays whole`() {
         let id = String(repeating: "f", count: 50)
         #expect("one two three".wrapped(to: 8, indent: 2) == "one two\n  three")

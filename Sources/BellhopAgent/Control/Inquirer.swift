@@ -121,7 +121,7 @@ public struct Inquirer: Sendable {
             known.sources.sorted { $0.source < $1.source }.map { source in
                 source.json(underway: underway[source.source], polled: polled?[source.source]?.asString, at: now)
             })
-        status["waits"] = .array(known.waits.map(\.json))
+        status["waits"] = .array(known.waits.map { $0.json(at: now) })
         status["upcoming"] = .array(known.upcoming.map(\.json))
         status["later_waits"] = .int(Int64(known.laterWaits))
         status["counts"] = .array(known.counts.map(\.json))

@@ -158,10 +158,10 @@ extension StoreStatus {
 }
 
 extension StoreStatus.WaitStatus {
-    var json: JSON {
+    func json(at now: Timestamp) -> JSON {
         [
             "rule": .string(rule), "part": .string(part.rawValue), "count": .int(Int64(count)), "gathered": .int(Int64(gathered)),
-            "next": next.map { .string($0.rfc3339) } ?? .null,
+            "next": next.map { .string($0.rfc3339) } ?? .null, "overdue": .bool(next.map { $0 <= now } ?? false),
         ]
     }
 }

@@ -9,24 +9,33 @@ extension StatusPage {
         let lines = shown.map { wait in
             let (rule, count) = (wait["rule"]?.asString ?? "", wait["count"]?.asInt ?? 0)
             // Without a time there are too many to look for the first.
-            let next = wait["next"]?.asString == nil ? nil : wait["next"].words(in: zone)
+            let time = wait["next"]?.asString == nil ? nil : wait["next"].words(in: zone)
+            let isOverdue = wait["overdue"] == true
+            let isPaused = (status["paused"]?.asArray ?? []).contains { $0["rule"]?.asString == rule }
+            let next = isOverdue ? nil : time
+            let overdue = time.map {
+                " was due at \($0), and comes \(isPaused ? "once the rule is resumed" : "with the agent's next poll")."
+            }
+            func end(_ what: String, _ coming: String?) -> String {
+                isOverdue ? overdue.map { what + $0 } ?? "." : coming ?? "."
+            }
             switch wait["part"]?.asString {
             case "for":
                 return "Rule \(rule) waits for \(Self.words(count)) key\(count == 1 ? "" : "s")"
-                    + (next.map { ", the first until \($0)." } ?? ".")
+                    + end("; the first", next.map { ", the first until \($0)." })
             case "on":
                 return "Rule \(rule) has \(Self.words(count)) event\(count == 1 ? " that waits" : "s that wait") for others."
             case "none":
                 return "Rule \(rule) runs for \(Self.words(count)) key\(count == 1 ? "" : "s") if no event comes"
-                    + (next.map { ", for the first at \($0)." } ?? ".")
+                    + end("; the first", next.map { ", for the first at \($0)." })
             case "escalate":
                 return "Rule \(rule) escalates \(Self.words(count)) task\(count == 1 ? "" : "s")"
-                    + (next.map { "; the next step comes at \($0)." } ?? ".")
+                    + end("; the next step", next.map { "; the next step comes at \($0)." })
             case "count": return "Rule \(rule) has counted \(Self.words(count)) so far\(keys(of: rule))."
             default:
                 let gathered = wait["gathered"]?.asInt ?? 0
                 return "Rule \(rule) has gathered \(Self.words(gathered)) in \(Self.words(count)) group\(count == 1 ? "" : "s")"
-                    + (next.map { "; the first flushes at \($0)." } ?? ".")
+                    + end("; the first", next.map { "; the first flushes at \($0)." })
             }
         }
         let lost = allRules.compactMap { rule -> String? in
