@@ -62,10 +62,15 @@ struct Bellhop: AsyncParsableCommand {
 
     private static func perform() async throws {
         var command = try parseAsRoot(Eval.withExpressionLast(Array(CommandLine.arguments.dropFirst())))
-        if var command = command as? any AsyncParsableCommand {
-            try await command.run()
-        } else {
-            try command.run()
+        do {
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+        } catch let error as CommandError {
+            error.print(isForPrograms: (command as? any DataCommand)?.output.json ?? false)
+            throw ExitCode(error.code.rawValue)
         }
     }
 

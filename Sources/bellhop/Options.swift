@@ -162,6 +162,11 @@ struct OutputOptions: ParsableArguments {
     var json = false
 }
 
+/// A command that prints data. With --json, the mistakes because of which it fails are JSON, too.
+protocol DataCommand: AsyncParsableCommand {
+    var output: OutputOptions { get }
+}
+
 /// How much an agent logs.
 struct LogOptions: ParsableArguments {
     enum Format: String, ExpressibleByArgument, CaseIterable { case text, json }

@@ -21,7 +21,8 @@ enum StoreFile {
         guard access(path, R_OK) == 0 else {
             let code = errno
             guard code == ENOENT else { throw cannotOpen(path, code) }
-            throw StoreError(.cannotOpen, "There is no store \(path) yet: `bellhop run` creates it.")
+            throw StoreError(
+                .cannotOpen, "There is no store \(path) yet, because no agent has run here: `bellhop run` creates it.")
         }
     }
 

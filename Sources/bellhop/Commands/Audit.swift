@@ -15,7 +15,7 @@ struct Audit: AsyncParsableCommand {
         subcommands: [AuditVerify.self, AuditExport.self, AuditCheckpointCommand.self])
 }
 
-struct AuditVerify: AsyncParsableCommand {
+struct AuditVerify: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify", abstract: "Check that the audit is as it was written.",
         discussion: "Exits with 1 if a row was changed, moved or removed.")
@@ -91,7 +91,7 @@ struct AuditExport: AsyncParsableCommand {
     }
 }
 
-struct AuditCheckpointCommand: AsyncParsableCommand {
+struct AuditCheckpointCommand: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "checkpoint", abstract: "Print the last row's number and hash, to be kept in another place.")
 

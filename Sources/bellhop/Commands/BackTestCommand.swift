@@ -3,7 +3,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-struct BackTestCommand: AsyncParsableCommand {
+struct BackTestCommand: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "backtest", abstract: "Show what rules would have done with the stored events.",
         discussion: """
@@ -54,7 +54,6 @@ struct BackTestCommand: AsyncParsableCommand {
             }
         }
         let link = try config.storeLink()
-        guard link.hasRun else { throw CommandError(.problem, "There are no stored events yet: no agent has run here.") }
         let store = try link.openForReading()
         let other = try await other(workplace, store)
         let now = SystemClock().now

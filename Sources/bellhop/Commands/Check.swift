@@ -3,7 +3,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-struct Check: AsyncParsableCommand {
+struct Check: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "check", abstract: "Check the configuration and the rules, and report every mistake.",
         discussion: "With paths, only these rule files are checked, against bellhop.yaml where there is one.")
@@ -15,28 +15,20 @@ struct Check: AsyncParsableCommand {
     var paths: [String] = []
 
     func run() async throws {
-        do throws(CommandError) {
-            let workplace = try await workplace()
-            let found = RuleFinder.find(
-                paths.isEmpty ? workplace.rulePaths : paths, isImplicit: paths.isEmpty && workplace.hasDefaultRules)
-            let loaded: RuleLoading.Loaded
-            do throws(Diagnostics) {
-                loaded = try await RuleLoading.book(found, surroundings: workplace.surroundings)
-            } catch {
-                throw CommandError(error)
-            }
-            report(
-                loaded, in: workplace.rulePaths,
-                Diagnostics(
-                    workplace.warnings.all + found.problems.all + loaded.book.warnings
-                        + (paths.isEmpty ? RuleLoading.strangers(in: workplace.surroundings, to: loaded.book) : [])))
+        let workplace = try await workplace()
+        let found = RuleFinder.find(
+            paths.isEmpty ? workplace.rulePaths : paths, isImplicit: paths.isEmpty && workplace.hasDefaultRules)
+        let loaded: RuleLoading.Loaded
+        do throws(Diagnostics) {
+            loaded = try await RuleLoading.book(found, surroundings: workplace.surroundings)
         } catch {
-            if output.json, let diagnostics = error.diagnostics {
-                Console.json(["ok": false, "problems": .array(diagnostics.all.map(\.json))])
-                throw ExitCode(error.code.rawValue)
-            }
-            throw error
+            throw CommandError(error)
         }
+        report(
+            loaded, in: workplace.rulePaths,
+            Diagnostics(
+                workplace.warnings.all + found.problems.all + loaded.book.warnings
+                    + (paths.isEmpty ? RuleLoading.strangers(in: workplace.surroundings, to: loaded.book) : [])))
     }
 
     /// The configuration against which rules are checked. If it has mistakes, the error also lists the mistakes of the rules.

@@ -56,7 +56,7 @@ struct TokenAdd: AsyncParsableCommand {
     }
 }
 
-struct TokenList: AsyncParsableCommand {
+struct TokenList: DataCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List the tokens, without their values.")
 
     @OptionGroup var config: ConfigOptions

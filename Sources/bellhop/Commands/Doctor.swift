@@ -5,7 +5,7 @@ import BellhopConsole
 import BellhopCore
 import BellhopRules
 
-struct Doctor: AsyncParsableCommand {
+struct Doctor: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor", abstract: "Check that everything needed is there: names, certificates, logins, rights.",
         discussion: """

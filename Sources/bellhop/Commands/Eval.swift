@@ -4,7 +4,7 @@ import BellhopCore
 import BellhopRules
 import Glibc
 
-struct Eval: AsyncParsableCommand {
+struct Eval: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "eval", abstract: "Try an expression: its value, its type, and the value of each part.",
         discussion: """
@@ -79,11 +79,7 @@ struct Eval: AsyncParsableCommand {
             if case .failure = evaluation.outcome { return .problem }
             return nil
         } catch {
-            if output.json, let diagnostics = error.diagnostics {
-                Console.json(["problems": .array(diagnostics.all.map(\.json))])
-            } else {
-                error.print()
-            }
+            error.print(isForPrograms: output.json)
             return error.code
         }
     }

@@ -4,7 +4,7 @@ import BellhopCore
 import BellhopRules
 import BellhopEngine
 
-struct Events: AsyncParsableCommand {
+struct Events: DataCommand {
     static let configuration = CommandConfiguration(commandName: "events", abstract: "List the events on the bus, oldest first.")
 
     @OptionGroup var config: AgentOptions

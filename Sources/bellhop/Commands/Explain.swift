@@ -3,7 +3,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-struct Explain: AsyncParsableCommand {
+struct Explain: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain", abstract: "Show what rules did for a task or an event, and why.",
         discussion: """

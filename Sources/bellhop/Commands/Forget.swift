@@ -2,7 +2,7 @@ import ArgumentParser
 import BellhopAgent
 import BellhopCore
 
-struct Forget: AsyncParsableCommand {
+struct Forget: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget", abstract: "Make rules forget a task: end its waits, and remove it from counts and groups.",
         discussion: """

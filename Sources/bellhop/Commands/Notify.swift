@@ -4,7 +4,7 @@ import BellhopConnectors
 import BellhopCore
 import BellhopRules
 
-struct Notify: AsyncParsableCommand {
+struct Notify: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "notify", abstract: "Send a test message through a connection.",
         discussion: """

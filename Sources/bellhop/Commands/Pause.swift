@@ -2,7 +2,7 @@ import ArgumentParser
 import BellhopAgent
 import BellhopCore
 
-struct PauseCommand: AsyncParsableCommand {
+struct PauseCommand: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause", abstract: "Pause a connection, a rule, or all writes to tasks until `bellhop resume`.",
         discussion: """
@@ -50,7 +50,7 @@ struct PauseCommand: AsyncParsableCommand {
     }
 }
 
-struct Resume: AsyncParsableCommand {
+struct Resume: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "End the pause of a connection, a rule, or all writes to tasks.",
         discussion: """

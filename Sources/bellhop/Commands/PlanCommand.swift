@@ -4,7 +4,7 @@ import BellhopCore
 import BellhopRules
 import BellhopStore
 
-struct PlanCommand: AsyncParsableCommand {
+struct PlanCommand: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan", abstract: "Show what a start or reload with the present files would change.",
         discussion: """

@@ -3,7 +3,7 @@ import BellhopAgent
 import BellhopConnectors
 import BellhopCore
 
-struct Query: AsyncParsableCommand {
+struct Query: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "query", abstract: "Show a source's request, the number of its items, and the first of them.",
         discussion:

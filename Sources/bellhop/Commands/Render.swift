@@ -3,7 +3,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-struct Render: AsyncParsableCommand {
+struct Render: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "render", abstract: "Show what a rule sends for an event or a task, to each receiver.",
         discussion: """

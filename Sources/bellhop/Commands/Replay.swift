@@ -2,7 +2,7 @@ import ArgumentParser
 import BellhopAgent
 import BellhopCore
 
-struct ReplayCommand: AsyncParsableCommand {
+struct ReplayCommand: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay", abstract: "Route stored events through the rules again.",
         discussion: """

@@ -70,7 +70,7 @@ struct SecretCommand: AsyncParsableCommand {
         }
     }
 
-    struct Names: AsyncParsableCommand {
+    struct Names: DataCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "List the names of the secrets that are stored; never their values.")
 

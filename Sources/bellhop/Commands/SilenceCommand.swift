@@ -18,7 +18,7 @@ struct SilenceCommand: AsyncParsableCommand {
         subcommands: [SilenceAdd.self, SilenceList.self, SilenceEnd.self], defaultSubcommand: SilenceList.self)
 }
 
-struct SilenceAdd: AsyncParsableCommand {
+struct SilenceAdd: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "add", abstract: "Begin a silence, and print its id.",
         discussion:
@@ -111,7 +111,7 @@ struct SilenceAdd: AsyncParsableCommand {
     }
 }
 
-struct SilenceList: AsyncParsableCommand {
+struct SilenceList: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the active and the future silences.",
         discussion: "KEPT is how many deliveries a silence has kept back: `bellhop deliveries --state silenced` lists them.")
@@ -157,7 +157,7 @@ struct SilenceList: AsyncParsableCommand {
     }
 }
 
-struct SilenceEnd: AsyncParsableCommand {
+struct SilenceEnd: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "end", abstract: "End a silence before its time.",
         discussion: "What it kept back is not sent. A silence of bellhop.yaml that recurs begins again at its next time.")

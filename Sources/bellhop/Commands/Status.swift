@@ -2,7 +2,7 @@ import ArgumentParser
 import BellhopAgent
 import BellhopCore
 
-struct Status: AsyncParsableCommand {
+struct Status: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show the state of the sources, the rules and the deliveries.",
         discussion: """
@@ -33,7 +33,14 @@ struct Status: AsyncParsableCommand {
 
     func run() async throws {
         let link = try config.storeLink()
-        let status = check && !link.hasRun ? Self.beforeFirstRun(link) : try await link.answer(.status)
+        let status: JSON
+        do throws(CommandError) {
+            status = try await link.answer(.status)
+        } catch {
+            // The answer to a probe if no agent was ever started.
+            guard check, !link.hasRun, let message = error.message else { throw error }
+            status = ["agent": .null, "needs": [.string(message)]]
+        }
         let page = StatusPage(status, zone: link.zone, width: Screen.dataWidth)
         if output.json {
             Console.json(status)
@@ -42,14 +49,6 @@ struct Status: AsyncParsableCommand {
             for line in lines { Console.data(line) }
         }
         if check, !page.needsNoAction { throw ExitCode(CommandError.Code.problem.rawValue) }
-    }
-
-    /// The answer to a probe if no agent was ever started.
-    private static func beforeFirstRun(_ link: StoreLink) -> JSON {
-        [
-            "agent": .null,
-            "needs": [.string("The agent has not run yet, because there is no store \(link.store): `bellhop run` starts it.")],
-        ]
     }
 
     /// A screen of 24 lines, minus one for the next prompt.

@@ -3,7 +3,7 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-struct Test: AsyncParsableCommand {
+struct Test: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "test", abstract: "Run the tests of the rules.",
         discussion: """

@@ -19,7 +19,7 @@ struct CommandError: Error {
             case .problem: "it ran and found a problem"
             case .usage: "wrong usage"
             case .unreachable: "a remote system cannot be reached"
-            case .cannotCreate: "the store cannot be created or is damaged"
+            case .cannotCreate: "the store is missing, cannot be created or is damaged"
             case .inputOutput: "reading or writing failed"
             case .tryLater: "try later"
             case .loginRefused: "the login was refused"
@@ -92,11 +92,18 @@ struct CommandError: Error {
         self.init(code, failure.advised + (failure.passesByItself ? (isSentence ? "" : ".") + prospect : ""))
     }
 
-    /// Prints it on standard error.
-    func print() {
-        if let diagnostics { Printing.print(diagnostics) }
+    /// Prints it on standard error; for programs, diagnostics are data.
+    func print(isForPrograms: Bool = false) {
+        if let diagnostics {
+            if isForPrograms { Console.json(diagnostics.refusal) } else { Printing.print(diagnostics) }
+        }
         if let message { Console.sentence(Paint.red("error:", if: Console.noteHasColour) + " " + message.visible) }
     }
+}
+
+extension Diagnostics {
+    /// What a command prints for programs if it fails because of these.
+    fileprivate var refusal: JSON { ["ok": false, "problems": .array(all.map(\.json))] }
 }
 
 enum Printing {

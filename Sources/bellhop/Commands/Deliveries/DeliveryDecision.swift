@@ -3,15 +3,16 @@ import BellhopAgent
 import BellhopCore
 import BellhopRules
 
-struct DeliveryRetry: AsyncParsableCommand {
+struct DeliveryRetry: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry", abstract: "Try dead or held deliveries again.",
         discussion: "Takes ids of deliveries, or options that select some: then it shows them and asks first.")
     @OptionGroup var decision: DeliveryDecision
+    var output: OutputOptions { decision.output }
     func run() async throws { try await decision.run(.retry) }
 }
 
-struct DeliveryDrop: AsyncParsableCommand {
+struct DeliveryDrop: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop", abstract: "Drop deliveries for good: they are not done any more.",
         discussion: """
@@ -19,6 +20,7 @@ struct DeliveryDrop: AsyncParsableCommand {
             select dead and held deliveries, and --receiver also those that wait because it is paused.
             """)
     @OptionGroup var decision: DeliveryDecision
+    var output: OutputOptions { decision.output }
     func run() async throws { try await decision.run(.drop) }
 }
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import BellhopAgent
 import BellhopCore
 
-struct DeliveryList: AsyncParsableCommand {
+struct DeliveryList: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List deliveries, oldest first; with an id, show one whole.")
 

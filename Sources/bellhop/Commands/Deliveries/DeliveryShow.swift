@@ -2,7 +2,7 @@ import ArgumentParser
 import BellhopAgent
 import BellhopCore
 
-struct DeliveryShow: AsyncParsableCommand {
+struct DeliveryShow: DataCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show one delivery: what happened to it, and what is sent.")
 
