@@ -137,7 +137,7 @@ public struct Assembly: Sendable {
     /// The connectors of a configuration, for commands that run without an agent.
     ///
     /// - Parameters:
-    ///   - hasPlaceholders: true if addresses may be placeholders, so that equal ones may belong to different systems.
+    ///   - hasPlaceholders: true if addresses may be placeholders, so that logins are not compared with them.
     ///   - keychain: the path of the keychain, which rules must not write to.
     ///   - keepsRates: whether the rates of connections survive a restart.
     public static func connectors(
@@ -170,7 +170,7 @@ public struct Assembly: Sendable {
                                 setting: problem.setting))
                     }))
         }
-        let problems = hasPlaceholders ? Diagnostics() : sameScopes(among: connectors.sources, configuration)
+        let problems = sameScopes(among: connectors.sources, configuration)
         if problems.hasErrors {
             await connectors.shutdown()
             throw .diagnostics(problems)
@@ -187,6 +187,7 @@ public struct Assembly: Sendable {
                 first[source.scope.id] = source.name
                 continue
             }
+            guard areComparable(source.name, other, configuration) else { continue }
             let line = configuration.places.place(of: other, in: "sources", setting: nil)?.line
             let place = line.map { " (line \($0))" } ?? ""
             found.report(
@@ -198,6 +199,14 @@ public struct Assembly: Sendable {
                     help: "keep one of them; rules name sources with `from`"))
         }
         return found
+    }
+
+    /// Whether equal scopes of two sources are of one system: where placeholders stand for values, they may be of two.
+    private static func areComparable(_ one: String, _ other: String, _ configuration: Configuration) -> Bool {
+        let entries = [one, other].compactMap { configuration.source($0) }
+        if entries.contains(where: \.hasPlaceholders) { return false }
+        let connections = Set(entries.map(\.connection))
+        return connections.count == 1 || !connections.contains { configuration.connection($0)?.hasPlaceholders ?? true }
     }
 
     /// The errors in the current rule files, because of which the previous rules stay in force; nil without errors.

@@ -46,6 +46,8 @@ public struct Configuration: Sendable {
         public var name: String
         public var kind: String
         public var settings: Settings
+        /// Whether placeholders stand for some of its values.
+        public var hasPlaceholders = false
     }
 
     public struct SourceEntry: Sendable {
@@ -54,6 +56,8 @@ public struct Configuration: Sendable {
         public var connection: String
         public var settings: Settings
         public var plan: PollPlan
+        /// Whether placeholders stand for some of its own values.
+        public var hasPlaceholders = false
     }
 
     public func connection(_ name: String) -> ConnectionEntry? { connections.first { $0.name == name } }

@@ -66,7 +66,15 @@ public struct ConfigurationLoader: Sendable {
         var reading = ConfigurationReading(
             file: file, folder: Self.folder(of: file), values: values, resolver: resolver, lines: lines,
             hasPlaceholders: focus == .shape)
-        let configuration = reading.configuration(root, secretStores: stores, keychain: keychain)
+        var configuration = reading.configuration(root, secretStores: stores, keychain: keychain)
+        for place in configuration.connections.indices {
+            let node = root["connections"]?[configuration.connections[place].name]
+            configuration.connections[place].hasPlaceholders = node.map { Self.isIncomplete($0, values) } ?? false
+        }
+        for place in configuration.sources.indices {
+            let node = root["sources"]?[configuration.sources[place].name]
+            configuration.sources[place].hasPlaceholders = node.map { Self.isIncomplete($0, values) } ?? false
+        }
         problems.report(reading.diagnostics)
         problems.all = problems.all.map(lines.shown)
         problems.all.sort { ($0.place?.line ?? 0, $0.place?.column ?? 0) < ($1.place?.line ?? 0, $1.place?.column ?? 0) }
@@ -161,10 +169,12 @@ public struct ConfigurationLoader: Sendable {
             return entries.pairs.map(\.value)
         }
         let needed = nodes.map(\.range)
-        return entries.filter { entry in
-            !needed.contains(entry.range)
-                && (references(in: entry).contains { values.values[$0] == nil } || hasPlaceholder(entry))
-        }
+        return entries.filter { !needed.contains($0.range) && isIncomplete($0, values) }
+    }
+
+    /// Whether a value lacks a secret or a variable, or is still a placeholder.
+    private static func isIncomplete(_ node: Node, _ values: SecretResolver.Found) -> Bool {
+        references(in: node).contains { values.values[$0] == nil } || hasPlaceholder(node)
     }
 
     private static func hasPlaceholder(_ node: Node) -> Bool {

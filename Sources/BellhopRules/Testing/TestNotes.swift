@@ -20,6 +20,22 @@ struct TestNotes: TrialWitness {
 
     mutating func saw(_ routing: Routing, in moment: TrialMoment) {
         for delivery in routing.deliveries { ran[delivery.id.rule, default: []].insert(delivery.id.step) }
+        // Errors beside a run, of which there is no record. A dead delivery shows its own.
+        var dead: Set<String> = []
+        for delivery in routing.deliveries { if case .dead = delivery.initial { dead.insert(delivery.id.rule) } }
+        for tally in routing.tallies where !dead.contains(tally.rule) {
+            if let error = tally.lastError { add(RuleError(rule: tally.rule, message: error)) }
+        }
+    }
+
+    private mutating func add(_ error: RuleError) {
+        if !errors.contains(error) { errors.append(error) }
+    }
+
+    /// Reports a rule that had more keys than it may remember.
+    mutating func saw(_ loss: KeyLoss, in moment: TrialMoment) {
+        let what = loss.isStopped ? "has too many, and is paused" : "drops those that were not used for the longest time"
+        add(RuleError(rule: loss.rule, message: "it may remember \(loss.most) keys, and \(what)"))
     }
 
     /// Records why the rule of a timer stopped when it was due.
@@ -27,8 +43,7 @@ struct TestNotes: TrialWitness {
         let (book, now, tasks) = (moment.book, moment.now, moment.tasks)
         guard let rule = book.rule(named: record.rule), !record.verdict.isOfEarlier else { return }
         if let message = record.error {
-            let error = RuleError(rule: rule.name, message: message)
-            if !errors.contains(error) { errors.append(error) }
+            add(RuleError(rule: rule.name, message: message))
         } else if record.verdict.isOfRun || record.verdict == .ended {
             refusals.append(RuleRefusal(rule: rule, reason: .stopped(record), now: now, tasks: tasks))
         }
@@ -56,8 +71,7 @@ struct TestNotes: TrialWitness {
             }
             for record in own {
                 if let message = record.error {
-                    let error = RuleError(rule: rule.name, message: message)
-                    if !errors.contains(error) { errors.append(error) }
+                    add(RuleError(rule: rule.name, message: message))
                 } else if record.verdict.isOfRun || record.verdict == .ended || record.verdict == .answered {
                     refuse(.stopped(record))
                 }

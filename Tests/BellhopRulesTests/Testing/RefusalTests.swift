@@ -12,6 +12,19 @@ import Testing
         return try RuleTests.run([test], rules: files, surroundings: Fixture.surroundings()).flatMap(\.problems)
     }
 
+    @Test func `a list that is cut is an error of the test, because the rule does not run for all of it`() throws {
+        let rule = "rule: r\non: {every: 1h}\neach: lists.range(101).map(n, tasks).flatten()\ndo: [{log: x}]"
+        let tasks = (1...100).map { "{id: a\($0)}" }.joined(separator: ", ")
+        let text = "tests:\n  - name: t\n    given:\n      - tasks: [\(tasks)]\n      - wait: 1h\n    expect: []"
+        let found = try RuleTests.run(
+            [RuleFile(path: "rules/r.test.yaml", bytes: Array(text.utf8))],
+            rules: [RuleFile(path: "rules/r.yaml", bytes: Array(rule.utf8))], surroundings: Fixture.surroundings()
+        ).flatMap(\.problems)
+        #expect(
+            found.map(\.message).contains(
+                "rule `r` failed: `each` has 10100 tasks; the rule runs for the first 10000 of them"), "\(found.map(\.message))")
+    }
+
     private static let event = "      - task_created: {task: {id: a1, number: INC1, priority: 3}}"
     private static let doing = "do:\n  - comment: x\n"
 
