@@ -142,6 +142,9 @@ public struct RuleBook: Sendable {
     /// The sources and connections whose silence a rule waits for.
     public func watched(by rule: String) -> [String] { self.rule(named: rule)?.time.pattern?.watched ?? [] }
 
+    /// How many keys each rule may remember.
+    public var mostKeys: Int { surroundings.mostKeys }
+
     /// The scopes whose tasks or events a rule reads.
     public func scopesRead(by rule: String) -> [Scope.ID] {
         guard let rule = self.rule(named: rule) else { return [] }

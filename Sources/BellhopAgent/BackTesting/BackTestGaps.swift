@@ -106,6 +106,7 @@ struct BackTestGaps {
         found += pausedWrites.sentences { _, time in
             "Writes to tasks were paused \(time), and waited; here they do not."
         }
+        found += Self.losses(in: report.tally, most: book.mostKeys)
         found += changesOfRules(in: book, isCounted)
         let (remembering, reading) = book.rulesByKnowledge(among: isCounted)
         if !remembering.isEmpty {
@@ -121,6 +122,23 @@ struct BackTestGaps {
             "Not included are times when no agent ran, failed deliveries, and answers of people to what rules would have done."
         )
         return found
+    }
+
+    private static func losses(in tally: BackTestTally, most: Int) -> [String] {
+        tally.rules.sorted { $0.key < $1.key }.flatMap { name, rule in
+            var found: [String] = []
+            if rule.droppedKeys > 0 {
+                found.append(
+                    "The rule \(name) drops \(rule.droppedKeys) key\(rule.droppedKeys == 1 ? "" : "s"), because it may remember \(most) "
+                        + "(`retention.keys`).")
+            }
+            if let paused = rule.paused {
+                found.append(
+                    "The rule \(name) is paused at \(paused.rfc3339) and sees no more events, because it has more keys of `once`, or "
+                        + "more escalations, than the \(most) that it may remember (`retention.keys`).")
+            }
+            return found
+        }
     }
 
     private func changesOfRules(in book: RuleBook, _ isCounted: (String) -> Bool) -> [String] {

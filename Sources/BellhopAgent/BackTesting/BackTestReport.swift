@@ -46,6 +46,8 @@ public struct BackTestReport: Sendable {
                         "error": rule.lastError.map(JSON.string) ?? .null,
                         "verdicts": counts(rule.verdicts.map { ($0.key.rawValue, $0.value) }),
                         "deliveries": counts(rule.deliveries.map { ($0.key, $0.value) }),
+                        "dropped_keys": .int(Int64(rule.droppedKeys)),
+                        "paused": rule.paused.map { .string($0.rfc3339) } ?? .null,
                     ]
                 }),
             "days": counts(tally.days.map { ($0.key, $0.value) }),

@@ -47,8 +47,8 @@ public struct BackTest: Sendable {
         trial.witness.zone = book.surroundings.timeZone
     }
 
-    /// How many events and tasks are kept.
-    var remembered: (events: Int, tasks: Int) { trial.remembered }
+    /// How many events, tasks, pieces of state and timers are kept.
+    var remembered: (events: Int, tasks: Int, state: Int, timers: Int) { trial.remembered }
 
     /// How many deliveries and conversations are known by their names.
     var names: Int { dead.count + held.count + trial.conversations }

@@ -13,6 +13,10 @@ public struct BackTestTally: TrialWitness {
         public var deliveries: [String: Int] = [:]
         /// The latest of its deliveries.
         public var samples: [Delivery] = []
+        /// How many of its keys were dropped, because it had more than it may remember.
+        public var droppedKeys = 0
+        /// When it was paused, because it had too many keys of `once` or escalations.
+        public var paused: Timestamp?
 
         public init() {}
     }
@@ -52,6 +56,12 @@ public struct BackTestTally: TrialWitness {
         for (rule, verdicts) in last {
             rules[rule, default: OfRule()].verdicts.merge(verdicts, uniquingKeysWith: +)
         }
+    }
+
+    public mutating func saw(_ loss: KeyLoss, in moment: TrialMoment) {
+        guard isCounted(loss.rule) else { return }
+        rules[loss.rule, default: OfRule()].droppedKeys += loss.dropped
+        if loss.isStopped { rules[loss.rule, default: OfRule()].paused = moment.now }
     }
 
     mutating func count(_ delivery: Delivery, group: String?, isReleased: Bool) {

@@ -4,9 +4,7 @@ import BellhopCore
 extension Trial {
     /// Forgets all but what the store keeps, in the form in which it keeps it, and loads the rules again.
     mutating func reload() {
-        var stored: RuleState = [:]
-        for (key, value) in state.all { stored[key] = Self.stored(value) }
-        state = stored
+        state.reread(Self.stored)
         for (scope, list) in tasks {
             set(list.compactMap { Snapshot(json: Self.stored($0.json(source: "")) ?? .null) }, of: scope)
         }

@@ -5,7 +5,7 @@ public import BellhopCore
 public struct Trial<Witness: TrialWitness>: Sendable {
     public let book: RuleBook
     public internal(set) var now: Timestamp
-    var state: RuleState = [:]
+    var state: TrialState
     var tasks: [Scope.ID: [Snapshot]] = [:]
     /// A number for each task of the lists of ``tasks``, which has only the scopes whose tasks rules read: it stays when others leave.
     private var slots: [Scope.ID: [TaskKey: Int]] = [:]
@@ -21,8 +21,6 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     /// The moment of the events that are about to be shown, if they are on the bus already.
     private var meeting: Timestamp?
     private var late: [Event] = []
-    /// When pieces of state end that do so by themselves.
-    private var expiries: [StateKey: Timestamp] = [:]
     /// The number of shown events at which `tidy` works again.
     private var tidying = Self.fewest
     private var shown = 0
@@ -51,6 +49,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         self.silences = silences.map(\.identified)
         silenceBook = book.silences(self.silences)
         now = start
+        state = TrialState(most: book.surroundings.mostKeys, from: start)
         sequence = 0
         events = TrialEvents(book)
         var listed = Set(book.rules.flatMap { book.scopesRead(by: $0.name) })
@@ -128,7 +127,11 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         present[scope] = Dictionary(list.map { ($0.key, $0) }) { first, _ in first }
     }
 
-    mutating func set(_ timer: RuleTimer) { timers.set(timer, place: book.byName[timer.id.rule] ?? 0) }
+    /// Sets a timer; the timers of a rule that is stopped never fire.
+    mutating func set(_ timer: RuleTimer) {
+        if state.stopped.contains(timer.id.rule) { return }
+        timers.set(timer, place: book.byName[timer.id.rule] ?? 0)
+    }
 
     /// Lets happen what is due until a moment, of the timers only those that may fire. At one time silences begin and end first, then
     /// come the timers, by the place of the rule, then by when they were set.
@@ -219,16 +222,13 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         var digests: [DigestQuery: Digest] = [:]
         for query in needs.digests { digests[query] = events.digest(query) }
         facts.add(
-            needs, state: state.values(for: needs.state), tasks: tasks.filter { needs.scopes.contains($0.key) },
+            needs, state: state.values.values(for: needs.state), tasks: tasks.filter { needs.scopes.contains($0.key) },
             events: needs.events.compactMap { events[$0] }, present: now, departed: left, digests: digests)
     }
 
     private mutating func keep(_ routing: Routing) {
         witness.saw(routing, in: moment)
-        state.apply(routing.state)
-        for write in routing.state {
-            if case .set(_, let expires) = write.change { expiries[write.key] = expires }
-        }
+        let losses = state.apply(routing.state, at: now)
         add(holding.keep(routing.deliveries))
         for timer in routing.fired { timers.remove(timer) }
         for change in routing.timers {
@@ -237,6 +237,16 @@ public struct Trial<Witness: TrialWitness>: Sendable {
             case .cancel(let id): timers.remove(id)
             }
         }
+        for (loss, keys) in losses { lose(keys, loss) }
+    }
+
+    /// Ends the waits of keys that were dropped, or all timers of a rule that was stopped.
+    private mutating func lose(_ keys: [StateKey], _ loss: KeyLoss) {
+        for key in keys {
+            if let kind = key.kind.timer { timers.remove(RuleTimer.ID(rule: loss.rule, kind: kind, key: key.key)) }
+        }
+        if loss.isStopped { timers.removeAll(of: loss.rule) }
+        witness.saw(loss, in: moment)
     }
 
     private mutating func add(_ made: [Delivery]) {
@@ -266,7 +276,8 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         if isForDigests { for event in stored { events.keepForDigests(event) } }
         var caused: [Event] = []
         while !stored.isEmpty {
-            let matches = book.match(Array(stored), since: [:])
+            let since = Dictionary(uniqueKeysWithValues: state.stopped.map { ($0, Int64.max) })
+            let matches = book.match(Array(stored), since: since)
             for run in matches.runs { events.keep(matches.events[run.place]) }
             let routing = decide(matches)
             for event in matches.events.prefix(routing.routed.count) { witness.saw(event, routing.decisions, in: moment) }
@@ -313,12 +324,9 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     mutating func tidy() {
         // Not more often than pays: each time looks at all of the state.
         guard shown >= tidying else { return }
-        for (key, end) in expiries where end < now {
-            state[key] = Optional.none  // a bare nil would be JSON's null
-            expiries[key] = nil
-        }
+        state.prune(at: now)
         var (places, keys): (Set<Int64>, Set<TaskKey>) = ([], [])
-        let all = state.all
+        let all = state.values.all
         tidying = shown + max(Self.fewest, all.count / 4)
         for (key, value) in all where !isOver(value, of: key.rule) {
             if let place = value["event"]?.asInt { places.insert(place) }
@@ -328,7 +336,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
             if let place = message.delivery.keptBack?.event { places.insert(place) }
             if let task = message.delivery.task { keys.insert(task.key) }
         }
-        events.forget(except: places, state)
+        events.forget(except: places, state.values)
         for scope in Array(present.keys) where !listed.contains(scope) {
             present[scope] = present[scope]?.filter { keys.contains($0.key) }
         }
@@ -340,8 +348,10 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         return value["ran"] == true && book.rule(named: name)?.time.pattern == nil
     }
 
-    /// How many events and tasks are kept.
-    var remembered: (events: Int, tasks: Int) { (events.byPlace.count, present.values.map(\.count).reduce(0, +)) }
+    /// How many events, tasks, pieces of state and timers are kept.
+    var remembered: (events: Int, tasks: Int, state: Int, timers: Int) {
+        (events.byPlace.count, present.values.map(\.count).reduce(0, +), state.count, timers.all.count)
+    }
 }
 
 extension RuleBook {

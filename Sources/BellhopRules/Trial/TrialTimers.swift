@@ -53,6 +53,8 @@ struct TrialTimers: Sendable {
     /// Removes a timer, unless it was set anew meanwhile.
     mutating func remove(_ timer: RuleTimer) { if self[timer.id] == timer { remove(timer.id) } }
 
+    mutating func removeAll(of rule: String) { byID = byID.filter { $0.key.rule != rule } }
+
     private mutating func add(_ entry: Entry) {
         byID[entry.timer.id] = entry
         if heap.count > 2 * byID.count + 64 { heap = Heap(byID.values) } else { heap.insert(entry) }

@@ -8,6 +8,8 @@ public protocol TrialWitness: Sendable {
     mutating func saw(_ decision: DecisionRecord, of timer: RuleTimer, in moment: TrialMoment)
     /// A batch was decided.
     mutating func saw(_ routing: Routing, in moment: TrialMoment)
+    /// A rule had more keys than it may remember.
+    mutating func saw(_ loss: KeyLoss, in moment: TrialMoment)
 }
 
 /// The facts with which a trial decided.

@@ -8,7 +8,7 @@ extension Session {
         var rules: Set<String> = []
         for write in writes where write.key.kind != .budget {
             guard case .set = write.change else { continue }
-            rules.insert(write.key.kind == .escalation ? write.key.element : write.key.rule.withoutShadow)
+            rules.insert(write.key.ruleName)
         }
         var losses: [KeyLoss] = []
         for rule in rules.sorted() {
@@ -53,9 +53,4 @@ extension Session {
         try counted.run()
         return keys.count
     }
-}
-
-extension String {
-    /// The name of a rule without the mark of its state in shadow mode.
-    fileprivate var withoutShadow: String { hasPrefix("shadow/") ? String(dropFirst(7)) : self }
 }

@@ -46,6 +46,28 @@ import Testing
         #expect(test.remembered.events < 4000 && test.remembered.tasks < 4000, "\(test.remembered)")
     }
 
+    @Test func `a back-test keeps no more keys of a rule than the store, and pauses a rule with too many keys of once`() throws {
+        var surroundings = Fixture.surroundings()
+        surroundings.mostKeys = 50
+        let rules = Self.rules + "\n---\nrule: often\non: task_created\nthrottle: {every: 1d, by: task.id}\ndo: [{log: often}]"
+        let book = try RuleBook.load([RuleFile(path: "rules/r.yaml", bytes: Array(rules.utf8))], surroundings: surroundings)
+        var test = BackTest(book, from: Fixture.start)
+        var (state, timers) = (0, 0)
+        for page in 0..<20 {
+            _ = test.feed((page * 200..<page * 200 + 200).map(event))
+            (state, timers) = (max(state, test.remembered.state), max(timers, test.remembered.timers))
+        }
+        _ = test.finish(at: Fixture.start + .seconds(6 * 3999))
+        // Of each task at most a wait and its begin, and a throttle; beside the keys of `once`.
+        #expect(state <= 51 + 50 + 2 * 50 && timers <= 50, "\(state) \(timers)")
+        #expect(test.tally.rules["once"]?.runs == 51)
+        #expect(test.tally.rules["once"]?.paused == Fixture.start + .seconds(6 * 50))
+        #expect(test.tally.rules["often"]?.droppedKeys == 3950)
+        #expect(test.tally.rules["often"]?.runs == 4000)
+        // A hundred would wait at a time: each is dropped before its time is over.
+        #expect(test.tally.rules["held"]?.runs == 0)
+    }
+
     @Test func `a back-test forgets the names of old deliveries, conversations, receivers and groups`() throws {
         let rules = """
             rule: dead

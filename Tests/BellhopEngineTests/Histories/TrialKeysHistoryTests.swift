@@ -1,0 +1,64 @@
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@testable import BellhopRules
+@testable import BellhopStore
+
+/// Random changes of what rules remember, in the store and in a trial.
+@Suite struct `The keys of rules in a trial` {
+    private static let rules = ["r", "s"]
+    private static let kinds: [StateKey.Kind] = [
+        .once, .throttle, .hold, .count, .group, .gathered, .match, .absence, .begun, .escalation, .budget, .digest,
+    ]
+
+    @Test(arguments: 0..<UInt64(Storm.count(20)))
+    func `a trial loses the keys, and stops the rules, that the store does`(_ seed: UInt64) async throws {
+        var random = SeededRandom(seed: Storm.seed(seed))
+        let most = Int.random(in: 2...6, using: &random)
+        let (store, start) = (try Stores.inMemory(), Timestamp(seconds: 1_767_603_600))
+        let registrations = Self.rules.map { RuleRegistration(name: $0, revision: "1", waits: "w", mostKeys: most) }
+        _ = try await store.register(registrations, at: start)
+        var (trial, keys, stopped): (TrialState, Set<StateKey>, Set<String>) = (TrialState(most: most, from: start), [], [])
+        var (dropped, now) = (0, start)
+        for number in 0..<200 {
+            if !random.oneIn(3) { now += .seconds(Int.random(in: 1...900, using: &random)) }
+            // As the agent does each hour, before what comes next.
+            let hour = start + .seconds((now - start).components.seconds / 3600 * 3600)
+            _ = try await store.prune(Retention(), at: hour)
+            var writes: [StateWrite] = []
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let write = Self.write(number, now, &random)
+                if !writes.contains(where: { $0.key == write.key }) { writes.append(write) }
+            }
+            keys.formUnion(writes.map(\.key))
+            let losses = trial.apply(writes, at: now).map(\.loss)
+            let result = try await store.route(Routing(state: writes, at: now))
+            #expect(result == (losses.isEmpty ? .stored : .storedLosing(losses)), "seed \(seed), routing \(number)")
+            trial.prune(at: now)
+            let stored = try await store.state(for: Array(Set(keys.map { $0.at("") })))
+            let (kept, real) = (Set(trial.values.all.map(\.key)), Set(stored.all.map(\.key)))
+            try #require(kept == real, "seed \(seed), routing \(number)")
+            stopped.formUnion(losses.filter(\.isStopped).map(\.rule))
+            dropped += losses.map(\.dropped).reduce(0, +)
+        }
+        #expect(trial.stopped == stopped)
+        #expect(dropped > 20 && !stopped.isEmpty)
+    }
+
+    private static func write(_ number: Int, _ now: Timestamp, _ random: inout SeededRandom) -> StateWrite {
+        let (kind, rule) = (random.pick(kinds), random.pick(rules))
+        let name = "k\(Int.random(in: 0..<9, using: &random))"
+        let element = [.count, .gathered, .match].contains(kind) ? "\(number % 3)" : ""
+        var key = StateKey(rule: random.oneIn(4) ? "shadow/\(rule)" : rule, kind: kind, key: name, element: element)
+        if kind == .escalation { key = StateKey(rule: "", kind: kind, key: name, element: rule) }
+        if kind == .begun { key = StateKey(rule: key.rule, kind: kind, key: "s/t", element: name) }
+        if random.oneIn(4) { return StateWrite(key, .delete) }
+        let expires = kind == .once || random.oneIn(2) ? nil : now + .seconds(Int.random(in: 1...7200, using: &random))
+        return StateWrite(key, .set(["source": "s", "task": "t"], expires: expires))
+    }
+}
+
+extension SeededRandom {
+    fileprivate mutating func pick<Value>(_ values: [Value]) -> Value { values[Int.random(in: 0..<values.count, using: &self)] }
+}
