@@ -44,11 +44,8 @@ struct Workbench: Sendable {
         return visitor.role.includes(.admin) ? nil : "Saving needs the role `admin`."
     }
 
-    func difference(to text: String) -> String {
-        let shown = LineDiff(from: self.text, to: text).unified(limit: 256 << 10)
-        // A new file is compared with an empty text, whose one empty line must not appear as removed.
-        return rule == nil ? shown.replacing("\n-\n", with: "\n") : shown
-    }
+    /// The change as a patch of the file.
+    func difference(to text: String) -> String { LineDiff.patch(of: path, from: rule == nil ? nil : self.text, to: text) }
 
     func check(_ text: String) async throws(Problem) -> Diagnostics {
         let file = try edited(text)

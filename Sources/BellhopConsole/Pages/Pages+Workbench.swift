@@ -111,7 +111,7 @@ extension Pages {
 
     /// A difference in the form of `diff -u`.
     static func difference(_ text: String) -> HTML {
-        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map { line -> HTML in
+        let lines = text.split(separator: "\n").map { line -> HTML in
             line.hasPrefix("+")
                 ? "<ins>\(String(line))</ins>\n" : line.hasPrefix("-") ? "<del>\(String(line))</del>\n" : "\(String(line))\n"
         }

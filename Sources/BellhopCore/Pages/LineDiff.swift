@@ -12,23 +12,42 @@ public struct LineDiff: Sendable, Hashable {
     }
 
     let lines: [Line]
+    /// Whether the lines are those of files: then each has its newline, except for a last one that lacks it.
+    private let isOfFiles: Bool
 
     /// The most pairs of lines compared. In a larger change, all old lines are shown as removed and all new ones as added.
     private static let mostPairs = 1 << 20
 
+    /// The difference of two texts. The lines of a text are what its newlines separate.
     public init(from before: String, to after: String) {
-        let old = before.split(separator: "\n", omittingEmptySubsequences: false)
-        let new = after.split(separator: "\n", omittingEmptySubsequences: false)
+        self.init(
+            before.split(separator: "\n" as Unicode.Scalar), after.split(separator: "\n" as Unicode.Scalar), isOfFiles: false)
+    }
+
+    private init(_ old: [Substring], _ new: [Substring], isOfFiles: Bool) {
+        // Lines are the same if their bytes are: strings also compare equal if only their encoding of a character differs.
+        var numbers: [[UInt8]: Int] = [:]
+        func number(_ line: Substring) -> Int {
+            let bytes = Array(line.utf8)
+            if let known = numbers[bytes] { return known }
+            numbers[bytes] = numbers.count
+            return numbers.count - 1
+        }
+        let (olds, news) = (old.map(number), new.map(number))
         var head = 0
-        while head < old.count, head < new.count, old[head] == new[head] { head += 1 }
+        while head < old.count, head < new.count, olds[head] == news[head] { head += 1 }
         var tail = 0
-        while tail < old.count - head, tail < new.count - head, old[old.count - 1 - tail] == new[new.count - 1 - tail] {
+        while tail < old.count - head, tail < new.count - head, olds[old.count - 1 - tail] == news[new.count - 1 - tail] {
             tail += 1
         }
         var lines = old[..<head].map { Line(kind: .same, text: $0) }
-        lines += Self.middle(Array(old[head..<old.count - tail]), Array(new[head..<new.count - tail]))
+        let (oldMiddle, newMiddle) = (head..<old.count - tail, head..<new.count - tail)
+        lines += Self.kinds(Array(olds[oldMiddle]), Array(news[newMiddle])).map { kind, place in
+            Line(kind: kind, text: kind == .added ? new[head + place] : old[head + place])
+        }
         lines += old[(old.count - tail)...].map { Line(kind: .same, text: $0) }
         self.lines = lines
+        self.isOfFiles = isOfFiles
     }
 
     /// Whether the texts are the same.
@@ -62,14 +81,28 @@ public struct LineDiff: Sendable, Hashable {
                 ranges.append(range)
             }
         }
-        var (old, new, place) = (1, 1, 0)
+        var (old, new, place) = (0, 0, 0)
         return ranges.map { range in
             while place < range.lowerBound { advance(&old, &new, &place) }
             let start = (old: old, new: new)
             while place < range.upperBound { advance(&old, &new, &place) }
-            let heading = "@@ -\(start.old),\(old - start.old) +\(start.new),\(new - start.new) @@"
-            return [heading] + lines[range].map { String($0.kind.rawValue) + $0.text }
+            let heading = "@@ -\(Self.range(start.old, old)) +\(Self.range(start.new, new)) @@"
+            return [heading] + lines[range].flatMap(shown)
         }
+    }
+
+    /// A line as `diff -u` prints it.
+    private func shown(_ line: Line) -> [String] {
+        let text = String(line.kind.rawValue) + line.text
+        guard isOfFiles else { return [text] }
+        if line.text.unicodeScalars.last == "\n" { return [String(text.unicodeScalars.dropLast())] }
+        return [text, "\\ No newline at end of file"]
+    }
+
+    /// Lines in a heading, by the numbers of lines before and up to them: the first and how many, or the one before if there are none.
+    private static func range(_ before: Int, _ through: Int) -> String {
+        let count = through - before
+        return count == 1 ? "\(through)" : "\(count == 0 ? before : before + 1),\(count)"
     }
 
     private func advance(_ old: inout Int, _ new: inout Int, _ place: inout Int) {
@@ -78,10 +111,12 @@ public struct LineDiff: Sendable, Hashable {
         place += 1
     }
 
-    /// The lines of both ranges: those of their longest common subsequence are the same, the others removed or added.
-    private static func middle(_ old: [Substring], _ new: [Substring]) -> [Line] {
-        let replaced = old.map { Line(kind: .removed, text: $0) } + new.map { Line(kind: .added, text: $0) }
-        guard !old.isEmpty, !new.isEmpty, old.count * new.count <= mostPairs else { return replaced }
+    /// What becomes of the lines of both ranges, each with its place in its range: those of their longest common subsequence are the
+    /// same, the others removed or added.
+    private static func kinds(_ old: [Int], _ new: [Int]) -> [(kind: Kind, place: Int)] {
+        guard !old.isEmpty, !new.isEmpty, old.count * new.count <= mostPairs else {
+            return old.indices.map { (.removed, $0) } + new.indices.map { (.added, $0) }
+        }
         let width = new.count + 1
         var common = [Int32](repeating: 0, count: (old.count + 1) * width)
         for i in old.indices.reversed() {
@@ -91,20 +126,66 @@ public struct LineDiff: Sendable, Hashable {
                     ? common[(i + 1) * width + j + 1] + 1 : max(common[(i + 1) * width + j], common[i * width + j + 1])
             }
         }
-        var lines: [Line] = []
+        var kinds: [(kind: Kind, place: Int)] = []
         var (i, j) = (0, 0)
         while i < old.count || j < new.count {
             if i < old.count, j < new.count, old[i] == new[j] {
-                lines.append(Line(kind: .same, text: old[i]))
+                kinds.append((.same, i))
                 (i, j) = (i + 1, j + 1)
             } else if i < old.count, j == new.count || common[(i + 1) * width + j] >= common[i * width + j + 1] {
-                lines.append(Line(kind: .removed, text: old[i]))
+                kinds.append((.removed, i))
                 i += 1
             } else {
-                lines.append(Line(kind: .added, text: new[j]))
+                kinds.append((.added, j))
                 j += 1
             }
         }
+        return kinds
+    }
+}
+
+extension LineDiff {
+    /// The change of a file as `diff -u` prints it and `patch -p1` applies it; empty if nothing changes.
+    ///
+    /// - Parameter before: the text of the file; nil for a new one.
+    public static func patch(of path: String, from before: String?, to after: String) -> String {
+        let difference = LineDiff((before ?? "").fileLines, after.fileLines, isOfFiles: true)
+        if difference.isEmpty { return "" }
+        let name = path.hasPrefix("/") ? path : "/" + path
+        let heading = ["--- " + (before == nil ? "/dev/null" : ("a" + name).patchName), "+++ " + ("b" + name).patchName]
+        return (heading + difference.hunks(3).joined()).map { $0 + "\n" }.joined()
+    }
+}
+
+extension String {
+    /// The texts between the separators, also empty ones. Unlike splitting by a character it splits `\r\n`, too.
+    fileprivate func split(separator: Unicode.Scalar) -> [Substring] {
+        unicodeScalars.split(separator: separator, omittingEmptySubsequences: false).map(Substring.init)
+    }
+
+    /// The lines of a file, each with its newline; the last may lack it.
+    fileprivate var fileLines: [Substring] {
+        var lines: [Substring] = []
+        var rest = unicodeScalars[...]
+        while !rest.isEmpty {
+            let end = rest.firstIndex(of: "\n").map { rest.index(after: $0) } ?? rest.endIndex
+            lines.append(Substring(rest[..<end]))
+            rest = rest[end...]
+        }
         return lines
+    }
+
+    /// A file's name in the heading of a patch: `patch` reads one with unusual characters in quotes, and one with blanks up to a tab.
+    fileprivate var patchName: String {
+        let isPlain = unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f && $0 != "\"" && $0 != "\\" }
+        if isPlain { return contains(" ") ? self + "\t" : self }
+        let quoted = utf8.map { byte in
+            switch byte {
+            case 0x22, 0x5c: "\\" + String(UnicodeScalar(byte))
+            case 0x20...0x7e: String(UnicodeScalar(byte))
+            default: "\\" + String(Int(byte) + 0o1000, radix: 8).dropFirst()
+            }
+        }
+        return "\"" + quoted.joined() + "\""
     }
 }
