@@ -1,6 +1,7 @@
 import BellhopAgent
 import BellhopCore
 import BellhopTesting
+import Foundation
 import Testing
 
 /// Secrets printed by a command.
@@ -118,6 +119,54 @@ import Testing
             Issue.record("the configuration was accepted")
         } catch {
             #expect(Self.words(error) == message)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `with a hanging command its children end, also those that ignore SIGTERM`() async throws {
+        let script = "trap '' TERM\n(trap '' TERM; sleep 600) & echo $! > \"$(dirname \"$0\")/child\"\nwait\n"
+        #expect(try await problem(script, patience: .seconds(1)).contains("was stopped"))
+        let child = try String(contentsOfFile: folder.path + "/child", encoding: .utf8).trimmingCharacters(in: .newlines)
+        /// Whether it has ended, or waits only for its parent to take notice.
+        func isOver() -> Bool {
+            let state = try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8).split(separator: ") ").last?.first
+            return state == nil || state == "Z" || state == "X"
+        }
+        let deadline = ContinuousClock.now + .seconds(60)
+        while !isOver(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(isOver(), "process \(child) lives on")
+    }
+
+    @Test func `a name that a working command refuses is a mistake, and does not pass`() async throws {
+        func load(_ script: String, _ names: String...) async throws -> Diagnostics? {
+            try folder.write("vault", "#!/bin/sh\n" + script, mode: 0o700)
+            let rules = names.map { "\"rules/${{ secret.\($0) }}\"" }.joined(separator: ", ")
+            let text = "version: 1\nsecrets: [command: [\"\(folder.path)/vault\"]]\nrules: [\(rules)]\n"
+            let loader = ConfigurationLoader(environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"))
+            do throws(ConfigurationError) {
+                _ = try await loader.load(Array(text.utf8), file: folder.path + "/bellhop.yaml")
+                return nil
+            } catch {
+                guard case .diagnostics(let problems) = error else { return nil }
+                return problems
+            }
+        }
+        let gives = "[ \"$1\" = chat ] && echo abc"
+        let wrong = try #require(try await load(gives, "chat", "chta"))
+        #expect(!wrong.passes && wrong.all.contains { $0.code == "missing-secret" && $0.message.contains("`chta`") }, "\(wrong)")
+        // Nothing tells a wrong name from a server that is away.
+        #expect(try await load(gives, "chta")?.passes == true)
+        // It was away for a moment.
+        let late = "echo \"$1\" >> \"$0.log\"; [ \"$1\" = chat ] || [ $(grep -c chta \"$0.log\") -gt 1 ] && echo abc"
+        #expect(try await load(late, "chat", "chta")?.all.contains { $0.code.hasSuffix("-secret") } != true)
+    }
+
+    @Test func `a secret that no store has does not pass`() async throws {
+        let text = "version: 1\nsecrets: [keychain, folder: \"\(folder.path)\"]\nstore: \"${{ secret.a }}\"\n"
+        let loader = ConfigurationLoader(environment: [:], keychain: Keychain(path: folder.path + "/keychain.json"))
+        await #expect {
+            _ = try await loader.load(Array(text.utf8), file: "bellhop.yaml")
+        } throws: { error in
+            if case .diagnostics(let problems)? = error as? ConfigurationError { !problems.passes } else { false }
         }
     }
 }

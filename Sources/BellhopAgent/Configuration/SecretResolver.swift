@@ -17,27 +17,38 @@ struct SecretResolver: Sendable {
 
     func resolve(_ references: Set<Interpolation.Reference>) async throws(SecretError) -> Found {
         var found = Found()
+        var working: Set<SecretStore> = []
         for reference in references {
             switch reference.space {
             case .env: found.values[reference] = environment[reference.name]
-            case .secret: try await look(for: reference, &found)
+            case .secret: if let store = try await look(for: reference, &found) { working.insert(store) }
             }
+        }
+        // A command that gave another secret works: asked again, it refuses only a name that is wrong.
+        for reference in Array(found.refusals.keys) where stores.contains(where: { $0.isCommand && working.contains($0) }) {
+            found.refusals[reference] = nil
+            _ = try await look(for: reference, &found)
+            found.refusals[reference]?.isOfName = true
         }
         return found
     }
 
-    private func look(for reference: Interpolation.Reference, _ found: inout Found) async throws(SecretError) {
+    /// Returns the store that gave the secret; nil if none did.
+    private func look(
+        for reference: Interpolation.Reference, _ found: inout Found
+    ) async throws(SecretError) -> SecretStore? {
         var refusal: SecretStore.Refusal?
         for store in stores {
             switch try await store.secret(reference.name, keychain: keychain, patience: patience) {
             case .value(let value):
                 found.values[reference] = value
-                return
+                return store
             case .absent: continue
             case .refused(let reason): refusal = refusal ?? reason
             }
         }
         found.refusals[reference] = refusal
+        return nil
     }
 
     /// How messages suggest to add a missing name.

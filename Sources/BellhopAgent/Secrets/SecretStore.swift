@@ -22,7 +22,11 @@ public enum SecretStore: Sendable, Hashable {
     struct Refusal: Sendable, Hashable {
         var message: String
         var help: String
+        /// Whether the command gives other secrets, so that the name is wrong, rather than the command's server away.
+        var isOfName = false
     }
+
+    var isCommand: Bool { if case .command = self { true } else { false } }
 
     func secret(_ name: String, keychain: Keychain, patience: Duration) async throws(SecretError) -> Answer {
         switch self {
@@ -45,6 +49,11 @@ public enum SecretStore: Sendable, Hashable {
     /// Only the command's first word is shown: the others may contain a token.
     private static func output(of words: [String], _ name: String, patience: Duration) async throws(SecretError) -> Answer {
         guard let program = words.first else { return .absent }
+        var options = PlatformOptions()
+        // Its whole process group ends with it. Without a terminal, it cannot wait for a person.
+        options.createSession = true
+        options.teardownSequence = [.send(signal: .kill, toProcessGroup: true, allowedDurationToNextStep: .zero)]
+        let platformOptions = options
         typealias Ended = ExecutionResult<Void, BytesOutput, DiscardedOutput>
         let ended: Ended?
         do {
@@ -52,7 +61,8 @@ public enum SecretStore: Sendable, Hashable {
                 group.addTask {
                     try await run(
                         program.contains("/") ? .path(FilePath(program)) : .name(program),
-                        arguments: Arguments(Array(words.dropFirst()) + [name]), output: .bytes(limit: 1 << 16), error: .discarded
+                        arguments: Arguments(Array(words.dropFirst()) + [name]), platformOptions: platformOptions,
+                        output: .bytes(limit: 1 << 16), error: .discarded
                     )
                 }
                 group.addTask {
