@@ -48,6 +48,13 @@ import Testing
         #expect(lines[1] == problem.rendered())
     }
 
+    @Test func `a title of a megabyte is quoted only at its beginning`() {
+        var task = Self.task
+        task.title = String(repeating: "Ü", count: 1 << 19)
+        let lines = printed { $0.report(.event(Self.event(.taskCreated, ["task": task.json(source: "my-work")]))) }
+        #expect(lines.count == 1 && lines[0].utf8.count < 2000 && lines[0].contains("ÜÜ… ("), "\(lines[0].utf8.count) bytes")
+    }
+
     @Test func `a recovered source is not shown as failing`() {
         let event = Self.event(
             .sourceRecovered, ["source": "my-work", "error": "No way there.", "since": "2026-01-05T07:30:00Z"])

@@ -20,7 +20,9 @@ public struct Signals: Sendable {
     public static func log(_ logger: Logger) -> SignalListener {
         { signal in
             guard logger.logLevel <= signal.level else { return }
-            logger.log(level: signal.level, signal.message, metadata: signal.metadata.with(["signal": "\(signal.name)"]))
+            // Titles, comments and errors come from others, and may be very long.
+            let facts = signal.metadata.mapValues { Logger.MetadataValue.string("\($0)".quoted) }
+            logger.log(level: signal.level, signal.message, metadata: facts.with(["signal": "\(signal.name)"]))
         }
     }
 

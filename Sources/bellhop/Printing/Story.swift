@@ -168,7 +168,8 @@ final class Story: Sendable {
     private func say(_ word: String, _ paint: Paint, _ text: String, id: String? = nil) {
         let mark = showsIDs ? id.map { "  " + Paint.dim($0, if: isColoured) } ?? "" : ""
         let stamp = Paint.dim(zone.clock(clock.now), if: isColoured)
-        let line = "\(stamp)  \(paint(word.padded(to: 8), if: isColoured))  \(text.singleLine.withLocalTimes(in: zone))\(mark)"
+        let said = text.quoted.singleLine.withLocalTimes(in: zone)
+        let line = "\(stamp)  \(paint(word.padded(to: 8), if: isColoured))  \(said)\(mark)"
         show(line.wrapped(to: width, indent: 20))
     }
 
