@@ -3,7 +3,7 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Reports how a TLS handshake ended, and when the server's certificate expires.
+/// Reports how a TLS handshake ended, and what the server's certificate says.
 ///
 /// A class because a channel's handlers are; confined to the channel's event loop.
 final class HandshakeWatch: ChannelInboundHandler {
@@ -11,15 +11,33 @@ final class HandshakeWatch: ChannelInboundHandler {
 
     struct Broken: Error {}
 
-    private let promise: EventLoopPromise<Timestamp>
+    /// What a certificate says.
+    struct Certificate: Sendable {
+        var end: Timestamp
+        /// The names and addresses that it is for.
+        var names: [String]
 
-    init(_ promise: EventLoopPromise<Timestamp>) { self.promise = promise }
+        init(_ certificate: NIOSSLCertificate) {
+            end = Timestamp(seconds: Int64(certificate.notValidAfter))
+            names = certificate._subjectAlternativeNames().compactMap { name -> String? in
+                switch name.nameType {
+                case .dnsName: return String(decoding: name.contents, as: UTF8.self)
+                case .ipAddress: return try? SocketAddress(packedIPAddress: ByteBuffer(bytes: name.contents), port: 0).ipAddress
+                default: return nil
+                }
+            }
+        }
+    }
+
+    private let promise: EventLoopPromise<Certificate>
+
+    init(_ promise: EventLoopPromise<Certificate>) { self.promise = promise }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if case .handshakeCompleted? = event as? TLSUserEvent {
             do {
                 guard let certificate = try context.pipeline.syncOperations.nioSSL_peerCertificate() else { throw Broken() }
-                promise.succeed(Timestamp(seconds: Int64(certificate.notValidAfter)))
+                promise.succeed(Certificate(certificate))
             } catch {
                 promise.fail(error)
             }

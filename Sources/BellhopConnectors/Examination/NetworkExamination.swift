@@ -49,7 +49,7 @@ struct NetworkExamination: Sendable {
     private func certificate() async -> Finding {
         do {
             let tls = try HTTPConnection.tls(configuration)
-            let end = try await handshake(tls)
+            let end = try await handshake(tls).end
             let days = (end - clock.now) / .days(1)
             let until = "the certificate is valid until \(end.rfc3339.prefix(10))"
             if days < 14 { return Finding("tls", .note, "trusted, but \(until)", remedy: "renew it") }
@@ -69,7 +69,7 @@ struct NetworkExamination: Sendable {
         do {
             var tls = try HTTPConnection.tls(configuration)
             tls.certificateVerification = .none
-            let end = try await handshake(tls)
+            let end = try await handshake(tls).end
             if end < clock.now {
                 return finding(
                     "the certificate of \(address.place) expired on \(end.rfc3339.prefix(10))", "its owner must renew it")
@@ -77,8 +77,10 @@ struct NetworkExamination: Sendable {
             tls = try HTTPConnection.tls(configuration)
             tls.certificateVerification = .noHostnameVerification
             do {
-                _ = try await handshake(tls)
-                return finding("the certificate is not for the name \(address.host)", "check the address")
+                let names = try await handshake(tls).names
+                let shown = names.prefix(5).map(\.visible).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
+                let owner = names.isEmpty ? "" : " but for \(shown)"
+                return finding("the certificate is not for the name \(address.host)\(owner)", "check the address")
             } catch {
                 return finding(
                     "the certificate of \(address.place) is from an authority that this machine does not trust",
@@ -89,11 +91,11 @@ struct NetworkExamination: Sendable {
         }
     }
 
-    /// Performs a handshake and closes the connection. Returns when the certificate expires.
-    private func handshake(_ tls: TLSConfiguration) async throws -> Timestamp {
+    /// Performs a handshake and closes the connection. Returns what the certificate says.
+    private func handshake(_ tls: TLSConfiguration) async throws -> HandshakeWatch.Certificate {
         let context = try NIOSSLContext(configuration: tls)
         let channel = try await connect(address)
-        let promise = channel.eventLoop.makePromise(of: Timestamp.self)
+        let promise = channel.eventLoop.makePromise(of: HandshakeWatch.Certificate.self)
         let late = channel.eventLoop.scheduleTask(in: .nanoseconds(patience.nanoseconds)) { promise.fail(Late()) }
         let host = address.host
         channel.eventLoop.execute {

@@ -76,6 +76,10 @@ extension TransportError {
                 "The answer of \(place) is larger than the \(Self.size(limit)) that max_body allows.")
         case let error as NIOConnectionError:
             self.init(.unreachable, mayHaveArrived: false, Self.unreachable(error, called))
+        case let error as NIOSSLExtraError where error == .failedToValidateHostname:
+            self.init(
+                .tls, mayHaveArrived: arrived,
+                "The certificate of \(place) is not for the name \(address.host): check the address.")
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             self.init(reading: error, place, progress)
         case let error as HTTPClientError:

@@ -247,7 +247,7 @@ import Testing
             #expect(unknown.last?.text.contains("an authority that this machine does not trust") == true)
             #expect(unknown.last?.reason == .tls)
             let other = try await look("https://127.0.0.1:\(server.port)/", ca: ca)
-            #expect(other.last?.text == "the certificate is not for the name 127.0.0.1")
+            #expect(other.last?.text == "the certificate is not for the name 127.0.0.1 but for localhost")
         }
     }
 
