@@ -54,7 +54,10 @@ enum Console {
     private static func write(_ text: String, to file: Int32) {
         // The reader of our output is gone, or its disk is full.
         if let error = Descriptor.write(Array(text.utf8), to: file), file == STDOUT_FILENO {
-            exit(error == EPIPE ? 0 : CommandError.Code.inputOutput.rawValue)
+            if error == EPIPE { exit(0) }
+            let problem = CommandError(.inputOutput, "Standard output cannot be written: \(String(cString: strerror(error))).")
+            problem.print()
+            exit(problem.code.rawValue)
         }
     }
 
