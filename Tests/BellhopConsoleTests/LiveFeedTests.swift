@@ -28,15 +28,15 @@ import Testing
         let feed = fixture.feed
         let following = Task { await fixture.feed.follow() }
         defer { following.cancel() }
-        var early = try #require(feed.viewer(after: 0) { _ in true })
-        var new = try #require(feed.viewer(after: nil) { _ in true })
+        var early = try #require(feed.viewer(after: 0) { _, _ in true })
+        var new = try #require(feed.viewer(after: nil) { _, _ in true })
         _ = try await new.next()
         #expect(try await Self.read(&early, until: 5) == [1, 2, 3, 4, 5])
         _ = try await fixture.happen((0..<3000).map { "Burst \($0)" }, from: 10)
         #expect(try await Self.read(&early, until: 3005) == Array(6...3005))
         #expect(try await Self.read(&new, until: 3005) == Array(6...3005))
         // The connection breaks, and the browser begins again behind the last event that it has.
-        var again = try #require(feed.viewer(after: 17) { _ in true })
+        var again = try #require(feed.viewer(after: 17) { _, _ in true })
         #expect(try await Self.read(&again, until: 3005) == Array(18...3005))
         _ = try await fixture.happen(["Last"], from: 5000)
         for var viewer in [early, new, again] { #expect(try await Self.read(&viewer, until: 3006) == [3006]) }
@@ -47,7 +47,7 @@ import Testing
         _ = try await fixture.happen((0..<5).map { "Before \($0)" })
         let following = Task { await fixture.feed.follow() }
         defer { following.cancel() }
-        var viewer = try #require(fixture.feed.viewer(after: 999) { _ in true })
+        var viewer = try #require(fixture.feed.viewer(after: 999) { _, _ in true })
         _ = try await viewer.next()
         _ = try await fixture.happen(["Next"], from: 10)
         #expect(try await Self.read(&viewer, until: 6) == [6])
@@ -64,7 +64,7 @@ import Testing
                     var (place, seen): (Int64, [Int64]) = (0, [])
                     while place < 600 {
                         // Breaks after a few pieces, each viewer elsewhere.
-                        var viewer = feed.viewer(after: place) { _ in true }!
+                        var viewer = feed.viewer(after: place) { _, _ in true }!
                         for _ in 0..<(2 + number % 5) where place < 600 {
                             guard let text = try await viewer.next() else { return false }
                             seen += Self.sequences(text)
@@ -106,12 +106,12 @@ import Testing
         let feed = fixture.feed
         let following = Task { await fixture.feed.follow() }
         defer { following.cancel() }
-        var ahead = try #require(feed.viewer(after: 2990) { _ in true })
+        var ahead = try #require(feed.viewer(after: 2990) { _, _ in true })
         #expect(try await Self.read(&ahead, until: 3000) == Array(2991...3000))
         _ = try await fixture.happen((0..<100).map { "Now \($0)" }, from: 4000)
         #expect(try await Self.read(&ahead, until: 3100) == Array(3001...3100))
         for start: Int64 in [0, 1, 777, 2999, 3090] {
-            var viewer = try #require(feed.viewer(after: start) { _ in true })
+            var viewer = try #require(feed.viewer(after: start) { _, _ in true })
             var (seen, most): ([Int64], Int) = ([], 0)
             while seen.last ?? 0 < 3100, let text = try await viewer.next() {
                 seen += Self.sequences(text)
@@ -126,8 +126,8 @@ import Testing
         _ = try await fixture.happen((0..<3).map { "Task \($0)" })
         let feed = fixture.feed
         func rest(_ viewers: Int) async throws -> Duration {
-            let others = (1..<viewers).compactMap { _ in feed.viewer(after: nil) { _ in true } }
-            var viewer = try #require(feed.viewer(after: 0) { _ in true })
+            let others = (1..<viewers).compactMap { _ in feed.viewer(after: nil) { _, _ in true } }
+            var viewer = try #require(feed.viewer(after: 0) { _, _ in true })
             _ = try await viewer.next()
             _ = try await viewer.next()
             _ = try await fixture.happen(["Another"], from: Int.random(in: 10...1_000_000))
@@ -173,9 +173,32 @@ import Testing
         try await loop.shutdownGracefully()
     }
 
+    @Test func `the stream says for how many events its condition failed, and goes on behind them`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Printer", "Mail", "Mail"])
+        let condition = PercentText.encoded("task.title == 'Printer' || [1][task.title.size()] == 2")
+        func read(_ query: String, _ fields: [(String, String)] = []) async throws -> String {
+            let answer = await fixture.api("GET", "/events/stream?where=\(condition)" + query, headers: fields)
+            guard case .stream(var lines) = answer.answer.body else { return answer.answer.text }
+            _ = try await lines.next()
+            return try await lines.next() ?? ""
+        }
+        let text = try await read("&after=0")
+        let notes = text.split(separator: "\n\n").filter { $0.contains("event: condition.failed\n") }
+        #expect(Self.sequences(text) == [1, 3] && notes.count == 1, "\(text)")
+        #expect(notes[0].contains("\"count\":2,\"error\":\""), "\(text)")
+        // A connection that breaks after the note does not get it again.
+        _ = try await fixture.happen(["Printer"], from: 10)
+        let rest = try await read("", [("Last-Event-ID", "3")])
+        #expect(Self.sequences(rest) == [4] && !rest.contains("condition.failed"), "\(rest)")
+        let document = await fixture.api("GET", "/openapi.json").json
+        let answer = document.at("paths", "/events/stream", "get", "responses", "200", "content", "text/event-stream")
+        #expect(answer?.at("schema", "description")?.asString?.contains("`condition.failed`") == true)
+    }
+
     @Test func `a feed that stops ends its viewers`() async throws {
         let fixture = try await ConsoleFixture()
-        var viewer = try #require(fixture.feed.viewer(after: nil) { _ in true })
+        var viewer = try #require(fixture.feed.viewer(after: nil) { _, _ in true })
         _ = try await viewer.next()
         fixture.feed.stop()
         #expect(try await viewer.next() == nil)

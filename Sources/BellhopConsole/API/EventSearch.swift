@@ -53,12 +53,15 @@ struct EventSearch: Sendable {
         if let last, Int64(last) ?? -1 < 0 { throw Problem(400, "`Last-Event-ID` is not the id of an event of this stream.") }
         let after = last.flatMap { Int64($0) } ?? call.number("after")
         let (filter, clock, gate, request) = (filter, call.view.clock, call.gate, call.request)
-        let viewer = call.feed.viewer(after: after, isAdmitted: { await gate.stillAdmits(request) }) { stored in
+        let viewer = call.feed.viewer(after: after, isAdmitted: { await gate.stillAdmits(request) }) { stored, failures in
             let event = stored.event
             if !types.isEmpty, !types.contains(event.type.name) { return false }
             if !sources.isEmpty, !sources.contains(event.source) { return false }
             if let task, event.subject != task, !event.subject.hasSuffix("/" + task), event.task?.number != task { return false }
-            return filter.map { !$0.matches(among: [stored], at: clock.now).places.isEmpty } ?? true
+            guard let filter else { return true }
+            let matched = filter.matches(among: [stored], at: clock.now)
+            failures += matched.failures
+            return !matched.places.isEmpty
         }
         guard let viewer else {
             throw Problem(503, "\(LiveFeed.mostViewers) viewers watch already. Try again later.", retryAfter: 30)

@@ -187,7 +187,7 @@ enum OpenAPI {
     private static func content(_ content: Operation.Content) -> JSON.Object {
         switch content {
         case .json(let schema): ["application/json": ["schema": schema.json]]
-        case .events: ["text/event-stream": ["schema": ["type": "string"]]]
+        case .events(let about): ["text/event-stream": ["schema": ["type": "string", "description": .string(about)]]]
         case .lines: ["application/x-ndjson": ["schema": ["type": "string"]]]
         }
     }

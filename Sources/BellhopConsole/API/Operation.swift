@@ -49,8 +49,8 @@ struct Operation: Sendable {
     /// The form of an operation's answer.
     enum Content: Sendable {
         case json(Schema)
-        /// Server-sent events.
-        case events
+        /// Server-sent events; the text says what they are.
+        case events(String)
         /// JSON values, one on each line.
         case lines
     }

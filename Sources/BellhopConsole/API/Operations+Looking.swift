@@ -53,8 +53,11 @@ extension Operations {
         Operation(
             id: "liveEvents", method: .get, path: "/events/stream",
             summary: "The events as they happen, as server-sent events. `Last-Event-ID` continues after a broken connection.",
-            role: .viewer, parameters: filters + [.init("after", "Begin after this place.", .place)], content: .events,
-            problems: [422]
+            role: .viewer, parameters: filters + [.init("after", "Begin after this place.", .place)],
+            content: .events(
+                "Each event has its place as its id, its type, and itself as JSON. An event of the type `\(SearchFailures.note)` is a note about "
+                    + "those before it: `count` says how many were left out because `where` failed for them, `error` is the first error."
+            ), problems: [422]
         ) { call async throws(Problem) in try EventSearch(call).stream() },
         Operation(
             id: "event", method: .get, path: "/events/{event}", summary: "An event by its id or the start of one.",

@@ -124,10 +124,10 @@ final class LiveFeed: Sendable {
     /// - Parameters:
     ///   - after: the place behind which it begins; nil to begin with what comes now.
     ///   - isAdmitted: whether the viewer may go on watching, asked every ``pulse``.
-    ///   - accepts: whether the viewer wants an event.
+    ///   - accepts: whether the viewer wants an event; counts the failures of its condition.
     func viewer(
         after: Int64?, isAdmitted: @escaping @Sendable () async -> Bool = { true },
-        accepts: @escaping @Sendable (StoredEvent) -> Bool
+        accepts: @escaping @Sendable (StoredEvent, inout SearchFailures) -> Bool
     ) -> Viewer? {
         let hasRoom = state.withLock { state in
             guard state.viewers < Self.mostViewers else { return false }
@@ -151,7 +151,7 @@ final class LiveFeed: Sendable {
         fileprivate let ticket: Ticket
         fileprivate(set) var place: Int64?
         fileprivate let isAdmitted: @Sendable () async -> Bool
-        fileprivate let accepts: @Sendable (StoredEvent) -> Bool
+        fileprivate let accepts: @Sendable (StoredEvent, inout SearchFailures) -> Bool
         /// When it was asked last whether it is admitted.
         fileprivate var asked: Timestamp
         private var hasBegun = false
@@ -160,7 +160,7 @@ final class LiveFeed: Sendable {
 
         fileprivate init(
             ticket: Ticket, place: Int64?, isAdmitted: @escaping @Sendable () async -> Bool,
-            accepts: @escaping @Sendable (StoredEvent) -> Bool, asked: Timestamp
+            accepts: @escaping @Sendable (StoredEvent, inout SearchFailures) -> Bool, asked: Timestamp
         ) {
             (self.ticket, self.place, self.asked) = (ticket, place, asked)
             (self.isAdmitted, self.accepts) = (isAdmitted, accepts)
@@ -185,7 +185,9 @@ final class LiveFeed: Sendable {
                 let rings = feed.bell.rings
                 guard let (items, end) = try await feed.items(after: place ?? 0) else { return nil }
                 place = end
-                let text = items.filter { accepts($0.event) }.map(\.text).joined()
+                var failures = SearchFailures()
+                var text = items.filter { accepts($0.event, &failures) }.map(\.text).joined()
+                if failures.count > 0 { text += LiveFeed.note(failures, at: end) }
                 if !text.isEmpty {
                     rest = feed.rest(after: text.utf8.count).map { feed.view.clock.now + $0 }
                     return text
@@ -196,6 +198,11 @@ final class LiveFeed: Sendable {
                 if feed.view.clock.now >= deadline { return ": still here\n\n" }
             }
         }
+    }
+
+    /// The note that says for how many of the events up to a place the viewer's condition failed.
+    private static func note(_ failures: SearchFailures, at place: Int64) -> String {
+        "id: \(place)\nevent: \(SearchFailures.note)\ndata: \(failures.json.text)\n\n"
     }
 
     /// The next items after a place, and the place that they reach; nil when the feed stops.

@@ -60,6 +60,9 @@ public struct SearchFailures: Sendable, Hashable {
     /// The first error.
     public private(set) var error = ""
 
+    /// The type of the note about them in a live stream. No event has a type with a point.
+    public static let note = "condition.failed"
+
     public init() {}
 
     mutating func add(_ error: String) {
@@ -70,6 +73,12 @@ public struct SearchFailures: Sendable, Hashable {
     public static func += (one: inout SearchFailures, other: SearchFailures) {
         if one.count == 0 { one.error = other.error }
         one.count += other.count
+    }
+
+    /// From the member of an answer.
+    public init(json: JSON?) {
+        count = Int(json?["count"]?.asInt ?? 0)
+        error = json?["error"]?.asString ?? ""
     }
 
     /// Null without failures.
