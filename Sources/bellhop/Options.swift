@@ -101,7 +101,8 @@ struct StoreLink {
                 return [:]
             }
             var answer = Inquirer(
-                store: try open(inquiry), clock: SystemClock(), connection: { [connections] in connections[$0] }, book: book
+                store: try open(inquiry), clock: SystemClock(), connection: { [connections] in connections[$0] }, users: users,
+                book: book
             )
             .answer(inquiry)
             while true {

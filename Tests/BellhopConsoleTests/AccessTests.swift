@@ -157,13 +157,15 @@ import Testing
         let (leaving, staying) = (try await fixture.logIn(as: .viewer), try await fixture.logIn(as: .viewer))
         var left = try await watch(("Cookie", leaving.cookie))
         var stayed = try await watch(("Cookie", staying.cookie))
+        var blank = try await watch(("Authorization", "bearer \(ConsoleFixture.tokens[.operator] ?? "")"))
         _ = try await fixture.view.ask(.removeToken(of: "removed"))
         #expect(await leaving.post("/logout").status == 303)
         await fixture.clock.advance(by: .seconds(15))
         _ = try await fixture.happen(["A printer burns"])
         let ended = [try await removed.next(), try await left.next()]
         #expect(ended == [nil, nil])
-        for text in [try await kept.next(), try await stayed.next()] { #expect(text?.contains("A printer burns") == true) }
+        let going = [try await kept.next(), try await stayed.next(), try await blank.next()]
+        for text in going { #expect(text?.contains("A printer burns") == true) }
     }
 
     @Test func `a user who logs in very often ends only sessions of their own`() async throws {
@@ -270,5 +272,18 @@ import Testing
         let entries = rows.reversed().compactMap { try? JSON.parse($0["entry"]?.asString ?? "") }
         let acts = entries.filter { $0["by"]?["user"] == "the operator" && $0["by"]?["command"] == "console" }
         #expect(acts.compactMap { $0["act"]?.asString } == ["pause", "pause", "silence add"], "\(entries)")
+    }
+
+    @Test func `a stored token is not accepted while bellhop.yaml gives its name to a user`() async throws {
+        let fixture = try await ConsoleFixture()
+        let token = ConsoleToken.random()
+        let stored = ConsoleToken(
+            name: "the operator", role: .admin, hash: ConsoleToken.hash(of: token), created: fixture.clock.now)
+        // The token was made before bellhop.yaml named the user.
+        var added = Inquirer(store: fixture.store, clock: fixture.clock).answer(.addToken(stored))
+        _ = try await added.next()
+        let field = ("Authorization", "Bearer \(token)")
+        #expect(await fixture.desk.answer(ConsoleRequest("GET", "/api/v1/status", headers: [field])).status == 401)
+        #expect(await fixture.api("GET", "/status", as: .operator).status == 200)
     }
 }

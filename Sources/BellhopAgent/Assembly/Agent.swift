@@ -121,7 +121,7 @@ public struct Agent: Sendable {
         let (assembly, environment) = (assembly, environment)
         return Inquirer(
             store: assembly.surroundings.store, clock: assembly.surroundings.clock,
-            connection: { assembly.configuration.connection($0) },
+            connection: { assembly.configuration.connection($0) }, users: assembly.configuration.console.users.map(\.name),
             agent: Inquirer.Agent(
                 facts: {
                     var facts: JSON.Object = [

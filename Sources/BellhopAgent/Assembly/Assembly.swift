@@ -131,7 +131,26 @@ public struct Assembly: Sendable {
         await connectors.prepare(offline: true)
         let loaded = try await rules.install()
         rulesAtStart = loaded.found.fingerprint
-        warnings = loaded.found.problems.all + loaded.book.warnings
+        warnings = loaded.found.problems.all + loaded.book.warnings + (try await Self.refusedTokens(configuration, store))
+    }
+
+    /// Warnings about tokens of the console that are not accepted, because bellhop.yaml now gives their names to users.
+    private static func refusedTokens(
+        _ configuration: Configuration, _ store: any Store
+    ) async throws(AssemblyError) -> [Diagnostic] {
+        let users = configuration.console.users.map(\.name)
+        if users.isEmpty { return [] }
+        do throws(StoreError) {
+            return try await store.consoleTokens().filter { users.contains($0.name) }.map { token in
+                Diagnostic(
+                    .warning, code: "refused-token",
+                    "the token `\(token.name)` that `bellhop console token` made is not accepted: bellhop.yaml names a user `\(token.name)`",
+                    at: configuration.place(ofConsole: "users"),
+                    help: "run `bellhop console token remove \(token.name)`, or choose another name for the user")
+            }
+        } catch {
+            throw .store(error)
+        }
     }
 
     /// The connectors of a configuration, for commands that run without an agent.

@@ -29,6 +29,15 @@ public struct ConsoleToken: Sendable, Hashable {
         return nil
     }
 
+    /// Why a token that a command makes cannot have a name; nil if it can.
+    /// - Parameter users: the names of the console's users in bellhop.yaml.
+    public static func refusal(of name: String, users: [String]) -> String? {
+        if users.contains(name) {
+            return "bellhop.yaml names a user `\(name)` already: remove that one, or choose another name."
+        }
+        return refusal(of: name)
+    }
+
     /// A new random token: 256 bits.
     public static func random() -> String {
         var bytes = SystemRandomNumberGenerator()
@@ -69,15 +78,17 @@ public struct ConsoleToken: Sendable, Hashable {
 }
 
 extension Inquirer {
-    /// The stored tokens, in the order of their names. An unreadable one admits no one.
-    public func tokens() async throws(StoreError) -> [ConsoleToken] {
-        let note = try await store.consoleNote()
-        return note.compactMap { ConsoleToken(name: $0.key, json: $0.value) }.sorted { $0.name < $1.name }
+    /// The stored tokens, in the order of their names.
+    public func tokens() async throws(StoreError) -> [ConsoleToken] { try await store.consoleTokens() }
+
+    /// The stored tokens that are accepted: a name that bellhop.yaml gives to a user is no one else's.
+    public func acceptedTokens() async throws(StoreError) -> [ConsoleToken] {
+        try await store.consoleTokens().filter { ConsoleToken.refusal(of: $0.name, users: users) == nil }
     }
 
     /// Stores a token, in place of an earlier one of the same name.
     func add(_ token: ConsoleToken) async throws(StoreError) -> JSON {
-        if let refusal = ConsoleToken.refusal(of: token.name) { throw StoreError(.other, refusal) }
+        if let refusal = ConsoleToken.refusal(of: token.name, users: users) { throw StoreError(.other, refusal) }
         var note = try await store.consoleNote()
         let isNew = note[token.name] == nil
         note[token.name] = token.json
@@ -99,6 +110,11 @@ extension Inquirer {
 }
 
 extension Store {
+    /// The stored tokens of the console, in the order of their names. An unreadable one admits no one.
+    func consoleTokens() async throws(StoreError) -> [ConsoleToken] {
+        try await consoleNote().compactMap { ConsoleToken(name: $0.key, json: $0.value) }.sorted { $0.name < $1.name }
+    }
+
     fileprivate func consoleNote() async throws(StoreError) -> JSON.Object {
         do {
             return try await note(ConsoleToken.note)?.asObject ?? [:]

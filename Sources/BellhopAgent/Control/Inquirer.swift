@@ -8,6 +8,8 @@ public struct Inquirer: Sendable {
     let clock: any AgentClock
     /// A connection, by its name; its settings may lack secrets.
     let connection: @Sendable (String) -> Configuration.ConnectionEntry?
+    /// The names of the console's users in bellhop.yaml.
+    let users: [String]
     /// The rules for an answer without a running agent.
     let book: RuleBook?
     /// The facts that only a running agent knows; nil if no agent runs.
@@ -65,12 +67,13 @@ public struct Inquirer: Sendable {
     /// - Parameter connection: returns a connection by its name; nil if unknown.
     public init(
         store: any Store, clock: any AgentClock,
-        connection: @escaping @Sendable (String) -> Configuration.ConnectionEntry? = { _ in nil }, book: RuleBook? = nil,
-        agent: Agent? = nil
+        connection: @escaping @Sendable (String) -> Configuration.ConnectionEntry? = { _ in nil }, users: [String] = [],
+        book: RuleBook? = nil, agent: Agent? = nil
     ) {
         self.store = store
         self.clock = clock
         self.connection = connection
+        self.users = users
         self.book = book
         self.agent = agent
     }

@@ -220,17 +220,12 @@ struct Inquiring {
         guard var inquiry = Inquiry(json: call.body) else {
             throw Problem(422, "The agent does not know this inquiry: use a `bellhop` of the agent's version.")
         }
-        guard call.visitor.role.includes(inquiry.role) else {
-            throw Problem(403, "This needs the role `\(inquiry.role.rawValue)`; yours is `\(call.visitor.role.rawValue)`.")
-        }
+        try call.visitor.require(inquiry.role)
         switch inquiry {
         case .addSilence(var silence):
+            if let when = silence.when { _ = try EventSearch.filter(when, call) }
             silence.by = call.visitor.name
             inquiry = .addSilence(silence)
-        case .addToken(let token):
-            if call.view.configuration.users.contains(where: { $0.name == token.name }) {
-                throw Problem(409, "bellhop.yaml names a user `\(token.name)` already.")
-            }
         case .pause(let receiver, _): _ = try Operations.receiver(receiver, call.view)
         default: break
         }

@@ -58,37 +58,19 @@ final class Gate: Sendable {
         }
     }
 
+    /// What a request shows of its visitor.
+    private enum Proof {
+        case token(String)
+        case session(Entry)
+    }
+
     /// The visitor who makes a request; nil without a login.
     func visitor(of request: ConsoleRequest) async throws(Problem) -> Visitor? {
-        if let text = request.header("authorization") {
-            let parts = text.split(separator: " ", maxSplits: 1)
-            guard parts.count == 2, parts[0].lowercased() == "bearer" else {
-                throw Problem(401, "Send a token of the console as `Authorization: Bearer TOKEN`.")
-            }
-            let owner = try await owner(of: String(parts[1]), from: request)
+        switch try proof(of: request, isNew: true) {
+        case .token(let token)?:
+            let owner = try await owner(of: token, from: request)
             return Visitor(name: owner.name, role: owner.role)
-        }
-        guard let id = request.cookie(Self.cookie) else { return nil }
-        let now = view.clock.now
-        let entry = state.withLock { state -> Entry? in
-            let key = ConsoleToken.hash(of: id)
-            guard var entry = state.sessions[key] else { return nil }
-            guard now - entry.used < Self.idle else {
-                state.sessions[key] = nil
-                return nil
-            }
-            entry.used = now
-            state.sessions[key] = entry
-            return entry
-        }
-        switch entry?.owner {
-        case .token(let hash)?:
-            guard let owner = try await tokens().first(where: { $0.hash == hash }) else { return nil }
-            return Visitor(name: owner.name, role: owner.role, session: entry?.session)
-        case .person(var visitor, let until)?:
-            guard now < until else { return nil }
-            visitor.session = entry?.session
-            return visitor
+        case .session(let entry)?: return try await visitor(of: entry)
         case nil: return nil
         }
     }
@@ -96,18 +78,51 @@ final class Gate: Sendable {
     /// Whether the token or the session of a request that is still being answered may go on. It is no new request of the session. A store
     /// that fails ends nothing.
     func stillAdmits(_ request: ConsoleRequest) async -> Bool {
-        func isKnown(_ hash: String) async -> Bool {
-            do throws(Problem) { return try await tokens().contains { $0.hash == hash } } catch { return true }
+        do throws(Problem) {
+            switch try proof(of: request, isNew: false) {
+            case .token(let token)?: return try await owner(withHash: ConsoleToken.hash(of: token)) != nil
+            case .session(let entry)?: return try await visitor(of: entry) != nil
+            case nil: return false
+            }
+        } catch {
+            return true
         }
-        if let token = request.header("authorization")?.split(separator: " ").last {
-            return await isKnown(ConsoleToken.hash(of: String(token)))
+    }
+
+    /// The token or the session of a request; nil if it has none, or its session is over.
+    ///
+    /// - Parameter isNew: whether it is a new request of the session, which goes on from now.
+    private func proof(of request: ConsoleRequest, isNew: Bool) throws(Problem) -> Proof? {
+        if let text = request.header("authorization") {
+            let parts = text.split(separator: " ", maxSplits: 1)
+            guard parts.count == 2, parts[0].lowercased() == "bearer" else {
+                throw Problem(401, "Send a token of the console as `Authorization: Bearer TOKEN`.")
+            }
+            return .token(String(parts[1]))
         }
-        guard let id = request.cookie(Self.cookie), let entry = state.withLock({ $0.sessions[ConsoleToken.hash(of: id)] }),
-            view.clock.now - entry.used < Self.idle
-        else { return false }
+        guard let id = request.cookie(Self.cookie) else { return nil }
+        let (key, now) = (ConsoleToken.hash(of: id), view.clock.now)
+        let entry = state.withLock { state -> Entry? in
+            guard let entry = state.sessions[key], now - entry.used < Self.idle else {
+                state.sessions[key] = nil
+                return nil
+            }
+            if isNew { state.sessions[key]?.used = now }
+            return entry
+        }
+        return entry.map(Proof.session)
+    }
+
+    /// The visitor to whom a session belongs; nil if its token was removed, or its time is over.
+    private func visitor(of entry: Entry) async throws(Problem) -> Visitor? {
         switch entry.owner {
-        case .token(let hash): return await isKnown(hash)
-        case .person(_, let until): return view.clock.now < until
+        case .token(let hash):
+            guard let owner = try await owner(withHash: hash) else { return nil }
+            return Visitor(name: owner.name, role: owner.role, session: entry.session)
+        case .person(var visitor, let until):
+            guard view.clock.now < until else { return nil }
+            visitor.session = entry.session
+            return visitor
         }
     }
 
@@ -155,9 +170,11 @@ final class Gate: Sendable {
         )
     }
 
-    private func tokens() async throws(Problem) -> [ConsoleToken] {
+    /// The token with this hash; nil if it is not known.
+    private func owner(withHash hash: String) async throws(Problem) -> ConsoleToken? {
+        if let owner = users.first(where: { $0.hash == hash }) { return owner }
         do throws(StoreError) {
-            return users + (try await view.inquirer.tokens())
+            return try await view.inquirer.acceptedTokens().first { $0.hash == hash }
         } catch {
             throw Problem(InquiryError(error))
         }
@@ -168,7 +185,7 @@ final class Gate: Sendable {
     private func owner(of token: String, from request: ConsoleRequest) async throws(Problem) -> ConsoleToken {
         // Equal hashes mean equal tokens; the time that comparing hashes takes says nothing about a token.
         let hash = ConsoleToken.hash(of: token)
-        if ConsoleToken.isRandom(token), let owner = try await tokens().first(where: { $0.hash == hash }) { return owner }
+        if ConsoleToken.isRandom(token), let owner = try await owner(withHash: hash) { return owner }
         let owner = users.first { $0.hash == hash }
         if let wait = wait(from: address(of: request), isWrong: owner == nil) {
             throw Problem(

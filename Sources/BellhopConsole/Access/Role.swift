@@ -26,4 +26,11 @@ struct Visitor: Sendable, Hashable {
         /// Each request that changes something must contain this token, so that a page of another site cannot make one.
         var formToken: String
     }
+
+    /// - Throws: 403 if the role does not suffice.
+    func require(_ needed: ConsoleRole) throws(Problem) {
+        guard role.includes(needed) else {
+            throw Problem(403, "This needs the role `\(needed.rawValue)`; yours is `\(role.rawValue)`.")
+        }
+    }
 }

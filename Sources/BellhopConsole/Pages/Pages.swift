@@ -93,7 +93,7 @@ enum Pages {
                 methods.append(page.method.rawValue)
                 continue
             }
-            try desk.allow(page.role, visitor)
+            try visitor.require(page.role)
             if let id = page.operation {
                 guard let operation = Operations.all.first(where: { $0.id == id }) else {
                     preconditionFailure("no operation \(id)")

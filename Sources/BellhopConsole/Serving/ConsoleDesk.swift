@@ -54,19 +54,12 @@ struct ConsoleDesk: Sendable {
             guard let visitor else {
                 throw .needsToken
             }
-            try allow(operation.role, visitor)
+            try visitor.require(operation.role)
             if operation.method != .get { try checkOrigin(request, visitor, formToken: request.header("x-form-token")) }
             let call = try Call(operation, self, request, visitor, path: values)
             return try await operation.run(call).tagged(for: request)
         }
         return try await Pages.answer(request, visitor, self)
-    }
-
-    /// - Throws: 403 if the visitor's role does not suffice.
-    func allow(_ role: ConsoleRole, _ visitor: Visitor) throws(Problem) {
-        guard visitor.role.includes(role) else {
-            throw Problem(403, "This needs the role `\(role.rawValue)`; yours is `\(visitor.role.rawValue)`.")
-        }
     }
 
     /// - Throws: 403 if a page of another site may have made the browser send the request.

@@ -42,10 +42,7 @@ struct TokenAdd: AsyncParsableCommand {
 
     func run() async throws {
         let link = try config.storeLink()
-        if link.users.contains(name) {
-            throw CommandError(
-                .usage, "\(config.config) names a user `\(name)` already: remove that one, or choose another name.")
-        }
+        if let refusal = ConsoleToken.refusal(of: name, users: link.users) { throw CommandError(.usage, refusal) }
         let token = ConsoleToken.random()
         _ = try await link.answer(
             .addToken(
