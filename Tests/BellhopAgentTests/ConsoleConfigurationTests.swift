@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a short token, a token of two users, a name of two users and a wrong role are refused`() async throws {
+    @Test func `a short or unsendable token, a token or a name of two users, and a wrong role are refused`() async throws {
         func users(_ users: String) async throws -> Int {
             try await problems("{listen: \"127.0.0.1:1\", users: [\(users)]}").count
         }
@@ -52,6 +52,10 @@ import Testing
         #expect(try await users("{name: ada, token: 0123456789abcdef}, {name: bob, token: 0123456789abcdef}") == 1)
         #expect(try await users("{name: ada, token: 0123456789abcdef}, {name: ada, token: fedcba9876543210}") == 1)
         #expect(try await users("{name: ada, token: 0123456789abcdef, role: boss}") == 1)
+        for token in ["0123456789abcdef\\n", "0123456789\\nabcdefg", " 0123456789abcdef", "0123456789\\0abcdefg"] {
+            #expect(try await users("{name: ada, token: \"\(token)\"}") == 1, "\(token)")
+        }
+        #expect(try await users("{name: ada, token: \"0123 4567 89ab cdef\"}") == 0)
         #expect(try await users("{name: ada, tokn: 0123456789abcdef}") >= 1)
     }
 

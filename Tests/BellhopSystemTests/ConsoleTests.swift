@@ -87,6 +87,24 @@ import Testing
             let status = try await remote(["status", "--json"])
             #expect(status.code == 0 && status.output.contains("\"my-work\""), "\(status.errors)")
             #expect(try await remote(["deliveries"]).output.contains("greet"))
+            // The agent judges conditions itself.
+            for search in [
+                ["events", "--json", "--where", "task.title.startsWith('Mail')"],
+                ["events", "--json", "--where", "task.title == 'x'", "--type", "task_created"],
+                ["deliveries", "--json", "--where", "delivery.rule == 'greet'", "--state", "done"],
+            ] {
+                let (here, there) = (try await stage.start(search).end(), try await remote(search))
+                #expect(there.code == 0 && there.output == here.output, "\(search): \(there.errors)")
+            }
+            #expect(try await remote(["events", "--where", "task.title.startsWith('Mail')"]).output.contains("Mail is down"))
+            let wrong = try await remote(["events", "--where", "tsk.title == 'x'"])
+            #expect(wrong.code == 1 && wrong.errors.contains("`task`"), "\(wrong.code) \(wrong.errors)")
+            let failed = try await remote(["events", "--where", "[1][task.title.size()] == 2", "--type", "task_created"])
+            #expect(failed.code == 0 && failed.errors.contains("The condition failed for 1 event"), "\(failed.errors)")
+            let drop = ["deliveries", "drop", "--yes", "--state", "done", "--where", "delivery.rule == 'other'"]
+            #expect(try await remote(drop).output.contains("0 deliveries dropped"))
+            #expect(try await remote(["silence", "add", "--for", "1h", "--when", "tsk.title == 'x'"]).errors.contains("`task`"))
+            #expect(try await remote(["silence", "add", "--for", "1h", "--when", "task.title == 'x'"]).code == 0)
             #expect(try await remote(["pause", "greet", "--rule", "--why", "too loud"]).code == 0)
             #expect(try await stage.bellhop("status").output.contains("too loud"))
             let audit = try await stage.bellhop("audit", "export").output
@@ -151,6 +169,71 @@ import Testing
             let none = try await stage.bellhop("deliveries", "drop", "--yes", "--state", "done", "--where", "false", "--json")
             #expect(try JSON.parse(none.output)["deliveries"] == [], "\(none.errors)")
             #expect(try await stage.bellhop("deliveries", "--where", "delivery.sate == 'x'").errors.contains("`state`"))
+        }
+    }
+
+    @Test func `following goes on over broken connections, loses no event and prints none twice`() async throws {
+        let port = try FreePort.find()
+        try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port) }) { stage in
+            // Each connection is cut in another part of its answer, mostly within an event.
+            let relay = try CuttingRelay(to: port, cutting: "/events/stream", after: [2500, 3100, 400, 3900, 2800])
+            defer { relay.stop() }
+            for number in 0..<3 { stage.instance.addTask("incident", title: "Early \(number)", assignedTo: Stage.user) }
+            let agent = try stage.start(["run"])
+            func created() async throws -> [String] {
+                try await stage.bellhop("events", "--json", "--limit", "1000", "--type", "task_created").output.split(
+                    separator: "\n"
+                ).map(String.init)
+            }
+            try await eventually("the first events are there") { try await created().count == 3 }
+            let condition = "task.title != 'never' || [1][task.title.size()] == 2"
+            let follower = try stage.start(
+                [
+                    "events", "--follow", "--json", "--type", "task_created", "--where", condition, "--console",
+                    "http://127.0.0.1:\(relay.port)",
+                ], environment: ["BELLHOP_TOKEN": Secrets.clientSecret + "-of-ada"])
+            func followed() -> [String] { follower.outputSoFar.split(separator: "\n").map(String.init) }
+            try await eventually("the list is printed") { followed().count == 3 }
+            var count = 3
+            while relay.cuts < 5, count < 60 {
+                stage.instance.addTask("incident", title: "Late \(count)", assignedTo: Stage.user)
+                count += 1
+                try await Task.sleep(for: .milliseconds(300))
+            }
+            try await eventually("all are printed") { followed().count >= count }
+            #expect(relay.cuts == 5)
+            #expect(try await created() == followed())
+            let said = follower.errorsSoFar
+            #expect(said.contains("No event is lost: trying again in 1 s."), "\(said)")
+            #expect(said.contains("The console answers again."), "\(said)")
+            // It waits for an agent that is away.
+            agent.send(SIGTERM)
+            _ = await agent.end()
+            try await eventually("it waits for the agent") {
+                follower.errorsSoFar.split(separator: "\n").last?.contains("trying again") == true
+            }
+            follower.send(SIGTERM)
+            _ = await follower.end()
+        }
+    }
+
+    @Test func `following ends at once if the console cannot be asked at all`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            let ended = try await stage.bellhop(
+                "events", "--follow", "--console", "http://127.0.0.1:9", environment: ["BELLHOP_TOKEN": "token-of-nobody-at-all"])
+            #expect(ended.code == 69 && ended.errors.contains("127.0.0.1:9"), "\(ended.errors)")
+        }
+    }
+
+    @Test func `an agent says at its start that bellhop.yaml has taken the name of a token`() async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            #expect(try await stage.bellhop("run", "--once").code == 0)
+            #expect(try await stage.bellhop("console", "token", "add", "ada").code == 0)
+            #expect(try await stage.bellhop("run", "--once").errors.contains("refused-token") == false)
+            try stage.folder.write("bellhop.yaml", Self.configuration(stage.address, try FreePort.find()))
+            let ended = try await stage.bellhop("run", "--once")
+            #expect(ended.code == 0 && ended.errors.contains("console token remove ada"), "\(ended.errors)")
+            #expect(ended.errors.contains("[refused-token]"))
         }
     }
 }

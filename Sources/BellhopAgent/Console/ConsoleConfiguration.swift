@@ -197,6 +197,11 @@ struct ConsoleReading {
             guard let name = item["name"]?.asString, let token = item["token"]?.asString, let at else { continue }
             if let refusal = ConsoleToken.refusal(of: name) {
                 reader.report(code: "wrong-value", refusal, at: at["name"] ?? at)
+            } else if !HeaderFields.isValue(token) || token.first?.isWhitespace == true || token.last?.isWhitespace == true {
+                reader.report(
+                    code: "wrong-value",
+                    "the token of `\(name)` begins or ends with a blank, or has a line end or another invisible character",
+                    at: at["token"] ?? at, help: "a program could not send it: use one line without blanks around it")
             } else if token.count < Self.shortest {
                 reader.report(
                     code: "wrong-value", "the token of `\(name)` has fewer than \(Self.shortest) characters",

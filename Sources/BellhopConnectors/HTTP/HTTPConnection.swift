@@ -14,7 +14,7 @@ import Synchronization
 public final class HTTPConnection: HTTPExchange {
     public let configuration: Configuration
     public let executor: (any TaskExecutor)?
-    private let client: HTTPClient
+    let client: HTTPClient
     /// Identifies the client certificate; nil without one.
     let certificateFingerprint: String?
     let clock: any AgentClock
@@ -98,6 +98,23 @@ public final class HTTPConnection: HTTPExchange {
     public func refusal(of address: HTTPAddress) -> String? { configuration.refusal(of: address) }
 
     public func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse {
+        try await check(request)
+        try await waitForTurn(request)
+        let progress = Progress(changesSomething: request.changesSomething, hasBody: request.body?.isEmpty == false)
+        let timeout = request.timeout ?? configuration.timeout
+        do {
+            let deadline = NIODeadline.now() + .nanoseconds(timeout.nanoseconds)
+            let collector = AnswerCollector(limit: configuration.maxBody, settledBy: request.settledBy, progress)
+            return try await collector.answer(to: try prepared(request, progress), by: client, deadline: deadline)
+        } catch {
+            throw TransportError(
+                error, at: request.address, through: configuration.proxy, timeout: timeout, limit: configuration.maxBody, progress
+            )
+        }
+    }
+
+    /// - Throws: if the request must not be sent.
+    func check(_ request: HTTPRequest) async throws(TransportError) {
         if let refusal = refusal(of: request.address) { throw TransportError(.badRequest, mayHaveArrived: false, refusal) }
         let head = headSize(of: request)
         guard head <= Self.largestHead else {
@@ -112,18 +129,6 @@ public final class HTTPConnection: HTTPExchange {
             } catch {
                 throw TransportError(error, at: request.address)
             }
-        }
-        try await waitForTurn(request)
-        let progress = Progress(changesSomething: request.changesSomething, hasBody: request.body?.isEmpty == false)
-        let timeout = request.timeout ?? configuration.timeout
-        do {
-            let deadline = NIODeadline.now() + .nanoseconds(timeout.nanoseconds)
-            let collector = AnswerCollector(limit: configuration.maxBody, settledBy: request.settledBy, progress)
-            return try await collector.answer(to: try prepared(request, progress), by: client, deadline: deadline)
-        } catch {
-            throw TransportError(
-                error, at: request.address, through: configuration.proxy, timeout: timeout, limit: configuration.maxBody, progress
-            )
         }
     }
 
@@ -149,7 +154,8 @@ public final class HTTPConnection: HTTPExchange {
             + fields.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 4 } + (request.address.userInfo?.utf8.count ?? 0)
     }
 
-    private func prepared(_ request: HTTPRequest, _ progress: Progress) throws -> HTTPClient.Request {
+    /// The header fields with which a request is sent.
+    func headers(of request: HTTPRequest) -> HTTPHeaders {
         var headers = HTTPHeaders(request.headers.fields.map { ($0.name, $0.value) })
         for field in configuration.headers.fields where request.headers[field.name] == nil {
             headers.add(name: field.name, value: field.value)
@@ -159,6 +165,10 @@ public final class HTTPConnection: HTTPExchange {
         }
         if !headers.contains(name: "Accept-Encoding") { headers.add(name: "Accept-Encoding", value: "gzip") }
         if !headers.contains(name: "User-Agent") { headers.add(name: "User-Agent", value: "Bellhop") }
+        return headers
+    }
+
+    private func prepared(_ request: HTTPRequest, _ progress: Progress) throws -> HTTPClient.Request {
         // The client asks for the body when it is connected.
         let body = request.body.map { bytes in
             HTTPClient.Body.stream(contentLength: Int64(bytes.count)) { writer in
@@ -167,7 +177,7 @@ public final class HTTPConnection: HTTPExchange {
             }
         }
         var prepared = try blank(request)
-        prepared.headers = headers
+        prepared.headers = headers(of: request)
         prepared.body = body
         return prepared
     }

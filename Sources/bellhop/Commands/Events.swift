@@ -37,6 +37,9 @@ struct Events: DataCommand {
     func validate() throws {
         if limit < 1 { throw ValidationError("--limit is at least 1.") }
         if id == "" { throw ValidationError("The id is empty.") }
+        if id != nil, follow || condition != nil {
+            throw ValidationError("An id names one event: it does not go with --follow or --where.")
+        }
         if let since {
             do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
         }
@@ -48,6 +51,7 @@ struct Events: DataCommand {
             since: since.flatMap { try? DurationText.parse($0) }.map { SystemClock().now - $0 }, limit: limit)
         let link = try config.storeLink()
         try checkTypes(link)
+        if let console = link.console, follow || condition != nil { return try await show(console, link) }
         let filter = try await filter()
         if let filter, !follow {
             let now = SystemClock().now
@@ -81,7 +85,7 @@ struct Events: DataCommand {
                     if matched.places.isEmpty { return }
                 }
                 // Show a requested event whole, like a delivery.
-                if id != nil, !follow, !output.json {
+                if id != nil, !output.json {
                     Console.data(event.withLocalTimes(in: link.zone).text(.pretty).visibleLines)
                 } else {
                     show(event, in: link.zone)
@@ -106,7 +110,7 @@ struct Events: DataCommand {
     /// The condition of `--where`, checked.
     private func filter() async throws(CommandError) -> EventFilter? {
         guard let condition else { return nil }
-        let workplace = try await Workplace.open(config.filesHere(), mayLackConfiguration: true, focus: .shape)
+        let workplace = try await Workplace.open(config.files, mayLackConfiguration: true, focus: .shape)
         do throws(Diagnostics) {
             return try EventFilter(condition, surroundings: workplace.surroundings)
         } catch {
@@ -125,8 +129,8 @@ struct Events: DataCommand {
     }
 
     /// Explains an empty result: for example, no source has the given name.
-    private func explain(_ link: StoreLink) async throws(CommandError) {
-        if let id, !follow { throw CommandError(.problem, "There is no event \(id.visible): `bellhop events` lists them.") }
+    func explain(_ link: StoreLink) async throws(CommandError) {
+        if let id { throw CommandError(.problem, "There is no event \(id.visible): `bellhop events` lists them.") }
         if !source.isEmpty {
             let status = try await link.answer(.status)
             // Events come from sources, from connections (logins), and from rules (schedules).
@@ -142,8 +146,10 @@ struct Events: DataCommand {
         }
     }
 
-    private func show(_ event: JSON, in zone: TimeZoneTable) {
-        if output.json { return Console.json(event) }
+    func show(_ event: JSON, in zone: TimeZoneTable) { Self.show(event, asJSON: output.json, in: zone) }
+
+    static func show(_ event: JSON, asJSON isJSON: Bool, in zone: TimeZoneTable) {
+        if isJSON { return Console.json(event) }
         let type = event["type"]?.asString ?? ""
         let id = (event["id"]?.asString ?? "").prefix(12)
         let head =
@@ -152,7 +158,7 @@ struct Events: DataCommand {
         let source = event["source"]?.asString ?? ""
         let cause = event["cause"]?.asString.map { " " + Paint.dim("caused by \($0.prefix(12))") } ?? ""
         Console.data(
-            "\(head)\(source.singleLine): \(Event(cloudEvent: event).map { Self.summary($0, in: zone) } ?? "")\(cause)".wrapped(
+            "\(head)\(source.singleLine): \(Event(cloudEvent: event).map { summary($0, in: zone) } ?? "")\(cause)".wrapped(
                 to: Screen.dataWidth, indent: 4))
     }
 

@@ -97,8 +97,9 @@ struct SilenceAdd: DataCommand {
                         + (Suggestion.didYouMean(name, among: known) ?? "`bellhop status` lists the rules."))
             }
         }
-        if let when {
-            let workplace = try await Workplace.open(config.filesHere(), mayLackConfiguration: false, focus: .shape)
+        // A console checks the condition against its agent's own rules.
+        if let when, link.console == nil {
+            let workplace = try await Workplace.open(config.files, mayLackConfiguration: false, focus: .shape)
             let problems = SilenceBook.problems(of: when, surroundings: workplace.surroundings)
             if problems.hasErrors { throw CommandError(problems) }
         }

@@ -121,14 +121,7 @@ struct DeliveryDecision: ParsableArguments {
         let query = filter.query(at: SystemClock().now, states: states, limit: .max)
         var ids: [String] = []
         var table = Table(DeliveryList.columns)
-        let (condition, now) = (try await filter.checkedCondition(config), SystemClock().now)
-        var failures = SearchFailures()
-        _ = try await link.answer(.deliveries(query)) { delivery in
-            if let condition {
-                let matched = condition.matches(among: [delivery], at: now)
-                failures += matched.failures
-                if matched.places.isEmpty { return }
-            }
+        func take(_ delivery: JSON) {
             if takesPaused, delivery["state"] == "available", delivery["stopped"].map({ $0["until"]?.isNull ?? true }) != true {
                 return
             }
@@ -137,7 +130,21 @@ struct DeliveryDecision: ParsableArguments {
             let row = DeliveryList.row(delivery, in: link.zone)
             table.add(row.cells, paints: row.paints)
         }
-        Console.note(failures, "delivery", "deliveries")
+        if let rows = try await filter.judged(query, link) {
+            rows.forEach(take)
+        } else {
+            let (condition, now) = (try await filter.checkedCondition(config), SystemClock().now)
+            var failures = SearchFailures()
+            _ = try await link.answer(.deliveries(query)) { delivery in
+                if let condition {
+                    let matched = condition.matches(among: [delivery], at: now)
+                    failures += matched.failures
+                    if matched.places.isEmpty { return }
+                }
+                take(delivery)
+            }
+            Console.note(failures, "delivery", "deliveries")
+        }
         if ids.isEmpty || yes { return ids }
         let what = "\(ids.count) deliver\(ids.count == 1 ? "y" : "ies")"
         let verb = command == .retry ? "retry" : "drop"

@@ -50,12 +50,25 @@ struct DeliveryFilter: ParsableArguments {
     /// The condition of `--where`, checked.
     func checkedCondition(_ config: AgentOptions) async throws(CommandError) -> DeliveryCondition? {
         guard let condition else { return nil }
-        let workplace = try await Workplace.open(config.filesHere(), mayLackConfiguration: true, focus: .shape)
+        let workplace = try await Workplace.open(config.files, mayLackConfiguration: true, focus: .shape)
         do throws(Diagnostics) {
             return try DeliveryCondition(condition, surroundings: workplace.surroundings)
         } catch {
             throw CommandError(error)
         }
+    }
+
+    /// The deliveries of a query for which the condition of `--where` holds, oldest first, from the API of a console; nil if the
+    /// command itself must judge.
+    func judged(_ query: DeliveryQuery, _ link: StoreLink) async throws(CommandError) -> [JSON]? {
+        guard let console = link.console, let condition else { return nil }
+        var parameters: [(String, String)] = [("where", condition)] + query.states.map { ("state", $0.rawValue) }
+        for (name, value) in [("rule", rule), ("receiver", receiver), ("since", since), ("reason", reason)] {
+            if let value { parameters.append((name, value)) }
+        }
+        let (rows, failures) = try await console.search("deliveries", parameters, limit: query.limit)
+        Console.note(failures, "delivery", "deliveries")
+        return rows.reversed()
     }
 
     /// - Parameter states: the states to select without `--state`.

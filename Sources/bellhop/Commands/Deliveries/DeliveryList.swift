@@ -46,6 +46,7 @@ struct DeliveryList: DataCommand {
     private func each(
         of query: DeliveryQuery, _ link: StoreLink, _ show: (JSON) -> Void
     ) async throws {
+        if let rows = try await filter.judged(query, link) { return rows.forEach(show) }
         guard let condition = try await filter.checkedCondition(config) else {
             _ = try await link.answer(.deliveries(query), row: show)
             return

@@ -1,0 +1,37 @@
+/// Reads server-sent events line by line (WHATWG HTML, 9.2.6).
+struct ServerSentEvents: Sendable {
+    struct Message: Sendable, Hashable {
+        var type: String
+        var data: String
+    }
+
+    /// The id of the last event that was read whole. A stream that sends it as `Last-Event-ID` goes on behind it.
+    private(set) var lastID: String
+    /// The fields of the event that has begun.
+    private var (id, type, data): (String?, String, [Substring]) = (nil, "", [])
+
+    init(after id: String) { lastID = id }
+
+    /// Begins with another stream: what the last one began is dropped.
+    mutating func restart() { (id, type, data) = (nil, "", []) }
+
+    /// The event that ends with this line; nil if none does.
+    mutating func read(_ line: String) -> Message? {
+        let line = line.hasSuffix("\r") ? line.dropLast() : line[...]
+        guard line.isEmpty else {
+            let name = line.prefix { $0 != ":" }
+            var value = line.dropFirst(name.count + 1)
+            if value.first == " " { value.removeFirst() }
+            switch name {
+            case "id": id = String(value)
+            case "event": type = String(value)
+            case "data": data.append(value)
+            default: break
+            }
+            return nil
+        }
+        defer { restart() }
+        if let id { lastID = id }
+        return data.isEmpty ? nil : Message(type: type, data: data.joined(separator: "\n"))
+    }
+}

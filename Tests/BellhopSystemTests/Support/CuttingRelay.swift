@@ -1,0 +1,95 @@
+import Foundation
+import Glibc
+import Synchronization
+
+/// Passes connections on to a port of this machine, and cuts the first ones with some text in their request after a number of bytes of
+/// the answer.
+///
+/// A class with a mutex, because each connection has a thread of its own.
+final class CuttingRelay: Sendable {
+    let port: UInt16
+    private let listener: Int32
+    private let target: UInt16
+    private let mark: String
+    private let limits: Mutex<[Int]>
+    private let count = Mutex(0)
+
+    /// How many connections it has cut.
+    var cuts: Int { count.withLock { $0 } }
+
+    /// - Parameter limits: after how many bytes of the answer the first connections with the mark are cut; later ones are not.
+    init(to target: Int, cutting mark: String, after limits: [Int]) throws {
+        self.target = UInt16(target)
+        self.mark = mark
+        self.limits = Mutex(limits)
+        let socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = Self.address(0)
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, size) == 0 && listen(socket, 64) == 0 && getsockname(socket, $0, &size) == 0
+            }
+        }
+        guard isListening else { throw POSIXError(.EADDRNOTAVAIL) }
+        listener = socket
+        port = UInt16(bigEndian: address.sin_port)
+        Thread.detachNewThread { [self] in
+            while true {
+                let client = accept(listener, nil, nil)
+                guard client >= 0 else { return }
+                Thread.detachNewThread { [self] in relay(client) }
+            }
+        }
+    }
+
+    func stop() {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    private static func address(_ port: UInt16) -> sockaddr_in {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        address.sin_port = port.bigEndian
+        return address
+    }
+
+    private func relay(_ client: Int32) {
+        let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer {
+            close(client)
+            close(server)
+        }
+        var address = Self.address(target)
+        let isConnected = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0
+            }
+        }
+        guard isConnected else { return }
+        var (request, answered, limit): ([UInt8], Int, Int?) = ([], 0, nil)
+        var isMarked = false
+        var bytes = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            var waits = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            guard poll(&waits, 2, -1) > 0 else { return }
+            for (place, wait) in waits.enumerated() where wait.revents != 0 {
+                var found = read(wait.fd, &bytes, bytes.count)
+                guard found > 0 else { return }
+                if place == 0 {
+                    request += bytes.prefix(found)
+                    if !isMarked, String(decoding: request, as: UTF8.self).contains(mark) {
+                        isMarked = true
+                        limit = limits.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+                    }
+                } else if let limit {
+                    found = min(found, limit - answered)
+                    answered += found
+                }
+                _ = write(place == 0 ? server : client, bytes, found)
+                if let limit, answered >= limit { return count.withLock { $0 += 1 } }
+            }
+        }
+    }
+}
