@@ -199,14 +199,13 @@ public struct Assembly: Sendable {
 
     /// Reports sources that read the same tasks as another: they would share their stored state.
     private static func sameScopes(among sources: [any Source], _ configuration: Configuration) -> Diagnostics {
-        var first: [Scope.ID: String] = [:]
+        var known: [Scope.ID: [String]] = [:]
         var found = Diagnostics()
         for source in sources {
-            guard let other = first[source.scope.id] else {
-                first[source.scope.id] = source.name
+            defer { known[source.scope.id, default: []].append(source.name) }
+            guard let other = known[source.scope.id]?.first(where: { areComparable(source.name, $0, configuration) }) else {
                 continue
             }
-            guard areComparable(source.name, other, configuration) else { continue }
             let line = configuration.places.place(of: other, in: "sources", setting: nil)?.line
             let place = line.map { " (line \($0))" } ?? ""
             found.report(

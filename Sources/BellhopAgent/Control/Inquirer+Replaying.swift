@@ -73,7 +73,7 @@ extension Inquirer {
                     [
                         "rule": .string(record.rule), "verdict": .string(record.verdict.rawValue),
                         "reason": .string(book.clause(record)),
-                        "stops": .bool(record.verdict.isOfRun && record.verdict != .noStep),
+                        "stops": .bool(record.verdict.isOfRun && !record.verdict.isWaiting && record.verdict != .noStep),
                         "detail": .object(record.detail),
                     ]
                 }

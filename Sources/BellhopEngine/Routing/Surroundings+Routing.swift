@@ -140,12 +140,12 @@ extension Surroundings {
     public func preview(_ replays: [Replay], by book: RuleBook) async throws(StoreError) -> [Routing] {
         let paused = try await store.pauses().compactMap { if case .rule(let name) = $0.subject { name } else { nil } }
         let silenced = book.silences(try await store.silences().filter { $0.ended == nil }.map(\.silence))
-        var routings: [Routing] = []
+        var (routings, writes): ([Routing], [StateWrite]) = ([], [])
         for replay in replays {
-            routings.append(
-                try await decide(
-                    book.match(replay, paused: Set(paused)), by: book, silenced, earlier: .none, after: routings.flatMap(\.state))
-            )
+            let matches = book.match(replay, paused: Set(paused))
+            let routing = try await decide(matches, by: book, silenced, earlier: .none, after: writes)
+            routings.append(routing)
+            writes += routing.state
         }
         return routings
     }
@@ -172,9 +172,9 @@ extension Surroundings {
         _ needs: RoutingNeeds, _ waits: [StateKey], earlier: EarlierTasks, after writes: [StateWrite] = [],
         into facts: inout RoutingFacts
     ) async throws(StoreError) {
-        let keys = waits + needs.state
+        let keys = Set(waits).union(needs.state)
         if keys.isEmpty, needs.isEmpty { return }
-        var state = keys.isEmpty ? [:] : try await store.state(for: keys)
+        var state = keys.isEmpty ? [:] : try await store.state(for: Array(keys))
         if !writes.isEmpty { state.apply(writes.filter { keys.contains($0.key.at("")) }) }
         var tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
         let (events, remembered) = try await read(needs.events, needs.tasks)

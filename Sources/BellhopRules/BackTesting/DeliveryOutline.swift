@@ -52,13 +52,13 @@ public struct DeliveryOutlines: Sendable, Hashable {
 }
 
 extension Occasion.ID {
-    /// The name without the place on the bus of the event that began a timer.
+    /// The name without the place on the bus of the event that began a timer, or after which a silence began.
     public var withoutPlaces: String {
         guard let timer = text.firstRange(of: "timer/")?.lowerBound else { return text }
         var parts = text[timer...].split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 5 else { return text }
         // Times before 1970 begin with the sign.
-        if let end = parts[3].dropFirst().firstIndex(of: "-") { parts[3] = String(parts[3][..<end]) }
+        if let end = parts[3].dropFirst().firstIndex(where: { "-+".contains($0) }) { parts[3] = String(parts[3][..<end]) }
         return text[..<timer] + parts.joined(separator: "/")
     }
 }

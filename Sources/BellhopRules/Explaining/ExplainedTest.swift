@@ -94,7 +94,7 @@ private struct CaseDraft {
             // The rules emit it again.
             if emits, let cause = event.event.cause, ids.contains(cause) { return false }
             return tasks.contains(event.event.subject)
-                || names.contains { book.judge(event, by: $0, tasks: [:], at: event.event.time)?.verdict == .holds }
+                || names.contains { book.judge(event, by: $0, tasks: [:], at: event.event.time)?.mayMatter ?? false }
         }
         guard let first = events.firstIndex(where: { event in subjects.contains { $0.sequence == event.sequence } }),
             let last = subjects.last

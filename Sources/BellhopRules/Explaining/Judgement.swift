@@ -35,12 +35,15 @@ public struct Judgement: Sendable {
     /// The verdict for an event that fits `on`, if no record explains it; otherwise nil.
     var idle: (verdict: Explanation.Verdict, reason: String)?
 
+    /// Whether the event may begin, continue or end something of the rule.
+    var mayMatter = false
+
     /// Whether the rule is for events like this one.
     public var isInQuestion: Bool { ![.off, .type, .source].contains(verdict) }
 
     /// Shows the values of the parts of `when`.
     fileprivate mutating func show(_ condition: RuleExpression, _ frame: RunFrame, _ slots: SlotTable, _ rule: Rule) {
-        readsTasks = !condition.needs.isDisjoint(with: [.tasks, .snapshots, .digest])
+        readsTasks = readsTasks || !condition.needs.isDisjoint(with: [.tasks, .snapshots, .digest])
         self.condition = condition.source?.text
         parts = condition.explained(frame, slots, zone: rule.zone)?.parts ?? []
     }
@@ -67,23 +70,28 @@ extension RuleBook {
             return judgement
         }
         // The elements of a list and the runs of timers are judged one by one.
-        if rule.time.each != nil { return judgement }
+        if rule.time.each != nil {
+            judgement.mayMatter = true
+            return judgement
+        }
         let frame = RunFrame(facts, events: [event], now: now, snapshots: tasks)
         let activation = Activation(slots)
         activation.workLeft = RuleBook.workPerRun
         activation.begin(frame)
         if let pattern = rule.time.pattern {
-            judge(&judgement, pattern, event, frame, activation)
+            judge(&judgement, rule, pattern, event, frame, activation)
             return judgement
         }
         judgement.wait = rule.time.hold.flatMap { rule.holdID($0, frame, activation) }
         guard let condition = rule.condition else {
+            judgement.mayMatter = true
             judgement.leaveOut(leftOut(of: rule, frame), of: rule)
             return judgement
         }
         if let (verdict, reason) = condition.objection(activation) {
             (judgement.verdict, judgement.reason) = (verdict, reason)
         } else {
+            judgement.mayMatter = true
             judgement.leaveOut(leftOut(of: rule, frame), of: rule)
         }
         judgement.show(condition, frame, slots, rule)
@@ -92,42 +100,31 @@ extension RuleBook {
 
     /// Judges the entries of `all`, `sequence` or `none` that name the event.
     private func judge(
-        _ judgement: inout Judgement, _ pattern: Pattern, _ stored: StoredEvent, _ frame: RunFrame, _ activation: Activation
+        _ judgement: inout Judgement, _ rule: Rule, _ pattern: Pattern, _ stored: StoredEvent, _ frame: RunFrame,
+        _ activation: Activation
     ) {
         let event = stored.event
-        guard let rule = rule(named: judgement.rule) else { return }
         let entries = (pattern.entries + pattern.after).filter { $0.accepts(event) }
         judgement.readsTasks = !pattern.needs.isDisjoint(with: [.tasks, .snapshots])
         if let hold = rule.time.hold {
             judgement.wait = rule.holdID(hold, frame, activation)
         } else if pattern.kind == .none {
-            var stop: Stop?
-            judgement.wait = pattern.by.map { RunKeys.key($0, "`by`", activation, &stop) } ?? ""
+            judgement.wait = pattern.key(activation)
         }
         if pattern.fits(event, activation) {
+            judgement.mayMatter = true
             judgement.idle = pattern.idle(event, activation)
-            if judgement.idle == nil, pattern.kind == .none { judgeBegin(&judgement, rule, pattern, stored, frame, activation) }
+            // An event of `after` begins an absence only if the rule's condition holds.
+            guard judgement.idle == nil, pattern.kind == .none, let condition = rule.condition else { return }
+            pattern.moveToBegin(frame, stored, activation)
+            if let (verdict, reason) = condition.objection(activation) {
+                (judgement.verdict, judgement.reason) = (verdict, reason)
+                judgement.show(condition, frame, slots, rule)
+            }
             return
         }
         (judgement.verdict, judgement.reason) = (.conditionFalse, "no entry of `on` for this type has a `when` that is true")
         judgement.parts = entries.compactMap(\.condition).flatMap { $0.explained(frame, slots, zone: rule.zone)?.parts ?? [] }
-    }
-
-    /// Judges whether the event may begin an absence.
-    private func judgeBegin(
-        _ judgement: inout Judgement, _ rule: Rule, _ pattern: Pattern, _ stored: StoredEvent, _ frame: RunFrame,
-        _ activation: Activation
-    ) {
-        guard let condition = rule.condition else { return }
-        let event = stored.event
-        frame.move(
-            to: RunContext(
-                occasion: .event(event.id), source: event.source, subject: event.subject, events: [stored], event: 0,
-                key: pattern.by == nil ? nil : judgement.wait, since: event.time))
-        activation.begin(frame)
-        guard let (verdict, reason) = condition.objection(activation) else { return }
-        (judgement.verdict, judgement.reason) = (verdict, reason)
-        judgement.show(condition, frame, slots, rule)
     }
 
     /// The steps whose `if` does not hold, and why, as clauses.
@@ -157,6 +154,23 @@ extension Step {
 }
 
 extension Pattern {
+    /// The key of the activation's event: an empty text if the pattern has no key, nil if it is null or fails.
+    fileprivate func key(_ activation: Activation) -> String? {
+        var stop: Stop?
+        guard let by else { return "" }
+        return RunKeys.key(by, "`by`", activation, &stop)
+    }
+
+    /// Moves a frame that stands at an event of `after` to the absence that the event may begin.
+    func moveToBegin(_ frame: RunFrame, _ stored: StoredEvent, _ activation: Activation) {
+        let event = stored.event
+        frame.move(
+            to: RunContext(
+                occasion: .event(event.id), source: event.source, subject: event.subject, events: [stored], event: 0,
+                key: by == nil ? nil : key(activation), since: event.time))
+        activation.begin(frame)
+    }
+
     /// The verdict for an event that fits, if no record explains it; otherwise nil.
     fileprivate func idle(_ event: Event, _ activation: Activation) -> (Explanation.Verdict, String)? {
         switch kind {

@@ -44,9 +44,12 @@ struct Pattern: Sendable {
     var watched: [String] = []
     /// The facts that the conditions of its entries read and that are known only at routing.
     let needs: RuleExpression.Needs
+    /// The types that the entries name.
+    private let types: Set<EventType>
 
     init(kind: Kind, entries: [Entry], after: [Entry], within: Span, by: RuleExpression?) {
         (self.kind, self.entries, self.after, self.within, self.by) = (kind, entries, after, within, by)
+        types = Set(entries.flatMap(\.triggers).map(\.type))
         needs = (entries + after).reduce(into: []) { $0.formUnion($1.condition?.needs ?? []) }
     }
 
@@ -54,6 +57,14 @@ struct Pattern: Sendable {
     var beginsByItself: Bool { kind == .none && after.isEmpty }
     /// Whether an absence that a task began ends when that task leaves its source.
     var endsWithTask: Bool { kind == .none && !after.isEmpty }
+
+    /// Whether events of this type never end an absence, and begin one only if the rule's condition holds.
+    func beginsOnly(with type: EventType) -> Bool { endsWithTask && type != .taskRemoved && !types.contains(type) }
+
+    /// Whether the activation's event, at which the frame stands, may begin an absence.
+    func begins(with event: Event, _ activation: Activation) -> Bool {
+        endsWithTask && after.contains { $0.fits(event, activation) }
+    }
 
     /// The kind of state that holds the events so far.
     var state: StateKey.Kind { kind == .none ? .absence : .match }

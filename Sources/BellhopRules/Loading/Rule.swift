@@ -100,11 +100,8 @@ final class Rule: Sendable {
     /// Whether events that `on` does not name may end its waits, also those for which the condition is false.
     var looksAtAll: Bool { time.hold != nil && time.each == nil }
 
-    /// Whether events of this type can only begin an absence of the rule, if its condition holds.
-    func beginsOnly(with type: EventType) -> Bool {
-        guard let pattern = time.pattern, pattern.endsWithTask, time.hold == nil, type != .taskRemoved else { return false }
-        return !pattern.entries.contains { $0.triggers.contains { $0.type == type } }
-    }
+    /// Whether events of this type only begin absences of the rule, and only those for which its condition holds.
+    func beginsOnly(with type: EventType) -> Bool { time.hold == nil && time.pattern?.beginsOnly(with: type) ?? false }
 
     /// Whether an event that `on` does not name may end a wait of the rule.
     func watches(_ event: Event) -> Bool {

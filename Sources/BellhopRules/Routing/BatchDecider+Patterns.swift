@@ -166,7 +166,11 @@ extension BatchDecider {
             guard isReady(rule.scopesOfRuns), move(to: own) else { return }
             switch rule.judge(activation) {
             case .holds: begin(pattern, Absence(key: key, began: began), at: candidate.time, rule, candidate.rule)
-            case .doesNotHold: break
+            case .doesNotHold:
+                // What the event alone decides, explain finds in the rule's text.
+                if let needs = rule.condition?.needs, !needs.isSubset(of: .gathered) {
+                    record(Stop(verdict: .conditionFalse, detail: ["key": .string(key)]), of: candidate.rule)
+                }
             case .failed(let stop): record(stop, of: candidate.rule)
             }
         }

@@ -63,6 +63,11 @@ struct RuleRefusal {
 
     private func explain(_ condition: RuleExpression?, _ part: String, _ what: String, in book: RuleBook) -> [String] {
         let frame = RunFrame(book.facts, events: event.map { [$0] } ?? [], now: now, snapshots: tasks)
+        if let event, let pattern = rule.time.pattern, pattern.endsWithTask {
+            let activation = Activation(book.slots)
+            activation.begin(frame)
+            pattern.moveToBegin(frame, event, activation)
+        }
         guard let (result, parts) = condition?.explained(frame, book.slots, zone: rule.zone) else {
             return ["rule `\(rule.name)`: \(part) does not hold for \(what)"]
         }

@@ -78,7 +78,14 @@ struct TestNotes: TrialWitness {
             }
             if own.contains(where: \.verdict.isOfRun) { continue }
             if let pattern = rule.time.pattern {
-                if !pattern.fits(event.event, activation) { refuse(.trigger) }
+                if !pattern.fits(event.event, activation) {
+                    refuse(.trigger)
+                } else if let condition = rule.condition, pattern.begins(with: event.event, activation) {
+                    pattern.moveToBegin(frame, event, activation)
+                    if condition.isRefused(activation) { refuse(.condition) }
+                    frame.move(to: 0)
+                    activation.begin(frame)
+                }
                 continue
             }
             if !rule.isFor(event.event) { continue }

@@ -79,10 +79,13 @@ struct ReplayCommand: DataCommand {
                 + (state == "available" ? "" : " (\(state))")
         }
         lines += (event["stopped"]?.asArray ?? []).map { stop in
-            let verdict = DecisionRecord.Verdict(rawValue: text(stop, "verdict"))
-            let isStopped = stop["stops"] == true && verdict?.isWaiting != true
             let reason = text(stop, "reason").withLocalTimes(in: link.zone)
-            return "rule \(text(stop, "rule"))\(isStopped ? " does not run" : ""): \(reason)"
+            return "rule \(text(stop, "rule"))\(stop["stops"] == true ? " does not run" : ""): \(reason)"
+        }
+        // A silence that begins anew is in no record.
+        let recorded = Set((event["stopped"]?.asArray ?? []).map { text($0, "rule") })
+        lines += (event["waits"]?.asArray ?? []).filter { !recorded.contains(text($0, "rule")) }.map { wait in
+            "rule \(text(wait, "rule")) waits until \(text(wait, "due").withLocalTimes(in: link.zone))"
         }
         if lines.isEmpty { lines = [rule.map { "rule \($0.visible) does not run for it" } ?? "no rule runs for it"] }
         for line in lines { print("  " + line) }

@@ -34,11 +34,11 @@ import Testing
             keys.formUnion(writes.map(\.key))
             let losses = trial.apply(writes, at: now).map(\.loss)
             let result = try await store.route(Routing(state: writes, at: now))
-            #expect(result == (losses.isEmpty ? .stored : .storedLosing(losses)), "seed \(seed), routing \(number)")
+            #expect(result == (losses.isEmpty ? .stored : .storedLosing(losses)), "seed \(Storm.seed(seed)), routing \(number)")
             trial.prune(at: now)
             let stored = try await store.state(for: Array(Set(keys.map { $0.at("") })))
             let (kept, real) = (Set(trial.values.all.map(\.key)), Set(stored.all.map(\.key)))
-            try #require(kept == real, "seed \(seed), routing \(number)")
+            try #require(kept == real, "seed \(Storm.seed(seed)), routing \(number)")
             stopped.formUnion(losses.filter(\.isStopped).map(\.rule))
             dropped += losses.map(\.dropped).reduce(0, +)
         }

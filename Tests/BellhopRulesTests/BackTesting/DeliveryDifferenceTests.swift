@@ -52,6 +52,10 @@ import Testing
         #expect(timer(7) != timer(9) && timer(7).withoutPlaces == timer(9).withoutPlaces)
         #expect(timer(7).withoutPlaces.hasSuffix("/-5000000/k/1-2"))
         let step = Occasion.escalation(of: timer(7), step: 1, repetition: 2).id
+        func silence(_ place: Int64) -> Occasion.ID {
+            Occasion.timer(.init(rule: "r", kind: .absence, key: "k/1+2"), due: Timestamp(seconds: 5), after: place).id
+        }
+        #expect(silence(7) != silence(9) && silence(7).withoutPlaces == silence(9).withoutPlaces)
         #expect(step.withoutPlaces == Occasion.escalation(of: timer(8), step: 1, repetition: 2).id.withoutPlaces)
     }
 

@@ -28,6 +28,21 @@ import Testing
     private static let event = "      - task_created: {task: {id: a1, number: INC1, priority: 3}}"
     private static let doing = "do:\n  - comment: x\n"
 
+    @Test func `the condition for which an absence does not begin is shown with the values of its parts`() throws {
+        let test = "tests:\n  - name: t\n    given:\n\(Self.event)\n      - wait: 5h\n    expect:\n      - comment: {}"
+        func details(_ condition: String) throws -> [String] {
+            let on = "on: {none: task_commented, after: task_created, within: 4h, by: task.id}"
+            let rule = "rule: r\n\(on)\nwhen: \(condition)\n\(Self.doing)"
+            return try RuleTests.run(
+                [RuleFile(path: "rules/r.test.yaml", bytes: Array(test.utf8))],
+                rules: [RuleFile(path: "rules/r.yaml", bytes: Array(rule.utf8))], surroundings: Fixture.surroundings()
+            ).flatMap(\.problems).flatMap(\.details)
+        }
+        let what = "rule `r`: `when` is false for `task_created` (line 4)"
+        #expect(try details("task.priority == 1") == [what, "  task.priority  3"])
+        #expect(try details("key == 'b1'") == [what, "  key  \"a1\""])
+    }
+
     @Test func `the throttle that stopped a run is named, with the time of the run before`() throws {
         let given = [Self.event, "      - wait: 10m", Self.event].joined(separator: "\n")
         let expect = "      - comment: {}\n      - comment: {}"
