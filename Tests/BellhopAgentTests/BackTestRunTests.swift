@@ -24,6 +24,19 @@ import Testing
             [RuleFile(path: "rules/a.yaml", bytes: Array(text.utf8))], surroundings: RuleLoading.openSurroundings())
     }
 
+    @Test func `a silence does not begin before the first event of the store`() async throws {
+        let text = "rule: r\non: {none: task_created, within: 1h, by: source}\nfrom: my-work\ndo: [{log: silent}]"
+        let book = try RuleBook.load(
+            [RuleFile(path: "rules/a.yaml", bytes: Array(text.utf8))], surroundings: RuleLoading.openSurroundings())
+        func runs(until seconds: Int) async throws -> Int64? {
+            let report = try await BackTestRun.report(
+                try await store(3), book, from: start - .seconds(86_400), to: start + .seconds(seconds))
+            return report.json["rules"]?.asArray?.first?["runs"]?.asInt ?? 0
+        }
+        #expect(try await runs(until: 3600) == 0)
+        #expect(try await runs(until: 3700) == 1)
+    }
+
     /// A store with an event each second.
     private func store(_ count: Int) async throws -> any Store {
         let store = try Stores.inMemory()

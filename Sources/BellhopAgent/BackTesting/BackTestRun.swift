@@ -14,12 +14,13 @@ public struct BackTestRun {
     /// - Parameters:
     ///   - against: the rules to compare with; nil for none.
     ///   - rules: the rules of both that are counted and compared; nil for all.
+    ///   - known: the time of the store's first event.
     private init(
-        _ book: RuleBook, against: RuleBook?, counting rules: Set<String>?, _ report: BackTestReport, silences: [SilenceRecord],
-        coverage: CoverageRecord?
+        _ book: RuleBook, against: RuleBook?, counting rules: Set<String>?, _ report: BackTestReport, known: Timestamp,
+        silences: [SilenceRecord], coverage: CoverageRecord?
     ) {
-        test = BackTest(book, counting: rules, from: report.since, silences: silences, coverage: coverage)
-        other = against.map { BackTest($0, counting: rules, from: report.since, silences: silences) }
+        test = BackTest(book, counting: rules, from: report.since, known: known, silences: silences, coverage: coverage)
+        other = against.map { BackTest($0, counting: rules, from: report.since, known: known, silences: silences) }
         self.report = report
         if against != nil { self.report.difference = DeliveryDifference() }
     }
@@ -35,9 +36,10 @@ public struct BackTestRun {
         progress: (Double) -> Void = { _ in }
     ) async throws(StoreError) -> BackTestReport {
         let silences = try await store.silences()
+        let first = try await store.events(EventQuery(after: 0, limit: 1)).events.first
         var run = BackTestRun(
-            book, against: against, counting: rules, BackTestReport(since: since, until: until), silences: silences,
-            coverage: coverage)
+            book, against: against, counting: rules, BackTestReport(since: since, until: until),
+            known: first?.event.time ?? .distantPast, silences: silences, coverage: coverage)
         try await run.read(store, progress)
         return run.report
     }

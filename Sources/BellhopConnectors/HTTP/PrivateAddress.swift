@@ -67,7 +67,7 @@ enum PrivateAddress {
         var found: [SocketAddress] = []
         for entry in sequence(first: first, next: { $0.pointee.ai_next }) {
             guard let address = entry.pointee.ai_addr else { continue }
-            switch Int32(address.pointee.sa_family) {
+            switch entry.pointee.ai_family {
             case AF_INET:
                 found.append(address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) { SocketAddress($0.pointee) })
             case AF_INET6:

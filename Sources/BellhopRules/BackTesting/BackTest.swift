@@ -26,12 +26,13 @@ public struct BackTest: Sendable {
     /// - Parameters:
     ///   - rules: the rules whose runs are counted; nil for all.
     ///   - start: the beginning of the period. Earlier events are not known.
+    ///   - known: the time of the first known event: the silence of a source does not begin before.
     ///   - silences: the silences of the period.
     ///   - coverage: the record that the rules were loaded with, to see which parts of them run.
     ///   - mostFirings: the most timers that come due.
     public init(
-        _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, silences: [SilenceRecord] = [],
-        coverage: CoverageRecord? = nil, mostFirings: Int = .max
+        _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, known: Timestamp = .distantPast,
+        silences: [SilenceRecord] = [], coverage: CoverageRecord? = nil, mostFirings: Int = .max
     ) {
         self.book = book
         self.coverage = coverage
@@ -41,7 +42,7 @@ public struct BackTest: Sendable {
             return silence
         }
         trial = Trial(
-            book, at: start, silences: silences.filter { $0.ends > start }, witness: BackTestTally(rules: rules),
+            book, at: start, known: known, silences: silences.filter { $0.ends > start }, witness: BackTestTally(rules: rules),
             mostFirings: mostFirings)
         trial.forgetBeginnings(before: start)
         trial.witness.zone = book.surroundings.timeZone

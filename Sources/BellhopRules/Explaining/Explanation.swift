@@ -92,6 +92,8 @@ private struct Explainer {
     private let decisions: [Event.ID: [DecisionRecord]]
     /// The beginnings of waits of `for` and `none`, by rule and key.
     private let waits: [[String]: [DecisionRecord]]
+    /// The ends of waits before their time, by rule and the run that began the wait.
+    private let ends: [[String]: [DecisionRecord]]
     /// The places of the events on the bus.
     private let places: [Event.ID: Int64]
 
@@ -99,6 +101,7 @@ private struct Explainer {
         (self.facts, self.book, self.tasks, self.now) = (facts, book, tasks, now)
         deliveries = facts.deliveriesByEvent
         decisions = facts.byEvent(facts.decisions, \.occasion)
+        ends = Dictionary(grouping: facts.decisions.filter { $0.verdict == .endedEarly }) { [$0.rule, $0.occasion.text] }
         waits = Dictionary(grouping: facts.decisions.filter { $0.verdict == .waiting }) {
             [$0.rule, $0.detail["key"]?.asString ?? ""]
         }
@@ -229,8 +232,22 @@ private struct Explainer {
     private func beginning(of wait: String, _ rule: String, before event: StoredEvent) -> DecisionRecord? {
         waits[[rule, wait]]?.last { record in
             let place = record.detail["place"]?.asInt ?? record.occasion.event.flatMap { places[$0] }
-            return record.at <= event.event.time && (place ?? 0) < event.sequence
+            // An event is routed some time after its own time. But a replay begins its wait when it is routed.
+            guard let place, !record.occasion.isReplay else {
+                return record.at <= event.event.time && (place ?? 0) < event.sequence && !isOver(record, before: event)
+            }
+            return place < event.sequence && !isOver(record, before: event)
         }
+    }
+
+    /// Whether an absence was over when the event came: its time was, or an event between them ended it.
+    private func isOver(_ wait: DecisionRecord, before event: StoredEvent) -> Bool {
+        guard wait.part == "none" else { return false }
+        if let due = wait.due, due <= event.event.time { return true }
+        return ends[[wait.rule, wait.occasion.text]]?.contains { end in
+            end.detail["by"]?.asString.flatMap { Occasion.ID($0).event }.flatMap { places[$0] }.map { $0 < event.sequence }
+                ?? false
+        } ?? false
     }
 
     /// The result of each replay that left a record, as clauses.

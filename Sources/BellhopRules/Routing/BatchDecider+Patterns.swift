@@ -152,7 +152,11 @@ extension BatchDecider {
 
     /// Ends an absence by an event that came, or by the task that left; then begins one, if the event is one of `after`.
     private mutating func takeIntoAbsence(_ candidate: Candidate, _ pattern: Pattern, isEnd: Bool, _ event: Event, _ rule: Rule) {
-        if pattern.endsWithTask, event.type == .taskRemoved { endAbsences(candidate, pattern, rule) }
+        // An event that is routed again ends no absence, and is no sign of life.
+        let isReplay = matches.replay != nil
+        if isReplay, pattern.beginsByItself { return }
+        let isEnd = isEnd && !isReplay
+        if pattern.endsWithTask, event.type == .taskRemoved, !isReplay { endAbsences(candidate, pattern, rule) }
         let isBegin = !fits(pattern.after, event, candidate.rule).isEmpty
         guard isEnd || isBegin, let key = key(pattern.by, "`by`", candidate.rule) else { return }
         let stateKey = rule.stateKey(.absence, key)
@@ -193,7 +197,7 @@ extension BatchDecider {
         var wait = Wait(began: absence.began, due: due)
         wait.after = absence.after
         memory.set(rule.stateKey(.absence, absence.key), to: wait.json)
-        if pattern.endsWithTask, !pattern.isByTask { remember(absence.began, as: absence.key, rule) }
+        if pattern.needsBegun { remember(absence.began, as: absence.key, rule) }
         set(
             RuleTimer(
                 RuleTimer.ID(rule: rule.name, kind: .absence, key: absence.key), due: due,
@@ -233,8 +237,8 @@ extension BatchDecider {
     /// Ends the absences that a task has begun which leaves, whatever their key.
     private mutating func endAbsences(_ candidate: Candidate, _ pattern: Pattern, _ rule: Rule) {
         guard let task = candidate.latest?.task else { return }
-        var keys = [task.text]
-        if !pattern.isByTask {
+        var keys = [pattern.by == nil ? "" : task.text]
+        if pattern.needsBegun {
             let begun = rule.begunKey(source: candidate.source, task)
             guard memory.isKnown(begun) else { return }
             keys = memory.window(begun).keys.sorted()
@@ -253,7 +257,7 @@ extension BatchDecider {
     ) {
         guard let wait = memory.value(stateKey).flatMap(Wait.init) else { return }
         let rule = book.compiled[number]
-        if pattern.endsWithTask, !pattern.isByTask { forget(wait.began, as: key, rule) }
+        if pattern.needsBegun { forget(wait.began, as: key, rule) }
         memory.delete(stateKey)
         cancel(RuleTimer.ID(rule: rule.name, kind: .absence, key: key))
         guard isRecorded else { return }
@@ -268,7 +272,7 @@ extension BatchDecider {
         guard let pattern = rule.time.pattern, pattern.kind == .none, isReady(rule.scopesOfRuns), memory.isKnown(stateKey),
             var wait = memory.value(stateKey).flatMap(Wait.init), let due = due(timer, &wait, pattern.within, stateKey, number)
         else { return }
-        if pattern.endsWithTask, !pattern.isByTask { forget(wait.began, as: key, rule) }
+        if pattern.needsBegun { forget(wait.began, as: key, rule) }
         memory.delete(stateKey)
         // A source that was removed from bellhop.yaml is not missed.
         if pattern.isBySource, pattern.beginsByItself, !pattern.watched.isEmpty, !pattern.watched.contains(key) { return }

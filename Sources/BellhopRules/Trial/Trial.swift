@@ -39,9 +39,11 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     public var isCutShort: Bool { firings >= mostFirings }
 
     /// - Parameters:
+    ///   - known: the time of the first known event: the silence of a source does not begin before.
     ///   - mostFirings: a trial in which timers fire more often is stopped.
     public init(
-        _ book: RuleBook, at start: Timestamp, silences: [Silence] = [], witness: Witness, mostFirings: Int = .max
+        _ book: RuleBook, at start: Timestamp, known: Timestamp = .distantPast, silences: [Silence] = [], witness: Witness,
+        mostFirings: Int = .max
     ) {
         self.book = book
         self.witness = witness
@@ -58,7 +60,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         for scope in listed { tasks[scope] = [] }
         for rule in book.registrations(at: start) {
             if let next = rule.schedule?.next { set(RuleTimer(.init(rule: rule.name, kind: .schedule), due: next)) }
-            if rule.beginsByItself { set(RuleTimer(.init(rule: rule.name, kind: .existing), due: start)) }
+            if rule.beginsByItself { set(RuleTimer(.init(rule: rule.name, kind: .existing), due: max(start, known))) }
         }
     }
 

@@ -192,6 +192,46 @@ import Testing
         #expect(office.texts == ["b"])
     }
 
+    @Test func `without by a task that leaves ends the absence that it began, and no other's`() async throws {
+        let rule = """
+            rule: r
+            on: {none: task_commented, after: task_created, within: 4m}
+            do: [{log: "${{ task.id }}"}]
+            """
+        let office = try await Office(rule, [task("z", "x")])
+        try await office.put("a")
+        try await office.put("b")
+        try await office.remove("b")
+        try await office.wait(1)
+        try await office.remove("a")
+        try await office.wait(10)
+        #expect(office.texts == [])
+        try await office.put("c")
+        try await office.remove("z")
+        try await office.wait(4)
+        #expect(office.texts == ["c"])
+    }
+
+    @Test func `a replay ends no absence, and does not begin a silence anew`() async throws {
+        func changed(_ state: Int) -> String { "{type: task_changed, when: task.state == \(state)}" }
+        let rule = """
+            rule: u
+            on: {none: \(changed(2)), after: \(changed(1)), within: 4m, by: task.id}
+            do: [{log: "unchanged ${{ task.id }}"}]
+            """
+        let office = try await Office(Self.silent + "\n---\n" + rule, [task("z", "x")])
+        for state in [3, 2, 1] { try await office.put("a", state: state) }
+        let events = try await office.bench.store.events(EventQuery(after: 0)).events
+        let end = try #require(events.first { $0.event.type == .taskChanged })
+        try await office.wait(1)
+        try await office.bench.store.replay([end], rule: nil, isForced: false, at: office.bench.now)
+        try await office.wait(3)
+        #expect(office.texts == ["unchanged a"])
+        try await office.wait(1)
+        #expect(office.texts.last == "silent my-work true 2026-01-05T09:00:00Z my-work")
+        #expect(office.texts.count == 2)
+    }
+
     // MARK: none without after
 
     private static let silent = """

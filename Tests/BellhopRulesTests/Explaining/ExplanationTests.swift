@@ -123,6 +123,34 @@ import Testing
         }
     }
 
+    @Test func `an absence is under way from its event on, and no longer once it is over or ended`() throws {
+        func found(_ change: (inout ExplanationFacts) -> Void) throws -> Explanation.Account {
+            let rule = "on: {none: task_commented, after: task_created, within: 1h}"
+            return try account(rule, Fixture.event(.taskCommented)) { facts in
+                facts.events.append(StoredEvent(sequence: 4, event: Fixture.event(id: "other")))
+                // Routed after the event that came with it.
+                var began = DecisionRecord(
+                    rule: "r", verdict: .waiting, occasion: Occasion.event(Event.ID("other")).id,
+                    at: Fixture.start + .seconds(5), detail: ["part": "none", "key": "", "place": 4])
+                began.detail["until"] = .string((Fixture.start + .seconds(3600)).rfc3339)
+                facts.decisions = [began]
+                change(&facts)
+            }
+        }
+        #expect(try found { _ in }.verdict == .waiting)
+        let over = try found { $0.decisions[0].detail["until"] = .string(Fixture.start.rfc3339) }
+        #expect(over.verdict == .conditionFalse && over.reason.hasPrefix("there was no absence under way"))
+        let ended = try found { facts in
+            facts.events.append(StoredEvent(sequence: 3, event: Fixture.event(id: "end")))
+            facts.decisions[0].detail["place"] = 2
+            facts.decisions.append(
+                DecisionRecord(
+                    rule: "r", verdict: .endedEarly, occasion: Occasion.event(Event.ID("other")).id, at: Fixture.start,
+                    detail: ["by": "event/end"]))
+        }
+        #expect(ended.verdict == .conditionFalse)
+    }
+
     @Test func `the verdict names what kept deliveries back`() throws {
         for (state, verdict) in [
             (DeliveryState.done, Explanation.Verdict.ran), (.silenced, .silenced), (.quiet, .quiet), (.shadow, .shadow),
