@@ -60,6 +60,7 @@ public struct BackTestRun {
         }
         take(test.finish(at: report.until), other?.finish(at: report.until))
         report.tally = test.tally
+        report.tally.list(test.book.rules.map(\.name))
         try await readActs(store)
         report.gaps = gaps.sentences(of: test.book, report)
     }

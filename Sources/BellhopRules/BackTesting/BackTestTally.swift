@@ -37,6 +37,11 @@ public struct BackTestTally: TrialWitness {
 
     public init(rules: Set<String>?) { counted = rules }
 
+    /// Lists these rules, too, if they are counted and did nothing.
+    public mutating func list(_ names: [String]) {
+        for name in names where isCounted(name) && rules[name] == nil { rules[name] = OfRule() }
+    }
+
     public func isCounted(_ rule: String) -> Bool { counted?.contains(rule) ?? true }
 
     public mutating func saw(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment) {}

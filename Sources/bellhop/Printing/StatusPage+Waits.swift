@@ -13,9 +13,11 @@ extension StatusPage {
             let isOverdue = wait["overdue"] == true
             let isPaused = (status["paused"]?.asArray ?? []).contains { $0["rule"]?.asString == rule }
             let next = isOverdue ? nil : time
-            let overdue = time.map {
-                " was due at \($0), and comes \(isPaused ? "once the rule is resumed" : "with the agent's next poll")."
-            }
+            // Groups wait for no poll.
+            let moment =
+                isPaused
+                ? "once the rule is resumed" : wait["part"] == "group" ? "once an agent runs" : "with the agent's next poll"
+            let overdue = time.map { " was due at \($0), and comes \(moment)." }
             func end(_ what: String, _ coming: String?) -> String {
                 isOverdue ? overdue.map { what + $0 } ?? "." : coming ?? "."
             }
