@@ -92,6 +92,8 @@ private struct Explainer {
     private let decisions: [Event.ID: [DecisionRecord]]
     /// The beginnings of waits of `for` and `none`, by rule and key.
     private let waits: [[String]: [DecisionRecord]]
+    /// When timers came due, by rule and the place of the event that began the wait.
+    private let fired: [[String]: BellhopCore.Timestamp]
     /// The ends of waits before their time, by rule and the run that began the wait.
     private let ends: [[String]: [DecisionRecord]]
     /// The places of the events on the bus.
@@ -101,6 +103,10 @@ private struct Explainer {
         (self.facts, self.book, self.tasks, self.now) = (facts, book, tasks, now)
         deliveries = facts.deliveriesByEvent
         decisions = facts.byEvent(facts.decisions, \.occasion)
+        let timers =
+            facts.deliveries.map { ($0.rule, $0.occasion, $0.created) } + facts.decisions.map { ($0.rule, $0.occasion, $0.at) }
+        fired = Dictionary(
+            timers.compactMap { rule, occasion, time in occasion.begun.map { ([rule, "\($0)"], time) } }, uniquingKeysWith: min)
         ends = Dictionary(grouping: facts.decisions.filter { $0.verdict == .endedEarly }) { [$0.rule, $0.occasion.text] }
         waits = Dictionary(grouping: facts.decisions.filter { $0.verdict == .waiting }) {
             [$0.rule, $0.detail["key"]?.asString ?? ""]
@@ -240,10 +246,12 @@ private struct Explainer {
         }
     }
 
-    /// Whether an absence was over when the event came: its time was, or an event between them ended it.
+    /// Whether an absence was over when the event came: its timer had come due, or an event between them had ended it. While no agent
+    /// runs, timers come due late.
     private func isOver(_ wait: DecisionRecord, before event: StoredEvent) -> Bool {
         guard wait.part == "none" else { return false }
-        if let due = wait.due, due <= event.event.time { return true }
+        let place = wait.detail["place"]?.asInt ?? 0
+        if let fired = fired[[wait.rule, "\(place)"]], fired < event.event.time { return true }
         return ends[[wait.rule, wait.occasion.text]]?.contains { end in
             end.detail["by"]?.asString.flatMap { Occasion.ID($0).event }.flatMap { places[$0] }.map { $0 < event.sequence }
                 ?? false

@@ -138,7 +138,11 @@ import Testing
             }
         }
         #expect(try found { _ in }.verdict == .waiting)
-        let over = try found { $0.decisions[0].detail["until"] = .string(Fixture.start.rfc3339) }
+        let over = try found { facts in
+            let timer = Occasion.timer(.init(rule: "r", kind: .absence, key: ""), due: Fixture.start, begun: 4).id
+            facts.decisions.append(
+                DecisionRecord(rule: "r", verdict: .notTrueWhenDue, occasion: timer, at: Fixture.start - .seconds(1)))
+        }
         #expect(over.verdict == .conditionFalse && over.reason.hasPrefix("there was no absence under way"))
         let ended = try found { facts in
             facts.events.append(StoredEvent(sequence: 3, event: Fixture.event(id: "end")))
