@@ -9,6 +9,9 @@ public struct ExplainedTest: Sendable {
     /// Why the case does not pass as it is, if it does not.
     public var problems: [Diagnostic]
 
+    /// The most texts that are tried one by one.
+    private static let mostTexts = 50
+
     /// - Parameters:
     ///   - event: the event that the case is about; nil for all events of the first of `facts`.
     ///   - facts: what is kept about the event or its task; then about more of the bus, which is used only if it is needed.
@@ -44,17 +47,26 @@ public struct ExplainedTest: Sendable {
         let candidates = facts.flatMap {
             CaseDraft.candidates(of: subjects, until: end, in: $0, testing: paths, by: book, surroundings)
         }
+        func run(_ draft: CaseDraft) throws(Diagnostics) -> [Diagnostic] {
+            let file = RuleFile(path: CaseDraft.path(tested), bytes: Array(draft.text(of: tested).utf8))
+            return try RuleTests.run([file], rules: tested, surroundings: surroundings).flatMap(\.problems)
+        }
         var found: (draft: CaseDraft, problems: [Diagnostic])?
-        search: for showsTexts in [true, false] {
+        search: for hidesTexts in [false, true] {
             for var draft in candidates {
-                draft.showsTexts = showsTexts
+                draft.hiddenTexts = hidesTexts ? Set(draft.actions.indices) : []
                 draft.silences = draft.silences(
                     among: silences, testing: Set(book.rules.filter { paths.contains($0.file) }.map(\.name)))
-                let file = RuleFile(path: CaseDraft.path(tested), bytes: Array(draft.text(of: tested).utf8))
-                let problems = try RuleTests.run([file], rules: tested, surroundings: surroundings).flatMap(\.problems)
+                let problems = try run(draft)
                 if found == nil || problems.isEmpty { found = (draft, problems) }
                 if problems.isEmpty { break search }
             }
+        }
+        // Only texts that differ in the test are left out.
+        for place in found?.draft.hiddenTexts.sorted().prefix(Self.mostTexts) ?? [] where found?.problems.isEmpty ?? false {
+            guard var draft = found?.draft else { break }
+            draft.hiddenTexts.remove(place)
+            if try run(draft).isEmpty { found?.draft = draft }
         }
         found?.draft.expectsNothing = expectsNothing
         text = found?.draft.text(of: tested) ?? ""
@@ -71,7 +83,8 @@ private struct CaseDraft {
     var end: BellhopCore.Timestamp
     let surroundings: RuleSurroundings
     var silences: [Silence] = []
-    var showsTexts = true
+    /// The places of actions whose text the case does not expect.
+    var hiddenTexts: Set<Int> = []
     var expectsNothing = false
 
     /// How many events before the subject are given, at most.
@@ -252,8 +265,8 @@ private struct CaseDraft {
         (surroundings.sources.first { $0.name == source } ?? surroundings.assumedSource(source)).schema
     }
 
-    /// The actions that were done. The deliveries of one step are one action.
-    private var expectations: [JSON] {
+    /// The deliveries of each action that was done. Those of one step are one action.
+    var actions: [[ExplainedDelivery]] {
         var groups: [[ExplainedDelivery]] = []
         for delivery in deliveries {
             if let last = groups.last?.last, last.occasion == delivery.occasion, last.rule == delivery.rule,
@@ -264,13 +277,17 @@ private struct CaseDraft {
                 groups.append([delivery])
             }
         }
-        return groups.map { group in
+        return groups
+    }
+
+    private var expectations: [JSON] {
+        actions.enumerated().map { place, group in
             var arguments: JSON.Object = [:]
             let first = group[0]
             if first.argument == "title" {
                 arguments["to"] = group.count == 1 ? .string(first.receiver) : .array(group.map { .string($0.receiver) })
             }
-            if let name = first.argument, showsTexts { arguments[name] = .string(first.content) }
+            if let name = first.argument, !hiddenTexts.contains(place) { arguments[name] = .string(first.content) }
             var action: JSON.Object = [first.action: .object(arguments), "rule": .string(first.rule)]
             if first.state == .dead, first.attempts.isEmpty { action["dead"] = true }
             return .object(action)
