@@ -142,10 +142,12 @@ struct ConsoleClient {
         } catch let error as ConnectorError {
             throw CommandError(.usage, configuration.ca == nil ? error.message : "\(Self.authorities): \(error.message)")
         } catch let error as TransportError where error.isOfTrust {
-            throw CommandError(
+            var trust = CommandError(
                 .unreachable,
                 "This machine does not trust the certificate of \(address.place). If it has not ended, name a PEM file with its authority in \(Self.authorities)."
             )
+            trust.isOfTrust = true
+            throw trust
         } catch let error as TransportError {
             throw CommandError(.unreachable, "The console at \(address.place) cannot be asked: \(error.message)")
         } catch {

@@ -134,19 +134,22 @@ public struct Assembly: Sendable {
         warnings = loaded.found.problems.all + loaded.book.warnings + (try await Self.refusedTokens(configuration, store))
     }
 
-    /// Warnings about tokens of the console that are not accepted, because bellhop.yaml now gives their names to users.
+    /// Warnings about tokens of the console that are not accepted, for example because bellhop.yaml now gives their names to users.
     private static func refusedTokens(
         _ configuration: Configuration, _ store: any Store
     ) async throws(AssemblyError) -> [Diagnostic] {
         let users = configuration.console.users.map(\.name)
-        if users.isEmpty { return [] }
         do throws(StoreError) {
-            return try await store.consoleTokens().filter { users.contains($0.name) }.map { token in
-                Diagnostic(
+            return try await store.consoleTokens().compactMap { token in
+                guard let refusal = ConsoleToken.refusal(of: token.name, users: users) else { return nil }
+                let isOfUser = users.contains(token.name)
+                let why = isOfUser ? "bellhop.yaml names a user `\(token.name)`" : refusal
+                return Diagnostic(
                     .warning, code: "refused-token",
-                    "the token `\(token.name)` that `bellhop console token` made is not accepted: bellhop.yaml names a user `\(token.name)`",
+                    "the token `\(token.name.visible)` that `bellhop console token` made is not accepted: \(why)",
                     at: configuration.place(ofConsole: "users"),
-                    help: "run `bellhop console token remove \(token.name)`, or choose another name for the user")
+                    help: "run `bellhop console token remove \(token.name.visible)`"
+                        + (isOfUser ? ", or choose another name for the user" : " and make one with another name"))
             }
         } catch {
             throw .store(error)

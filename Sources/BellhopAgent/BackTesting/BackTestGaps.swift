@@ -87,7 +87,8 @@ struct BackTestGaps {
         for stop in stops where stop.cause.isPause { pausedReceivers.begin(stop.receiver, at: stop.since) }
     }
 
-    func sentences(of book: RuleBook, _ report: BackTestReport) -> [String] {
+    /// - Parameter other: the effects of the rules with which these are compared.
+    func sentences(of book: RuleBook, _ report: BackTestReport, other: BackTestTally? = nil) -> [String] {
         var found: [String] = []
         if !report.hasEarlier, let first = report.first, first > report.since + .seconds(3600) {
             found.append("The store has no events before \(first.rfc3339).")
@@ -107,6 +108,7 @@ struct BackTestGaps {
             "Writes to tasks were paused \(time), and waited; here they do not."
         }
         found += Self.losses(in: report.tally, most: book.mostKeys)
+        if let other { found += Self.losses(in: other, most: book.mostKeys).map { "Among the rules compared with: \($0)" } }
         found += changesOfRules(in: book, isCounted)
         let (remembering, reading) = book.rulesByKnowledge(among: isCounted)
         if !remembering.isEmpty {

@@ -62,7 +62,7 @@ public struct BackTestRun {
         report.tally = test.tally
         report.tally.list(test.book.rules.map(\.name))
         try await readActs(store)
-        report.gaps = gaps.sentences(of: test.book, report)
+        report.gaps = gaps.sentences(of: test.book, report, other: other?.tally)
     }
 
     /// Reads the acts of people in that time, and the present pauses.

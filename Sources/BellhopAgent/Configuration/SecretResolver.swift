@@ -13,6 +13,8 @@ struct SecretResolver: Sendable {
         var values: [Interpolation.Reference: String] = [:]
         /// Why a store failed to give a secret; only for secrets that no other store gave.
         var refusals: [Interpolation.Reference: SecretStore.Refusal] = [:]
+        /// The stores that failed to give them.
+        fileprivate var refusing: [Interpolation.Reference: Set<SecretStore>] = [:]
     }
 
     func resolve(_ references: Set<Interpolation.Reference>) async throws(SecretError) -> Found {
@@ -24,8 +26,8 @@ struct SecretResolver: Sendable {
             case .secret: if let store = try await look(for: reference, &found) { working.insert(store) }
             }
         }
-        // A command that gave another secret works: asked again, it refuses only a name that is wrong.
-        for reference in Array(found.refusals.keys) where stores.contains(where: { $0.isCommand && working.contains($0) }) {
+        // A command that gave another secret works: asked again, it refuses only a name that is wrong. Another one may be away.
+        for reference in Array(found.refusals.keys) where working.isSuperset(of: found.refusing[reference] ?? []) {
             found.refusals[reference] = nil
             _ = try await look(for: reference, &found)
             found.refusals[reference]?.isOfName = true
@@ -44,7 +46,9 @@ struct SecretResolver: Sendable {
                 found.values[reference] = value
                 return store
             case .absent: continue
-            case .refused(let reason): refusal = refusal ?? reason
+            case .refused(let reason):
+                refusal = refusal ?? reason
+                found.refusing[reference, default: []].insert(store)
             }
         }
         found.refusals[reference] = refusal

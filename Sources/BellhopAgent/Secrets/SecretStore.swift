@@ -26,8 +26,6 @@ public enum SecretStore: Sendable, Hashable {
         var isOfName = false
     }
 
-    var isCommand: Bool { if case .command = self { true } else { false } }
-
     func secret(_ name: String, keychain: Keychain, patience: Duration) async throws(SecretError) -> Answer {
         switch self {
         case .keychain: return try keychain.secret(name).map(Answer.value) ?? .absent

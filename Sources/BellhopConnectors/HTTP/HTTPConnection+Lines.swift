@@ -4,10 +4,10 @@ import NIOHTTP1
 import Synchronization
 
 extension HTTPConnection {
-    /// Sends a request whose answer has no end, and passes on each line of it as it comes, without its line end.
+    /// Sends a GET whose answer has no end, and passes on each line of it as it comes, without its line end.
     ///
     /// - Parameters:
-    ///   - silence: how long the server may send nothing.
+    ///   - silence: how long the server may send nothing while a line is awaited.
     ///   - line: called in order. A last line without its end is incomplete, and not passed on.
     /// - Returns: the answer if it is no success; nil when the server ended a successful one.
     public func lines(
@@ -30,7 +30,8 @@ extension HTTPConnection {
                     }
                     var rest: [UInt8] = []
                     for try await part in answer.body {
-                        heard.time.withLock { $0 = .now }
+                        heard.time.withLock { $0 = nil }
+                        defer { heard.time.withLock { $0 = .now } }
                         var pieces = part.readableBytesView.split(separator: 0x0a, omittingEmptySubsequences: false)
                         let last = pieces.removeLast()
                         for piece in pieces {
@@ -44,7 +45,7 @@ extension HTTPConnection {
                 }
                 group.addTask {
                     while true {
-                        let end = heard.time.withLock { $0 } + silence
+                        let end = (heard.time.withLock { $0 } ?? .now) + silence
                         if end <= .now { throw HTTPClientError.readTimeout }
                         try await Task.sleep(until: end)
                     }
@@ -60,9 +61,9 @@ extension HTTPConnection {
     }
 }
 
-/// When the server last sent something.
+/// Since when the next part is awaited; nil while the lines of one are passed on.
 ///
 /// A class with a mutex, because one task writes what another reads.
 private final class LastSign: Sendable {
-    let time = Mutex(ContinuousClock.now)
+    let time = Mutex<ContinuousClock.Instant?>(.now)
 }

@@ -102,7 +102,7 @@ extension Pages {
 
     static func changes(_ context: PageContext, _ bench: Workbench, _ text: String) -> HTML {
         let t = context.t
-        guard text != bench.text else { return "" }
+        guard !text.utf8.elementsEqual(bench.text.utf8) else { return "" }
         return """
             <h2>\(t("Difference"))</h2>\(difference(bench.difference(to: text)))
             <details><summary>\(t("The whole file to commit"))</summary><pre tabindex="0">\(text)</pre></details>
@@ -111,8 +111,10 @@ extension Pages {
 
     /// A difference in the form of `diff -u`.
     static func difference(_ text: String) -> HTML {
-        let lines = text.split(separator: "\n").map { line -> HTML in
-            line.hasPrefix("+")
+        // By code points: for Swift, CR and LF are one character.
+        let lines = text.unicodeScalars.split(separator: "\n").map { scalars -> HTML in
+            let line = String(scalars)
+            return line.hasPrefix("+")
                 ? "<ins>\(String(line))</ins>\n" : line.hasPrefix("-") ? "<del>\(String(line))</del>\n" : "\(String(line))\n"
         }
         return "<pre class=\"diff\" tabindex=\"0\">\(lines)</pre>"
@@ -121,7 +123,10 @@ extension Pages {
     /// Carries out what the form of the workbench asks for.
     static func tryRule(_ context: PageContext, _ name: String) async throws(Problem) -> ConsoleAnswer {
         let bench = try await Workbench(context.call(), rule: name)
-        var tried = Tried(text: entered("text", context), tag: entered("tag", context))
+        let text = entered("text", context)
+        let hasCarriageReturns = bench.text.contains("\r\n")
+        var tried = Tried(
+            text: hasCarriageReturns ? text.replacing("\n", with: "\r\n") : text, tag: entered("tag", context))
         do throws(Problem) {
             if let place = try await carryOut(context, bench, &tried) { return .seeOther(place) }
         } catch {

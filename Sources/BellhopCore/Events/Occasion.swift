@@ -1,10 +1,9 @@
 /// The reason for a run of a rule. It is part of each delivery's key, so that a run that is decided twice delivers only once.
 public enum Occasion: Sendable, Hashable {
     case event(Event.ID)
-    /// A timer of a rule that came due. `begun` is the place on the bus of the event that began the wait, or `after` that of the last
-    /// event before a silence, which the silence is not about: they distinguish two waits for the same time, which are possible after
-    /// the clock was set back. `replayed` is set if a replay of that event began the wait.
-    case timer(RuleTimer.ID, due: Timestamp, begun: Int64? = nil, after: Int64? = nil, replayed: Timestamp? = nil)
+    /// A timer of a rule that came due. What began the wait distinguishes two waits for the same time, which are possible after the
+    /// clock was set back.
+    case timer(RuleTimer.ID, due: Timestamp, Beginning? = nil)
     /// One element of a list that a rule runs through because of this event.
     case element(of: Event.ID, key: String)
     /// A step of the escalation that a run began: its place in the list, and how often it was repeated before.
@@ -14,14 +13,27 @@ public enum Occasion: Sendable, Hashable {
     /// An event that a person had routed again.
     case replay(of: Event.ID, at: Timestamp)
 
+    /// What began the wait of a timer.
+    public enum Beginning: Sendable, Hashable {
+        /// The event at this place on the bus, or its replay.
+        case event(Int64, replayed: Timestamp? = nil)
+        /// The silence after the event at this place; the run is not about that event.
+        case silence(after: Int64)
+
+        fileprivate var text: String {
+            switch self {
+            case .event(let place, let replayed): "-\(place)\(replayed.map { "r\($0.microseconds)" } ?? "")"
+            case .silence(let place): "+\(place)"
+            }
+        }
+    }
+
     /// The occasion's permanent name in the store. Rules, kinds and events have no slash in their names; keys may have.
     public var id: ID {
         switch self {
         case .event(let id): ID("event/" + id.text)
-        case .timer(let timer, let due, let begun, let after, let replayed):
-            ID(
-                "timer/\(timer.kind.rawValue)/\(timer.rule)/\(due.microseconds)\(begun.map { "-\($0)" } ?? "")"
-                    + "\(after.map { "+\($0)" } ?? "")\(replayed.map { "r\($0.microseconds)" } ?? "")/\(timer.key)")
+        case .timer(let timer, let due, let beginning):
+            ID("timer/\(timer.kind.rawValue)/\(timer.rule)/\(due.microseconds)\(beginning?.text ?? "")/\(timer.key)")
         case .element(let event, let key): ID("element/\(event.text)/\(key)")
         case .escalation(let run, let step, let repetition): ID("escalation/\(step)/\(repetition)/\(run.text)")
         case .escalationEnd(let run): ID("escalation/end/0/\(run.text)")

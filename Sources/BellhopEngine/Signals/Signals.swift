@@ -21,7 +21,9 @@ public struct Signals: Sendable {
         { signal in
             guard logger.logLevel <= signal.level else { return }
             // Titles, comments and errors come from others, and may be very long.
-            let facts = signal.metadata.mapValues { Logger.MetadataValue.string("\($0)".quoted) }
+            let facts = signal.metadata.mapValues { fact in
+                if case .string(let text) = fact { Logger.MetadataValue.string(text.quoted) } else { fact }
+            }
             logger.log(level: signal.level, signal.message, metadata: facts.with(["signal": "\(signal.name)"]))
         }
     }

@@ -112,9 +112,9 @@ extension BatchDecider {
         let gathered = memory.gathered(rule.stateKey(.gathered, key)).values.sorted(by: Gathered.isBefore)
         guard let latest = gathered.last else { return }
         var (occasion, isOfTimer) = (occasion, false)
-        if case .timer(let id, let due, _, _, _) = occasion, id.kind == .group {
+        if case .timer(let id, let due, _) = occasion, id.kind == .group {
             isOfTimer = true
-            occasion = .timer(id, due: due, begun: gathered.first?.event, replayed: gathered.first?.replayed)
+            occasion = .timer(id, due: due, gathered.first?.beginning)
         }
         var candidate = Candidate(
             rule: number, occasion: occasion, time: time, source: latest.source, subject: latest.subject, gathered: gathered)

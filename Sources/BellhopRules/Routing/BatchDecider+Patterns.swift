@@ -278,7 +278,7 @@ extension BatchDecider {
         if pattern.isBySource, pattern.beginsByItself, !pattern.watched.isEmpty, !pattern.watched.contains(key) { return }
         var candidate = Candidate(
             rule: number,
-            occasion: .timer(timer.id, due: due, begun: wait.began.event, after: wait.after, replayed: wait.began.replayed),
+            occasion: .timer(timer.id, due: due, wait.beginning),
             time: due, source: wait.began.source, subject: wait.began.subject, gathered: [wait.began])
         candidate.gathered[0].name = candidate.occasion.id.text
         (candidate.key, candidate.since) = (pattern.by == nil ? nil : key, wait.began.at)

@@ -305,7 +305,7 @@ extension BatchDecider {
         else { return }
         let (events, own) = events(of: wait, key, rule)
         var candidate = Candidate(
-            rule: number, occasion: .timer(timer.id, due: due, begun: wait.began.event, replayed: wait.began.replayed),
+            rule: number, occasion: .timer(timer.id, due: due, wait.beginning),
             time: due, source: wait.began.source, subject: wait.began.subject, gathered: events, own: own)
         candidate.gathered[own].name = candidate.occasion.id.text
         candidate.key = Self.key(of: timer.id.key)
@@ -371,6 +371,9 @@ struct Wait {
     var hasRun = false
     /// The place on the bus of the last event before a silence.
     var after: Int64?
+
+    /// What began it, in the name of its run.
+    var beginning: Occasion.Beginning? { began.beginning ?? after.map(Occasion.Beginning.silence) }
 
     init(began: Gathered, due: BellhopCore.Timestamp) { (self.began, self.due) = (began, due) }
 

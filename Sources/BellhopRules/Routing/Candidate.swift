@@ -94,6 +94,9 @@ struct Gathered: Sendable, Hashable {
         replayed = json["replayed"]?.asInt.map { Timestamp(microseconds: $0) }
     }
 
+    /// Its event as what began a wait.
+    var beginning: Occasion.Beginning? { event.map { .event($0, replayed: replayed) } }
+
     /// By time, then by the place on the bus.
     static func isBefore(_ first: Gathered, _ second: Gathered) -> Bool {
         (first.at, first.event ?? 0, first.name) < (second.at, second.event ?? 0, second.name)

@@ -57,8 +57,9 @@ struct EventFollower: Sendable {
             do throws(CommandError) {
                 try await console.lines(of: address, ["Last-Event-ID": last]) { line in
                     if state.withLock({ Self.begins(&$0) }) { Console.note("The console answers again.") }
-                    guard let message = state.withLock({ $0.events.read(line) }), let json = try? JSON.parse(message.data) else {
-                        return
+                    guard let message = state.withLock({ $0.events.read(line) }) else { return }
+                    guard let json = try? JSON.parse(message.data) else {
+                        return Console.note("The console sent an event that cannot be read.")
                     }
                     guard message.type == SearchFailures.note else { return show(json) }
                     let isFirst = state.withLock { state in
@@ -68,8 +69,7 @@ struct EventFollower: Sendable {
                     if isFirst { Console.note(SearchFailures(json: json), "event", "events") }
                 }
             } catch {
-                let passes = error.code == .unreachable || error.code == .tryLater
-                guard passes, state.withLock({ $0.hasBegun }) else { throw error }
+                guard error.mayPass, state.withLock({ $0.hasBegun }) else { throw error }
                 reason = error.message ?? reason
             }
             let troubles = state.withLock { state in
@@ -77,7 +77,7 @@ struct EventFollower: Sendable {
                 return state.troubles
             }
             let wait = min(Self.shortestWait * (1 << min(troubles - 1, 10)), Self.longestWait)
-            Console.note("\(reason) No event is lost: trying again in \(wait.components.seconds) s.")
+            Console.note("\(reason) Trying again in \(wait.components.seconds) s, after the last event shown.")
             do { try await Task.sleep(for: wait) } catch { return }
         }
     }

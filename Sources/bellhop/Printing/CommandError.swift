@@ -32,6 +32,10 @@ struct CommandError: Error {
     /// One sentence.
     var message: String?
     var diagnostics: Diagnostics?
+    /// Whether the same may succeed later, although nobody changes anything.
+    var mayPass: Bool { [.unreachable, .tryLater].contains(code) && !isOfTrust }
+    /// Whether this machine does not trust a certificate.
+    var isOfTrust = false
 
     init(_ code: Code, _ message: String) {
         self.code = code

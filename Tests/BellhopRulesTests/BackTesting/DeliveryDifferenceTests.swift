@@ -44,7 +44,7 @@ import Testing
 
     @Test func `a run of a timer is the same though the event that began it has another place on the bus`() {
         func timer(_ place: Int64) -> Occasion.ID {
-            Occasion.timer(.init(rule: "r", kind: .hold, key: "k/1-2"), due: Timestamp(seconds: -5), begun: place).id
+            Occasion.timer(.init(rule: "r", kind: .hold, key: "k/1-2"), due: Timestamp(seconds: -5), .event(place)).id
         }
         var difference = DeliveryDifference()
         difference.add(before: [delivery("", occasion: timer(7))], after: [delivery("", occasion: timer(9))])
@@ -53,7 +53,7 @@ import Testing
         #expect(timer(7).withoutPlaces.hasSuffix("/-5000000/k/1-2"))
         let step = Occasion.escalation(of: timer(7), step: 1, repetition: 2).id
         func silence(_ place: Int64) -> Occasion.ID {
-            Occasion.timer(.init(rule: "r", kind: .absence, key: "k/1+2"), due: Timestamp(seconds: 5), after: place).id
+            Occasion.timer(.init(rule: "r", kind: .absence, key: "k/1+2"), due: Timestamp(seconds: 5), .silence(after: place)).id
         }
         #expect(silence(7) != silence(9) && silence(7).withoutPlaces == silence(9).withoutPlaces)
         #expect(step.withoutPlaces == Occasion.escalation(of: timer(8), step: 1, repetition: 2).id.withoutPlaces)

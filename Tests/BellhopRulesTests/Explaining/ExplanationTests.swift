@@ -77,7 +77,7 @@ import Testing
 
     @Test func `a wait is explained by its outcome`() throws {
         let rule = "on: task_created\nfor: 10m"
-        let timer = Occasion.timer(.init(rule: "r", kind: .hold, key: "acme/a1"), due: Fixture.start, begun: 5).id
+        let timer = Occasion.timer(.init(rule: "r", kind: .hold, key: "acme/a1"), due: Fixture.start, .event(5)).id
         let waiting = record(.waiting, ["key": "a1", "until": "2026-01-05T09:10:00Z"])
         #expect(try account(rule) { $0.decisions = [waiting] }.verdict == .waiting)
         var end = record(.notTrueWhenDue)
@@ -139,7 +139,7 @@ import Testing
         }
         #expect(try found { _ in }.verdict == .waiting)
         let over = try found { facts in
-            let timer = Occasion.timer(.init(rule: "r", kind: .absence, key: ""), due: Fixture.start, begun: 4).id
+            let timer = Occasion.timer(.init(rule: "r", kind: .absence, key: ""), due: Fixture.start, .event(4)).id
             facts.decisions.append(
                 DecisionRecord(rule: "r", verdict: .notTrueWhenDue, occasion: timer, at: Fixture.start - .seconds(1)))
         }

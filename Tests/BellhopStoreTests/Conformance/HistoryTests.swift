@@ -11,7 +11,7 @@ import Testing
         let events = (1...3).map { Sample.event($0) }
         try await bench.store.append(events)
         let stored = try await bench.store.unrouted(limit: 10)
-        let timer = Occasion.timer(.init(rule: "a", kind: .hold, key: "k"), due: bench.now, begun: stored[0].sequence)
+        let timer = Occasion.timer(.init(rule: "a", kind: .hold, key: "k"), due: bench.now, .event(stored[0].sequence))
         let records = [Occasion.event(events[0].id), timer, .event(events[2].id)].enumerated().map { number, occasion in
             DecisionRecord(rule: "a", verdict: .once, occasion: occasion.id, at: bench.now, number: Int64(number + 1))
         }
@@ -47,7 +47,7 @@ import Testing
         func occasions(_ event: StoredEvent) -> [Occasion] {
             // The key looks like the place of the first event.
             let timer = RuleTimer.ID(rule: "a-1", kind: .hold, key: "x-1/y")
-            let run = Occasion.timer(timer, due: bench.now, begun: event.sequence)
+            let run = Occasion.timer(timer, due: bench.now, .event(event.sequence))
             let direct = Occasion.event(event.event.id)
             return [
                 direct, .element(of: event.event.id, key: "a/b"), .replay(of: event.event.id, at: bench.now), run,

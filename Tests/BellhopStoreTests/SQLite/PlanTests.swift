@@ -165,7 +165,7 @@ import Testing
         var routing = Routing()
         for number in 1...count {
             let timer = RuleTimer.ID(rule: "rule", kind: .hold, key: "tasks/\(number)")
-            let occasion = Occasion.timer(timer, due: Sample.now, begun: Int64(number)).id
+            let occasion = Occasion.timer(timer, due: Sample.now, .event(Int64(number))).id
             var delivery = Sample.delivery(number)
             delivery.id = Delivery.ID(occasion: occasion, rule: "rule", step: StepPath(index: 0), receiver: "chat")
             routing.deliveries.append(delivery)
