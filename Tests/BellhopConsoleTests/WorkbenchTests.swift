@@ -80,6 +80,17 @@ import Testing
         #expect(saved.status == 403)
     }
 
+    @Test func `a file with CRLF keeps it, and only its changed lines are a difference`() async throws {
+        let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
+        try Data(ConsoleFixture.rule.replacing("\n", with: "\r\n").utf8).write(to: URL(fileURLWithPath: fixture.path))
+        let browser = try await fixture.logIn(as: .operator)
+        let text = Self.changed.replacing("\n", with: "\r\n")
+        let page = await browser.post("/rules/acknowledge/workbench", [("command", "check"), ("text", text), ("tag", "x")]).text
+        // One line each, beside the names of the file.
+        for mark in ["<ins>", "<del>"] { #expect(page.components(separatedBy: mark).count == 3, "\(page)") }
+        #expect(page.contains("<ins>+      text: &quot;A new one:"), "\(page)")
+    }
+
     @Test func `an admin saves from the page, and a change meanwhile is not overwritten`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
         let browser = try await fixture.logIn(as: .admin)
