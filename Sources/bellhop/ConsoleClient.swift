@@ -78,12 +78,15 @@ struct ConsoleClient {
             var parameters = parameters + [("limit", "\(min(limit - rows.count, Self.mostRows))")]
             if let before { parameters.append(("before", "\(before)")) }
             let answer = try await send(HTTPRequest(try address(of: what, parameters)))
-            guard let page = try? JSON.parse(answer.body), let found = page[what]?.asArray else {
+            let page = try? JSON.parse(answer.body)
+            let next = page?["next"]?.asInt
+            // Each page is of earlier rows than the one before.
+            guard let page, let found = page[what]?.asArray, next ?? .min < before ?? .max else {
                 throw CommandError(.problem, "The console gave no answer that this `bellhop` understands.")
             }
             rows += found
             failures += SearchFailures(json: page["failed"])
-            before = page["next"]?.asInt
+            before = next
         } while before != nil && rows.count < limit
         return (rows, failures)
     }

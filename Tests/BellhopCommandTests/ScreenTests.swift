@@ -22,6 +22,15 @@ import Testing
             ])
     }
 
+    @Test func `an event with a title of a megabyte is one short line`() {
+        let task: JSON = [
+            "id": "a", "number": "INC1", "title": .string(String(repeating: "long ", count: 200_000)), "fields": [:],
+        ]
+        let event = Event(
+            id: Event.ID("e"), type: .taskCreated, source: "s", subject: "a", time: Timestamp(seconds: 0), data: ["task": task])
+        #expect(Events.summary(event, in: .utc).count <= 500)
+    }
+
     @Test func `what is overdue is not said to come in the past, but with the next poll, or once its rule is resumed`() {
         var status: JSON.Object = Self.status(sources: 1, failing: 0, rules: 1).asObject ?? [:]
         status["paused"] = [["rule": "up", "since": "2026-01-05T09:00:00Z", "why": "x"]]

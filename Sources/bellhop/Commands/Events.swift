@@ -210,7 +210,7 @@ struct Events: DataCommand {
             }
             words = "\(number) \(event.changesInWords ?? task.title + note(text(.reason)))"
         }
-        return words.singleLine
+        return words.singleLine.cut(to: 500)
     }
 }
 
