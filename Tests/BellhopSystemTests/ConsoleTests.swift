@@ -210,7 +210,7 @@ import Testing
             agent.send(SIGTERM)
             _ = await agent.end()
             try await eventually("it waits for the agent") {
-                follower.errorsSoFar.split(separator: "\n").last?.contains("trying again") == true
+                follower.errorsSoFar.split(separator: "\n").last?.contains("Trying again") == true
             }
             follower.send(SIGTERM)
             _ = await follower.end()
