@@ -111,9 +111,13 @@ extension Pages {
 
     /// A difference in the form of `diff -u`.
     static func difference(_ text: String) -> HTML {
+        // The names of the files come before the first range.
+        var isInRange = false
         // By code points: for Swift, CR and LF are one character.
         let lines = text.unicodeScalars.split(separator: "\n").map { scalars -> HTML in
             let line = String(scalars)
+            isInRange = isInRange || line.hasPrefix("@@")
+            if !isInRange { return "\(line)\n" }
             return line.hasPrefix("+")
                 ? "<ins>\(String(line))</ins>\n" : line.hasPrefix("-") ? "<del>\(String(line))</del>\n" : "\(String(line))\n"
         }
