@@ -238,11 +238,10 @@ private struct Explainer {
     private func beginning(of wait: String, _ rule: String, before event: StoredEvent) -> DecisionRecord? {
         waits[[rule, wait]]?.last { record in
             let place = record.detail["place"]?.asInt ?? record.occasion.event.flatMap { places[$0] }
-            // An event is routed some time after its own time. But a replay begins its wait when it is routed.
-            guard let place, !record.occasion.isReplay else {
-                return record.at <= event.event.time && (place ?? 0) < event.sequence && !isOver(record, before: event)
-            }
-            return place < event.sequence && !isOver(record, before: event)
+            // An absence may have begun with an event of the same poll, which was routed later than the poll.
+            let mayBeLater = record.part == "none" && place != nil && !record.occasion.isReplay
+            return (mayBeLater || record.at <= event.event.time) && (place ?? 0) < event.sequence
+                && !isOver(record, before: event)
         }
     }
 

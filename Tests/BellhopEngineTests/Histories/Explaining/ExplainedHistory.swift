@@ -89,6 +89,8 @@ struct ExplainedHistory<Model: ExplanationModel> {
     }
 
     private mutating func replay() async throws {
+        // Of an event and a replay of the same moment, nothing says which came first.
+        guard let last = happenings.last, last.minute < minute else { return }
         let happening = happenings[Int.random(in: 0..<happenings.count, using: &random)]
         // Two replays of one event have different times. The model knows only tasks that are there.
         guard present[happening.source]?[happening.id] != nil, replays.insert([happening.number, minute]).inserted else { return }
