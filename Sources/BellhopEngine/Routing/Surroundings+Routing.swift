@@ -172,10 +172,13 @@ extension Surroundings {
         _ needs: RoutingNeeds, _ waits: [StateKey], earlier: EarlierTasks, after writes: [StateWrite] = [],
         into facts: inout RoutingFacts
     ) async throws(StoreError) {
-        let keys = Set(waits).union(needs.state)
+        let keys = waits + needs.state
         if keys.isEmpty, needs.isEmpty { return }
-        var state = keys.isEmpty ? [:] : try await store.state(for: Array(keys))
-        if !writes.isEmpty { state.apply(writes.filter { keys.contains($0.key.at("")) }) }
+        var state = keys.isEmpty ? [:] : try await store.state(for: keys)
+        if !writes.isEmpty {
+            let needed = Set(keys)
+            state.apply(writes.filter { needed.contains($0.key.at("")) })
+        }
         var tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
         let (events, remembered) = try await read(needs.events, needs.tasks)
         let earlier = needs.scopes.isEmpty && needs.tasks.isEmpty ? earlier : try await earlier.afterReading()
