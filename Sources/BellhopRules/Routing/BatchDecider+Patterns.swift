@@ -277,9 +277,8 @@ extension BatchDecider {
         // A source that was removed from bellhop.yaml is not missed.
         if pattern.isBySource, pattern.beginsByItself, !pattern.watched.isEmpty, !pattern.watched.contains(key) { return }
         var candidate = Candidate(
-            rule: number,
-            occasion: .timer(timer.id, due: due, wait.beginning),
-            time: due, source: wait.began.source, subject: wait.began.subject, gathered: [wait.began])
+            rule: number, occasion: .timer(timer.id, due: due, wait.beginning), time: due, source: wait.began.source,
+            subject: wait.began.subject, gathered: [wait.began])
         candidate.gathered[0].name = candidate.occasion.id.text
         (candidate.key, candidate.since) = (pattern.by == nil ? nil : key, wait.began.at)
         if let id = wait.began.task, let scope = book.facts.scope(of: candidate.source) {
