@@ -6,7 +6,7 @@ extension ExplanationFacts {
     var rows: [JSON] {
         events.map { ["event": $0.historyJSON, "unrouted": .bool(unrouted.contains($0.sequence))] }
             + caused.map { ["caused": $0.historyJSON] } + deliveries.map { ["delivery": $0.json] }
-            + decisions.map { ["decision": $0.json] }
+            + decisions.map { ["decision": $0.json] } + timers.values.map { ["timer": $0.json] }
     }
 
     /// The rest.
@@ -61,6 +61,22 @@ extension DecisionRecord {
     }
 }
 
+extension RuleTimer {
+    fileprivate var json: JSON {
+        [
+            "rule": .string(id.rule), "kind": .string(id.kind.rawValue), "key": .string(id.key), "due": .string(due.rfc3339),
+            "payload": .object(payload),
+        ]
+    }
+
+    fileprivate init?(json: JSON) {
+        guard let rule = json["rule"]?.asString, let kind = json["kind"]?.asString.flatMap(Kind.init(rawValue:)),
+            let key = json["key"]?.asString, let due = json["due"]?.asMoment
+        else { return nil }
+        self.init(ID(rule: rule, kind: kind, key: key), due: due, payload: json["payload"]?.asObject ?? [:])
+    }
+}
+
 extension ExplanationFacts {
     /// Reads the answer to ``Inquiry/history(_:)``.
     public init(rows: [JSON], end: JSON) {
@@ -75,6 +91,8 @@ extension ExplanationFacts {
                 deliveries.append(delivery)
             } else if let record = row["decision"].flatMap(DecisionRecord.init(json:)) {
                 decisions.append(record)
+            } else if let timer = row["timer"].flatMap(RuleTimer.init(json:)) {
+                timers[timer.id] = timer
             }
         }
         isCut = end["cut"] == true

@@ -60,3 +60,50 @@ public enum Occasion: Sendable, Hashable {
         }
     }
 }
+
+extension Occasion.ID {
+    /// The run that began the escalation, if it is of one; otherwise itself.
+    public var run: Occasion.ID {
+        let parts = text.split(separator: "/", maxSplits: 3)
+        return parts.count == 4 && parts[0] == "escalation" ? Occasion.ID(String(parts[3])) : self
+    }
+
+    /// Whether it is of the event, or of a timer that the event began.
+    public func isFor(_ event: StoredEvent) -> Bool { self.event == event.event.id || begun == event.sequence }
+
+    /// The key of the wait that was over, if it is of the timer of one.
+    public var wait: String? {
+        let parts = text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
+        return parts.count == 5 && parts[0] == "timer" && ["hold", "absence"].contains(parts[1]) ? String(parts[4]) : nil
+    }
+
+    /// The place of the event that began the timer, if it is of one.
+    public var begun: Int64? { begin.first.flatMap { Int64($0) } }
+
+    /// When the run's event was routed again, if it is of that replay, or of a timer or an escalation that the replay began.
+    public var replayed: BellhopCore.Timestamp? {
+        let run = run
+        let at = run.isReplay ? run.text.split(separator: "/").last : run.begin.dropFirst().first
+        return at.flatMap { Int64($0) }.map { Timestamp(microseconds: $0) }
+    }
+
+    /// The place of the last event before the silence, if it is of one.
+    public var silence: Int64? { times.split(separator: "+").dropFirst().first.flatMap { Int64($0) } }
+
+    /// When the timer was due, if the occasion is one.
+    public var due: BellhopCore.Timestamp? {
+        times.split { $0 == "-" || $0 == "+" }.first.flatMap { Int64($0) }.map { Timestamp(microseconds: $0) }
+    }
+
+    /// The event that began the timer, if the occasion is a timer: the event's place, and the time of its replay.
+    private var begin: [Substring] {
+        let times = times
+        return times.lastIndex(of: "-").map { times[times.index(after: $0)...].split(separator: "r") } ?? []
+    }
+
+    /// When the timer was due, and what began it; empty if the occasion is no timer.
+    private var times: Substring {
+        let parts = run.text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
+        return parts.count == 5 && parts[0] == "timer" ? parts[3] : ""
+    }
+}

@@ -55,8 +55,8 @@ public struct DecisionRecord: Sendable, Hashable {
     public var number: Int64
     /// The explanation: `error`; for `once` its `key`; for `once` and `throttle` when the run before was
     /// (`last`) and its occasion (`by`); for a budget the `step` and `task`; the `part` of the rule that waits, counts or gathers, and
-    /// its `key`; of what was used up or ended early the occasion that did it (`by`), and its `event` if it is of a timer, or else the
-    /// reason (`ending`); the steps that were `left_out`, as clauses; the `place` on the bus of the event that began a wait.
+    /// its `key`, and the key of its `timer` if that is another; of what was used up or ended early the occasion that did it (`by`), and its `event` if it is of a timer, or else the
+    /// reason (`ending`); of an escalation that was under way already the run that began it (`by`); the steps that were `left_out`, as clauses; the `place` on the bus of the event that began a wait.
     public var detail: JSON.Object
 
     /// The most records that are kept of one rule and verdict.
@@ -79,6 +79,22 @@ public struct DecisionRecord: Sendable, Hashable {
         case changed, removed, off
         /// A person had the rules forget the task.
         case forgotten
+    }
+
+    /// The part of the rule that waits, counts or gathers.
+    public var part: String? { detail["part"]?.asString }
+
+    /// The timer that ends the wait or the group, or that makes the next step of the escalation, if it is about one of these.
+    public var timer: RuleTimer.ID? {
+        let kind: RuleTimer.Kind
+        switch verdict {
+        // An event that waits for others has no timer.
+        case .waiting where detail["of"] == nil: kind = part == "none" ? .absence : .hold
+        case .gathering: kind = .group
+        case .escalating: kind = .escalation
+        default: return nil
+        }
+        return (detail["timer"] ?? detail["key"])?.asString.map { RuleTimer.ID(rule: rule, kind: kind, key: $0) }
     }
 
     /// The error, if an error stopped the rule or the step.

@@ -22,9 +22,10 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         case hold
         /// The next flush of a `group`.
         case group
-        /// The next step of an escalation.
+        /// The next step of an escalation. The payload names the run that began it (`run`).
         case escalation
-        /// The end of an absence that `none` waits for. The payload names the source that it is about.
+        /// The end of an absence that `none` waits for. The payload names the source that it is about, and of a silence the place of
+        /// the last event before it (`after`).
         case absence
         /// The beginning of the waits that a new rule begins at once: waits of `for` for known tasks, and absences without `after`. The
         /// key is the source whose tasks are meant; an empty key means all sources.
@@ -45,7 +46,7 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
 
     public var id: ID
     public var due: Timestamp
-    /// The facts that are needed to decide the timer when it is due.
+    /// The facts that are needed to decide the timer when it is due, and to explain it.
     public var payload: JSON.Object
 
     public init(_ id: ID, due: Timestamp, payload: JSON.Object = [:]) {

@@ -26,6 +26,7 @@ extension DecisionRecord {
         }
         let other = namesEvents ? otherEvent : ""
         let earlier = other.isEmpty ? "" : " for \(other)"
+        let until = detail["until"] == nil ? "" : " until \(moment("until"))"
         let waiting = part ?? rule?.time.pattern.flatMap { rule?.time.hold == nil ? $0.kind.rawValue : nil } ?? "for"
         switch verdict {
         case .conditionFailed, .keyFailed, .stepFailed, .loop: return ("", error ?? "it failed")
@@ -37,7 +38,7 @@ extension DecisionRecord {
             return ("`once`", "it ran for the key \"\(detail["key"]?.asString ?? "")\" \(when)")
         case .waiting:
             guard let come = detail["come"]?.asInt, let all = detail["of"]?.asInt else {
-                return (waiting, "`\(waiting)` waits until \(moment("until"))")
+                return (waiting, "`\(waiting)` waits\(until)")
             }
             return (waiting, "`\(waiting)` has \(come) of \(all) events and waits for the others until \(moment("until"))")
         case .conditionFalse: return ("`when`", "`when` does not hold")
@@ -57,13 +58,13 @@ extension DecisionRecord {
         case .counting:
             return ("`count`", "`count` has \(detail["counted"]?.asInt ?? 0) of \(detail["of"]?.asInt ?? 0)")
         case .gathering:
-            return ("`group`", "`group` has gathered \(detail["gathered"]?.asInt ?? 0) and waits for more")
+            return ("`group`", "`group` has gathered \(detail["gathered"]?.asInt ?? 0) and waits for more\(until)")
         case .noStep:
             let what =
                 isOfEscalation
                 ? "a step of the escalation had nothing to do at \(at.formatted(in: zone))" : "no step had anything to do"
             return ("`if`", leftOut.isEmpty ? what : "\(what): \(leftOut.joined(separator: "; "))")
-        case .escalating: return ("`escalate`", "the escalation goes on until \(moment("until"))")
+        case .escalating: return ("`escalate`", "the next step of the escalation comes at \(moment("until"))")
         case .answered: return ("`escalate`", "it answered the task, which ended the escalation")
         case .ended:
             let reason = ending.map { "\($0.words) at \(at.formatted(in: zone))" } ?? detail["reason"]?.asString ?? ""
@@ -77,9 +78,6 @@ extension DecisionRecord {
                 : ("`quiet`", "a quiet time keeps \(what) back until \(moment("until"))")
         }
     }
-
-    /// The part of the rule that waits, counts or gathers.
-    var part: String? { detail["part"]?.asString }
 
     private var ending: Ending? { detail["ending"]?.asString.flatMap(Ending.init) }
 

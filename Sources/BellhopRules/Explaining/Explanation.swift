@@ -101,8 +101,8 @@ private struct Explainer {
 
     init(_ facts: ExplanationFacts, book: RuleBook?, tasks: [Scope.ID: [Snapshot]], at now: BellhopCore.Timestamp) {
         (self.facts, self.book, self.tasks, self.now) = (facts, book, tasks, now)
-        deliveries = facts.deliveriesByEvent
-        decisions = facts.byEvent(facts.decisions, \.occasion)
+        deliveries = facts.byEvent(facts.deliveries, withSilences: true) { $0.occasion }
+        decisions = facts.byEvent(facts.decisions, withSilences: true) { $0.occasion }
         let timers =
             facts.deliveries.map { ($0.rule, $0.occasion, $0.created) } + facts.decisions.map { ($0.rule, $0.occasion, $0.at) }
         fired = Dictionary(
@@ -153,6 +153,10 @@ private struct Explainer {
         } else {
             judge(&account, judgement, at: event)
         }
+        let occasions = deliveries.map(\.occasion) + records.map(\.occasion)
+        if let over = occasions.lazy.filter({ $0.silence != nil }).compactMap(\.due).first {
+            account.notes.append("no event that `none` names came after this one until \(time(over, name))")
+        }
         account.notes += replays(all, allRecords, name)
         return account
     }
@@ -196,6 +200,8 @@ private struct Explainer {
             (account.verdict, account.reason) = (
                 .waiting, "`\(part)` had begun before, \(what) at \(time(began.at, account.rule))"
             )
+        } else if let rule = book?.rule(named: account.rule), let pattern = rule.time.pattern, pattern.beginsByItself {
+            (account.verdict, account.reason) = silence(after: event, pattern, rule)
         } else if let idle = judgement.idle {
             (account.verdict, account.reason) = idle
         } else if judgement.isEmptyRun {
@@ -257,6 +263,27 @@ private struct Explainer {
         } ?? false
     }
 
+    /// What became of the time of `none` that the event started again, if it did not run out: that is recorded.
+    private func silence(after event: StoredEvent, _ pattern: Pattern, _ rule: Rule) -> (Explanation.Verdict, String) {
+        let id = RuleTimer.ID(rule: rule.name, kind: .absence, key: pattern.isBySource ? event.event.source : "")
+        guard let timer = facts.timers[id], timer.payload["after"]?.asInt == event.sequence else {
+            return (.endedEarly, "the time of `none` started again before it ran out, by a later event or a change of the rule")
+        }
+        let what = "this event started the time of `none` again, which"
+        return (.waiting, overdue(timer).map { "\(what) \($0)" } ?? "\(what) ends at \(time(timer.due, rule.name))")
+    }
+
+    /// That the timer is overdue, and when it comes, as a clause without a subject; nil if it is not overdue.
+    private func overdue(_ timer: RuleTimer) -> String? {
+        guard timer.due <= now else { return nil }
+        let moment =
+            facts.pause(of: timer.id.rule, at: now) != nil
+            ? "once the rule is resumed"
+            // Groups wait for no poll.
+            : timer.id.kind == .group ? "once an agent runs" : "with the agent's next poll"
+        return "was due at \(time(timer.due, timer.id.rule)), and comes \(moment)"
+    }
+
     /// The result of each replay that left a record, as clauses.
     private func replays(_ deliveries: [ExplainedDelivery], _ records: [DecisionRecord], _ rule: String) -> [String] {
         let runs = Dictionary(grouping: deliveries) { $0.occasion.replayed ?? .distantPast }
@@ -313,17 +340,33 @@ private struct Explainer {
                     + (isDistinct ? " (of each value of `distinct`, the latest event counts)" : "")
             )
         }
-        if let due = stop.due, due <= now {
-            let part = stop.part ?? (book?.rule(named: stop.rule)?.time.hold == nil ? "none" : "for")
-            let judged =
-                facts.pause(of: stop.rule, at: now) == nil
-                ? "after the agent's next poll" : "once the paused rule is resumed"
-            return (.waiting, "`\(part)` is overdue since \(time(due, stop.rule)): it is judged \(judged)")
+        if let id = stop.timer {
+            let part = stop.verdict == .gathering ? "group" : id.kind == .absence ? "none" : "for"
+            guard let timer = facts.timer(of: stop) else {
+                return (
+                    .unknown,
+                    "`\(part)` does not wait any more, and why is not recorded: the record has been deleted, or the wait was dropped as "
+                        + "the oldest of too many (`retention.keys`)"
+                )
+            }
+            if let overdue = overdue(timer) { return (.waiting, "`\(part)` \(overdue)") }
         }
         return (Explanation.Verdict(rawValue: stop.verdict.rawValue) ?? .unknown, clause(stop))
     }
 
-    private func clause(_ record: DecisionRecord) -> String { record.clause(of: book?.rule(named: record.rule)) }
+    /// A clause with the time at which the record's timer is due now: a changed calendar may have moved it.
+    private func clause(_ record: DecisionRecord) -> String {
+        var record = record
+        if record.timer != nil {
+            let timer = facts.timer(of: record)
+            if record.verdict == .escalating {
+                guard let timer else { return "the escalation is over" }
+                if let overdue = overdue(timer) { return "the next step of the escalation \(overdue)" }
+            }
+            record.detail["until"] = timer.map { .string($0.due.rfc3339) }
+        }
+        return record.clause(of: book?.rule(named: record.rule))
+    }
 
     private func noteChange(_ account: inout Explanation.Account, at event: StoredEvent) {
         guard let change = facts.change(of: account.rule, since: event) else { return }
@@ -362,42 +405,5 @@ extension DecisionRecord {
     /// Until when the event can be counted, or be completed by others.
     fileprivate var timeLimit: BellhopCore.Timestamp? { verdict.isWaiting && detail["of"] != nil ? until : nil }
 
-    /// When the wait of `for` or `none` is judged.
-    fileprivate var due: BellhopCore.Timestamp? { verdict == .waiting && detail["of"] == nil ? until : nil }
-
     private var until: BellhopCore.Timestamp? { detail["until"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) } }
-}
-
-extension Occasion.ID {
-    /// The run that began the escalation, if it is of one; otherwise itself.
-    var run: Occasion.ID {
-        let parts = text.split(separator: "/", maxSplits: 3)
-        return parts.count == 4 && parts[0] == "escalation" ? Occasion.ID(String(parts[3])) : self
-    }
-
-    /// Whether it is of the event, or of a timer that the event began.
-    func isFor(_ event: StoredEvent) -> Bool { self.event == event.event.id || begun == event.sequence }
-
-    /// The key of the wait that was over, if it is of the timer of one.
-    fileprivate var wait: String? {
-        let parts = text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
-        return parts.count == 5 && parts[0] == "timer" && ["hold", "absence"].contains(parts[1]) ? String(parts[4]) : nil
-    }
-
-    /// The place of the event that began the timer, if it is of one.
-    public var begun: Int64? { begin.first.flatMap { Int64($0) } }
-
-    /// When the run's event was routed again, if it is of that replay, or of a timer or an escalation that the replay began.
-    public var replayed: BellhopCore.Timestamp? {
-        let run = run
-        let at = run.isReplay ? run.text.split(separator: "/").last : run.begin.dropFirst().first
-        return at.flatMap { Int64($0) }.map { Timestamp(microseconds: $0) }
-    }
-
-    /// The event that began the timer, if the occasion is a timer: the event's place, and the time of its replay.
-    private var begin: [Substring] {
-        let parts = run.text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
-        guard parts.count == 5, parts[0] == "timer", let dash = parts[3].lastIndex(of: "-") else { return [] }
-        return parts[3][parts[3].index(after: dash)...].split(separator: "r")
-    }
 }

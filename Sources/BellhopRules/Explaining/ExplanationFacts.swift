@@ -22,6 +22,8 @@ public struct ExplanationFacts: Sendable {
     public var deliveries: [ExplainedDelivery] = []
     public var decisions: [DecisionRecord] = []
     public var caused: [StoredEvent] = []
+    /// The timers of the waits, groups and escalations that the decisions are about, and of silences, as they are now.
+    public var timers: [RuleTimer.ID: RuleTimer] = [:]
     public var rules: [StoredHistory.RegisteredRule] = []
     /// The rules that are paused.
     public var pauses: [Pause] = []
@@ -35,6 +37,7 @@ public struct ExplanationFacts: Sendable {
         (isCut, unrouted) = (history.isCut, history.unrouted)
         (decisions, caused) = (history.decisions, history.caused)
         (rules, pauses) = (history.rules, history.pauses)
+        timers = Dictionary(history.timers.map { ($0.id, $0) }) { first, _ in first }
         var attempts: [String: [ExplainedDelivery.Attempt]] = [:]
         for row in history.audit {
             guard let entry = try? JSON.parse(row.entry) else { continue }
@@ -59,15 +62,19 @@ public struct ExplanationFacts: Sendable {
     }
 
     /// The deliveries for each event, also by timers that it began.
-    public var deliveriesByEvent: [Event.ID: [ExplainedDelivery]] { byEvent(deliveries, \.occasion) }
+    public var deliveriesByEvent: [Event.ID: [ExplainedDelivery]] { byEvent(deliveries) { $0.occasion } }
 
     /// Values by the event that their occasions are of.
-    func byEvent<Value>(_ values: [Value], _ occasion: (Value) -> Occasion.ID) -> [Event.ID: [Value]] {
+    /// - Parameter withSilences: whether a silence is of the last event before it.
+    func byEvent<Value>(
+        _ values: [Value], withSilences: Bool = false, _ occasion: (Value) -> Occasion.ID
+    ) -> [Event.ID: [Value]] {
         let places = Dictionary(events.map { ($0.sequence, $0.event.id) }) { first, _ in first }
         var result: [Event.ID: [Value]] = [:]
         for value in values {
             let occasion = occasion(value)
-            guard let event = occasion.event ?? occasion.begun.flatMap({ places[$0] }) else { continue }
+            let place = occasion.begun ?? (withSilences ? occasion.silence : nil)
+            guard let event = occasion.event ?? place.flatMap({ places[$0] }) else { continue }
             result[event, default: []].append(value)
         }
         return result
@@ -101,6 +108,14 @@ public struct ExplanationFacts: Sendable {
     /// The first change after this event by which the rule is not the one that saw the event; nil if it is.
     func replacement(of rule: String, since event: StoredEvent) -> Change? {
         changes.first { $0.rule == rule && $0.kind != .changed && event.sequence <= $0.routed }
+    }
+
+    /// The timer that the record is about, if it goes on.
+    func timer(of record: DecisionRecord) -> RuleTimer? {
+        guard let timer = record.timer.flatMap({ timers[$0] }) else { return nil }
+        // Another run for the same task may have begun an escalation since.
+        let run = record.detail["by"]?.asString ?? record.occasion.text
+        return timer.id.kind == .escalation && timer.payload["run"]?.asString != run ? nil : timer
     }
 
     /// Since when the rule was paused at this moment, if it was.

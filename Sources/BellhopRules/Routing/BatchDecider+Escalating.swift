@@ -26,7 +26,7 @@ extension BatchDecider {
                 let before = other.pagers
                 other.note(opened: opened, closed: closed)
                 if other.pagers != before { memory.set(piece, to: other.json) }
-                return record(escalating(key.key, until: next.turn.due), of: number)
+                return record(escalating(other, key.key, until: next.turn.due), of: number)
             }
             guard forgetEvents(of: other, key.key, rule.name) else { return }
             if other.isShadow == isShadow, other.closes.map({ now < $0 }) ?? true { pagers = other.pagers }
@@ -56,9 +56,12 @@ extension BatchDecider {
         }
         memory.set(piece, to: underWay.json)
         keep(escalation, of: rule, from: start)
-        set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .escalation, key: key.key), due: next.turn.due), at: start)
+        let timer = RuleTimer(
+            RuleTimer.ID(rule: rule.name, kind: .escalation, key: key.key), due: next.turn.due,
+            payload: ["run": .string(underWay.run.text)])
+        set(timer, at: start)
         add(bytes: Self.gatheredBytes)
-        record(escalating(key.key, until: next.turn.due), of: number)
+        record(escalating(underWay, key.key, until: next.turn.due), of: number)
     }
 
     /// The run for an event of the batch.
@@ -67,8 +70,10 @@ extension BatchDecider {
         return Gathered(run, event: frame.sequence, task: task)
     }
 
-    private func escalating(_ key: String, until due: BellhopCore.Timestamp) -> Stop {
-        Stop(verdict: .escalating, detail: ["key": .string(key), "until": .string(due.rfc3339)])
+    private func escalating(_ underWay: EscalationUnderWay, _ key: String, until due: BellhopCore.Timestamp) -> Stop {
+        var detail: JSON.Object = ["key": .string(key), "until": .string(due.rfc3339)]
+        if underWay.run != frame.occasion.id { detail["by"] = .string(underWay.run.text) }
+        return Stop(verdict: .escalating, detail: detail)
     }
 
     /// Keeps the rule as it is for as long as the escalation may last, so that it survives changes of the rule.
@@ -129,7 +134,7 @@ extension BatchDecider {
         underWay.take(steps[place].repetition, at: now)
         if let next = underWay.next {
             memory.set(.escalations(key).at(rule.name), to: underWay.json)
-            set(RuleTimer(timer.id, due: next.turn.due), at: timer.due)
+            set(RuleTimer(timer.id, due: next.turn.due, payload: timer.payload), at: timer.due)
         } else if underWay.pagers.isEmpty {
             _ = end(underWay, key, number, closing: false)
         } else {

@@ -90,8 +90,9 @@ extension BatchDecider {
         }
         let count = before + candidate.gathered.count
         guard count >= group.max else {
-            return record(
-                Stop(verdict: .gathering, detail: ["key": .string(key), "gathered": .int(Int64(count))]), of: candidate.rule)
+            var detail: JSON.Object = ["key": .string(key), "gathered": .int(Int64(count))]
+            if groupKey != key { detail["timer"] = .string(groupKey) }
+            return record(Stop(verdict: .gathering, detail: detail), of: candidate.rule)
         }
         cancel(RuleTimer.ID(rule: rule.name, kind: .group, key: groupKey))
         flush(of: group, groupKey, candidate.occasion, at: candidate.time, candidate.rule)

@@ -198,10 +198,9 @@ extension BatchDecider {
         wait.after = absence.after
         memory.set(rule.stateKey(.absence, absence.key), to: wait.json)
         if pattern.needsBegun { remember(absence.began, as: absence.key, rule) }
-        set(
-            RuleTimer(
-                RuleTimer.ID(rule: rule.name, kind: .absence, key: absence.key), due: due,
-                payload: ["source": .string(absence.began.source)]), at: time)
+        var payload: JSON.Object = ["source": .string(absence.began.source)]
+        payload["after"] = absence.after.map(JSON.int)
+        set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .absence, key: absence.key), due: due, payload: payload), at: time)
         add(bytes: Self.gatheredBytes)
         guard isRecorded else { return }
         var detail: JSON.Object = ["part": "none", "key": .string(absence.key), "until": .string(due.rfc3339)]

@@ -33,11 +33,13 @@ extension SQL {
             return "substr(\(rest), 1, instr(\(rest) || '/', '/') - 1) IN (SELECT value FROM json_each(:ids))"
         }
 
-        /// Whether the event that began the timer is one of these. Its place follows the due time, which follows the kind and the rule.
+        /// Whether the event that began the timer, or the last one before the silence, is one of these. Its place follows the due time,
+        /// which follows the kind and the rule.
         private static func isTimer(_ occasion: String) -> String {
-            let due = rest(rest(rest(occasion)))
-            let begun = "substr(\(due), instr(\(due), '-') + 1)"
-            return "CAST(\(begun) AS INTEGER) IN (SELECT value FROM json_each(:places))"
+            let rest = rest(rest(rest(occasion)))
+            let due = "substr(\(rest), 1, instr(\(rest), '/') - 1)"
+            let place = "substr(\(due), max(instr(\(due), '-'), instr(\(due), '+')) + 1)"
+            return "\(due) GLOB '*[-+]*' AND CAST(\(place) AS INTEGER) IN (SELECT value FROM json_each(:places))"
         }
 
         /// The part after the first slash.
@@ -77,6 +79,9 @@ extension SQL {
         static let caused = "\(Looking.eventRows) WHERE cause = :cause ORDER BY sequence LIMIT :limit"
 
         static let event = "\(Looking.eventRows) WHERE \(SQL.has("id", ":id"))"
+
+        /// The rules that may have a silence.
+        static let beginning = "SELECT name FROM rule WHERE begins_by_itself = 1"
 
         static let rules = "SELECT name, revision, since FROM rule ORDER BY name"
     }

@@ -34,6 +34,7 @@ extension Session {
         while try deliveries.next() { history.deliveries.append(try Self.record(deliveries)) }
         history.deliveries.reverse()
         history.decisions = try decisions(of: page, ids, places)
+        history.timers = try timers(Array(Set(history.decisions.compactMap(\.timer)).union(silences(of: page))))
         var audit = try prepare(SQL.History.audit)
         try audit.bind(":since", page.map(\.event.time).min() ?? first.event.time)
         try audit.bind(":names", text: Self.json(history.deliveries.map { .string($0.delivery.id.text) }))
@@ -118,6 +119,18 @@ extension Session {
         try waits.bind(":keys", text: Self.json(keys.sorted().map(JSON.string)))
         while try waits.next() { try take(waits) }
         return records.sorted { $0.key < $1.key }.map(\.value)
+    }
+
+    /// The timers of the silences that these events may have started again: of their source, or of all sources.
+    private func silences(of events: [StoredEvent]) throws -> Set<RuleTimer.ID> {
+        let keys = Set(events.map(\.event.source)).union([""])
+        var ids: Set<RuleTimer.ID> = []
+        var rules = try prepare(SQL.History.beginning)
+        while try rules.next() {
+            let rule = rules.text(0)
+            ids.formUnion(keys.map { RuleTimer.ID(rule: rule, kind: .absence, key: $0) })
+        }
+        return ids
     }
 
     /// The keys under which a rule may wait for this event: its task or a value of it, `for` together with the source. What `by` computes

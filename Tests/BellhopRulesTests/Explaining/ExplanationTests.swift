@@ -26,6 +26,14 @@ import Testing
             rule: "r", verdict: verdict, occasion: Occasion.event(Event.ID("e1")).id, at: Fixture.start, detail: detail)
     }
 
+    /// Adds a record together with the timer that it is about.
+    private func add(
+        _ record: DecisionRecord, due: BellhopCore.Timestamp, payload: JSON.Object = [:], to facts: inout ExplanationFacts
+    ) {
+        facts.decisions.append(record)
+        if let id = record.timer { facts.timers[id] = RuleTimer(id, due: due, payload: payload) }
+    }
+
     private func delivery(_ state: DeliveryState, _ occasion: Occasion.ID = Occasion.event(Event.ID("e1")).id)
         -> ExplainedDelivery
     {
@@ -79,7 +87,9 @@ import Testing
         let rule = "on: task_created\nfor: 10m"
         let timer = Occasion.timer(.init(rule: "r", kind: .hold, key: "acme/a1"), due: Fixture.start, .event(5)).id
         let waiting = record(.waiting, ["key": "a1", "until": "2026-01-05T09:10:00Z"])
-        #expect(try account(rule) { $0.decisions = [waiting] }.verdict == .waiting)
+        #expect(try account(rule) { add(waiting, due: Fixture.start + .seconds(7200), to: &$0) }.verdict == .waiting)
+        let lost = try account(rule) { $0.decisions = [waiting] }
+        #expect(lost.verdict == .unknown && lost.reason.hasPrefix("`for` does not wait any more, and why is not recorded"))
         var end = record(.notTrueWhenDue)
         end.occasion = timer
         #expect(try account(rule) { $0.decisions = [waiting, end] }.verdict == .notTrueWhenDue)
@@ -198,33 +208,54 @@ import Testing
         #expect(found.verdict == .ran && found.notes == ["`if` of step 0 (`log`) is false"])
     }
 
-    @Test func `a wait whose time is over is overdue, and is judged after the next poll or once its rule is resumed`() throws {
-        let due = (Fixture.start + .seconds(600)).rfc3339
-        for (rule, part) in [
-            ("on: task_created\nwhen: task.priority == 1\nfor: 10m", "for"),
-            ("on: {none: task_commented, after: task_created, within: 10m, by: task.id}", "none"),
-        ] {
-            let waiting = record(.waiting, ["part": .string(part), "key": "a", "until": .string(due)])
-            let overdue = try account(rule) { $0.decisions = [waiting] }
+    @Test func `a wait whose time is over is overdue, and comes with the next poll or once its rule is resumed`() throws {
+        let waits = [
+            ("on: task_created\nwhen: task.priority == 1\nfor: 10m", "for", "with the agent's next poll"),
+            ("on: {none: task_commented, after: task_created, within: 10m, by: task.id}", "none", "with the agent's next poll"),
+            ("on: task_created\ngroup: {by: task.number, wait: 10m}", "group", "once an agent runs"),
+        ]
+        for (rule, part, moment) in waits {
+            let waiting = record(
+                part == "group" ? .gathering : .waiting, ["part": .string(part), "key": "a", "until": "2026-01-05T23:00:00Z"])
+            let overdue = try account(rule) { add(waiting, due: Fixture.start + .seconds(600), to: &$0) }
             #expect(overdue.verdict == .waiting)
-            #expect(overdue.reason == "`\(part)` is overdue since 2026-01-05T09:10:00Z: it is judged after the agent's next poll")
+            #expect(overdue.reason == "`\(part)` was due at 2026-01-05T09:10:00Z, and comes \(moment)")
             let paused = try account(rule) {
-                $0.decisions = [waiting]
+                add(waiting, due: Fixture.start + .seconds(600), to: &$0)
                 $0.pauses = [Pause(.rule("r"), since: Fixture.start, why: "x")]
             }
-            #expect(paused.reason.hasSuffix(": it is judged once the paused rule is resumed"))
-            let early = try account(rule) {
-                $0.decisions = [record(.waiting, ["part": .string(part), "key": "a", "until": "2026-01-05T23:00:00Z"])]
-            }
-            #expect(early.reason == "`\(part)` waits until 2026-01-05T23:00:00Z")
+            #expect(paused.reason.hasSuffix(", and comes once the rule is resumed"))
+            // A calendar that has changed since has moved the timer.
+            let moved = try account(rule) { add(waiting, due: Fixture.start + .seconds(7200), to: &$0) }
+            #expect(moved.reason.hasSuffix("until 2026-01-05T11:00:00Z"))
+            let lost = try account(rule) { $0.decisions = [waiting] }
+            #expect(lost.verdict == .unknown && lost.reason.hasPrefix("`\(part)` does not wait any more"))
         }
+    }
+
+    @Test func `an escalation tells of its next step only while it goes on, and of no other escalation`() throws {
+        let rule = "on: task_created\nescalate: [{after: 10m, do: [{log: late}]}]"
+        let begun = record(.escalating, ["key": "acme/a1", "until": "2026-01-05T23:00:00Z"])
+        func note(_ run: String, due: Int64) throws -> [String] {
+            try account(rule) { facts in
+                facts.deliveries = [delivery(.done)]
+                add(begun, due: Fixture.start + .seconds(due), payload: ["run": .string(run)], to: &facts)
+            }.notes.filter { $0.contains("escalation") }
+        }
+        #expect(try note("event/e1", due: 7200) == ["the next step of the escalation comes at 2026-01-05T11:00:00Z"])
+        let overdue = "the next step of the escalation was due at 2026-01-05T09:10:00Z, and comes with the agent's next poll"
+        #expect(try note("event/e1", due: 600) == [overdue])
+        #expect(try note("event/e9", due: 7200) == ["the escalation is over"])
     }
 
     @Test func `a run without a step does not hide that other elements of the list still wait, and is noted`() throws {
         let noStep = record(.noStep, ["left_out": ["`if` of step 0 (`log`) is false"]])
         let waiting = record(.waiting, ["part": "for", "key": "b", "until": .string((Fixture.start + .seconds(600)).rfc3339)])
         let rule = "on: {every: 5m}\neach: tasks\nfor: 10m"
-        let both = try account(rule) { $0.decisions = [waiting, noStep] }
+        let both = try account(rule) { facts in
+            add(waiting, due: Fixture.start + .seconds(7200), to: &facts)
+            facts.decisions.append(noStep)
+        }
         #expect(both.verdict == .waiting && both.notes == ["no step had anything to do: `if` of step 0 (`log`) is false"])
         let alone = try account(rule) { $0.decisions = [noStep] }
         #expect(alone.verdict == .ran && alone.reason.hasPrefix("no step had anything to do"))

@@ -122,7 +122,9 @@ struct ExplainedHistory<Model: ExplanationModel> {
         // Each delivery is shown once.
         let told = (accounts + own).flatMap(\.rules).flatMap(\.deliveries).map(\.id)
         let deliveries = try await office.bench.deliveries().map(\.delivery.id)
-        func hasEvent(_ occasion: Occasion.ID) -> Bool { occasion.event != nil || occasion.begun != nil }
+        func hasEvent(_ occasion: Occasion.ID) -> Bool {
+            occasion.event != nil || occasion.begun != nil || occasion.silence != nil
+        }
         let made = deliveries.filter { hasEvent($0.occasion) }.map(\.text)
         #expect(deliveries.count - made.count == model.deliveriesWithoutEvent, "seed \(seed)")
         #expect(deliveries.count > 5 && told.sorted() == made.sorted(), "seed \(seed)")

@@ -26,12 +26,13 @@ struct ListWaitExplanationModel: ExplanationModel {
     }
 
     private(set) var told: [[String: Told]] = []
+    /// Those of the silence that begins with the history.
     private(set) var deliveriesWithoutEvent = 0
     private var ticks: [Tick] = []
     private var tasks: [String: Int] = [:]
     private var holds: [String: (due: Int, tick: Int, hasRun: Bool)] = [:]
     private var nextTick = 2
-    private var silence: Int? = 3
+    private var silence: (due: Int, event: Int?)? = (3, nil)
 
     var toldOfOwn: [[String: Told]] {
         ticks.map { tick in
@@ -52,16 +53,23 @@ struct ListWaitExplanationModel: ExplanationModel {
     mutating func happen(_ event: Happening) {
         fire(at: event.minute) { $0 == event.minute }
         tasks[event.id] = event.kind == .removed ? nil : event.fields.priority
-        if event.isCreatedOrChanged { silence = event.minute + 3 }
-        told.append([
-            "list": Told(.type), "silence": event.isCreatedOrChanged ? Told(.waiting, "started the time of `none`") : Told(.type),
-        ])
+        told.append(["list": Told(.type), "silence": Told(.type)])
+        guard event.isCreatedOrChanged else { return }
+        if let before = silence?.event {
+            told[before]["silence"] = Told(.endedEarly, "started again before it ran out")
+        }
+        silence = (event.minute + 3, event.number)
+        told[event.number]["silence"] = Told(.waiting, at: event.minute + 3, "started the time of `none`")
     }
 
     private mutating func fire(at now: Int, _ isDue: (Int) -> Bool) {
-        if let due = silence, isDue(due) {
+        if let (due, event) = silence, isDue(due) {
             silence = nil
-            deliveriesWithoutEvent += 2
+            if let event {
+                told[event]["silence"] = Told(.ran, deliveries: 2, note: "no event that `none` names came after this one until")
+            } else {
+                deliveriesWithoutEvent += 2
+            }
         }
         let urgent = Set(tasks.filter { $0.value == 1 }.keys)
         for (id, hold) in holds where !hold.hasRun && isDue(hold.due) {

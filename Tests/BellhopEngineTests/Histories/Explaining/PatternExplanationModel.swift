@@ -46,6 +46,8 @@ struct PatternExplanationModel: ExplanationModel {
     private var sequences: [String: [[Happening]]] = [:]
     private var absences: [String: (due: Int, event: Int)] = [:]
     private var escalations: [String: Escalation] = [:]
+    /// The last event that started the silence again.
+    private var silence: Int?
 
     private struct Escalation {
         var event: Int
@@ -79,6 +81,8 @@ struct PatternExplanationModel: ExplanationModel {
             while let escalation = escalations[id], let next = escalation.next, isDue(next) {
                 told[escalation.event]["escalated"]?.deliveries += 1
                 escalations[id]?.take(at: now)
+                let isOver = escalations[id]?.next == nil
+                told[escalation.event]["escalated"]?.note = isOver ? "the escalation is over" : Self.next
             }
         }
     }
@@ -89,6 +93,9 @@ struct PatternExplanationModel: ExplanationModel {
             "all": all(event), "held": held(event), "sequence": sequence(event), "none": none(event),
             "silence": event.isCreatedOrChanged ? Told(.waiting, "started the time") : Told(.type), "escalated": escalated(event),
         ]
+        guard event.isCreatedOrChanged else { return }
+        if let before = silence { told[before]["silence"] = Told(.endedEarly, "started again before it ran out") }
+        silence = event.number
     }
 
     /// Whether the event completes a pair; nil if it fits no entry.
@@ -189,11 +196,14 @@ struct PatternExplanationModel: ExplanationModel {
     private mutating func escalated(_ event: Happening) -> Told {
         if event.kind == .changed || event.kind == .removed, let answered = escalations.removeValue(forKey: event.id) {
             told[answered.event]["escalated"]?.deliveries += 1
+            told[answered.event]["escalated"]?.note = "the escalation is over"
         }
         guard event.isCreatedOrChanged else { return Told(.type) }
         if event.fields.priority != 1 { return Told(.conditionFalse) }
         let now = event.minute
         escalations[event.id] = Escalation(event: event.number, steps: [[now + 5, now + 8, now + 11], [now + 2]])
-        return Told(.ran)
+        return Told(.ran, note: Self.next)
     }
+
+    private static let next = "the next step of the escalation comes at"
 }
