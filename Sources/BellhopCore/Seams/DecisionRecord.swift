@@ -56,7 +56,7 @@ public struct DecisionRecord: Sendable, Hashable {
     /// The explanation: `error`; for `once` its `key`; for `once` and `throttle` when the run before was
     /// (`last`) and its occasion (`by`); for a budget the `step` and `task`; the `part` of the rule that waits, counts or gathers, and
     /// its `key`, and the key of its `timer` if that is another; of what was used up or ended early the occasion that did it (`by`), and its `event` if it is of a timer, or else the
-    /// reason (`ending`); of an escalation that was under way already the run that began it (`by`); the steps that were `left_out`, as clauses; the `place` on the bus of the event that began a wait.
+    /// reason (`ending`); of an escalation or a wait that was under way already the run that began it (`by`); the steps that were `left_out`, as clauses; the `place` on the bus of the event that began a wait.
     public var detail: JSON.Object
 
     /// The most records that are kept of one rule and verdict.
@@ -88,8 +88,8 @@ public struct DecisionRecord: Sendable, Hashable {
     public var timer: RuleTimer.ID? {
         let kind: RuleTimer.Kind
         switch verdict {
-        // An event that waits for others has no timer.
-        case .waiting where detail["of"] == nil: kind = part == "none" ? .absence : .hold
+        // An event that waits for others has no timer, and a replay that found a wait under way began none.
+        case .waiting where detail["of"] == nil && detail["by"] == nil: kind = part == "none" ? .absence : .hold
         case .gathering: kind = .group
         case .escalating: kind = .escalation
         default: return nil

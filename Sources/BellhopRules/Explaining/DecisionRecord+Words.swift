@@ -37,6 +37,10 @@ extension DecisionRecord {
             let when = detail["last"] == nil ? "before" : "at \(moment("last"))\(earlier)"
             return ("`once`", "it ran for the key \"\(detail["key"]?.asString ?? "")\" \(when)")
         case .waiting:
+            if detail["by"] != nil {
+                let state = until.isEmpty ? "and the rule has run" : "and waits\(until)"
+                return (waiting, "`\(waiting)` had begun before\(other.isEmpty ? "" : ", with \(other)"), \(state)")
+            }
             guard let come = detail["come"]?.asInt, let all = detail["of"]?.asInt else {
                 return (waiting, "`\(waiting)` waits\(until)")
             }

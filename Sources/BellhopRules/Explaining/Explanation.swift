@@ -108,7 +108,7 @@ private struct Explainer {
         fired = Dictionary(
             timers.compactMap { rule, occasion, time in occasion.begun.map { ([rule, "\($0)"], time) } }, uniquingKeysWith: min)
         ends = Dictionary(grouping: facts.decisions.filter { $0.verdict == .endedEarly }) { [$0.rule, $0.occasion.text] }
-        waits = Dictionary(grouping: facts.decisions.filter { $0.verdict == .waiting }) {
+        waits = Dictionary(grouping: facts.decisions.filter { $0.verdict == .waiting && $0.detail["by"] == nil }) {
             [$0.rule, $0.detail["key"]?.asString ?? ""]
         }
         places = Dictionary(facts.events.map { ($0.event.id, $0.sequence) }) { first, _ in first }

@@ -164,7 +164,9 @@ extension BatchDecider {
         if isEnd { endAbsence(stateKey, key, isRecorded: !pattern.beginsByItself, pattern, candidate.rule) }
         if pattern.beginsByItself {
             beginSilence(pattern, of: event.source, key, from: candidate, rule)
-        } else if isBegin, memory.value(stateKey) == nil, let began = candidate.latest {
+        } else if isBegin, let wait = memory.value(stateKey).flatMap(Wait.init) {
+            recordUnderWay(wait, of: "none", key: key, rule: candidate.rule)
+        } else if isBegin, let began = candidate.latest {
             var own = candidate
             (own.key, own.since) = (pattern.by == nil ? nil : key, candidate.time)
             guard isReady(rule.scopesOfRuns), move(to: own) else { return }

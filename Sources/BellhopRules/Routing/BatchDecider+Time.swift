@@ -145,7 +145,8 @@ extension BatchDecider {
         let wait = memory.value(key).flatMap(Wait.init)
         switch condition {
         case .holds:
-            guard wait == nil, fits, let began = candidate.latest else { return }
+            guard fits, let began = candidate.latest else { return }
+            if let wait { return recordUnderWay(wait, of: "for", key: id, rule: candidate.rule) }
             guard let due = hold.span.end(from: candidate.time) else {
                 return record(.failed(.keyFailed, hold.span.neverEnds), of: candidate.rule)
             }

@@ -259,6 +259,15 @@ struct BatchDecider {
         if let error = record.error { self.count(error: error, of: number) }
     }
 
+    /// Records that a replay found a wait under way. Of an event there is no such record: it may be one of many, and is explained by the
+    /// record of the wait's begin.
+    mutating func recordUnderWay(_ wait: Wait, of part: String, key: String, rule number: Int) {
+        guard matches.replay != nil else { return }
+        var detail: JSON.Object = ["part": .string(part), "key": .string(key), "by": .string(wait.began.name)]
+        if !wait.hasRun { detail["until"] = .string(wait.due.rfc3339) }
+        record(Stop(verdict: .waiting, detail: detail), of: number)
+    }
+
     /// Records what became of an earlier run that waited, was counted or was gathered, and which run did it.
     /// - Parameter place: that of the other run's event.
     mutating func record(

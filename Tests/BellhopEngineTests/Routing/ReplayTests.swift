@@ -145,6 +145,25 @@ import Testing
         #expect(preview.deliveries.map(\.arguments) == made.map(\.arguments))
     }
 
+    @Test(arguments: ["when: task.title != ''\nfor: 10m", "none"])
+    func `a replay that finds a wait under way, and its preview, say since when and until when it goes on`(
+        _ part: String
+    ) async throws {
+        let none = "on: {none: task_commented, after: task_created, within: 10m, by: task.id}"
+        let rule = part == "none" ? none : "on: task_created\n\(part)"
+        let (bench, shelf, router, event) = try await Self.routed("rule: r\n\(rule)\ndo: [{comment: waited}]")
+        let book = try #require(shelf.book)
+        let due = try #require(try await bench.store.nextTimer())
+        let preview = try await bench.surroundings.preview([Replay(id: 0, event: event, at: bench.now)], by: book)[0]
+        try await bench.store.replay([event], rule: nil, isForced: false, at: bench.now)
+        try await router.routePending()
+        let made = try await bench.store.decisions(DecisionQuery(rule: "r")).filter { $0.occasion.isReplay }
+        #expect(preview.decisions.map(\.detail) == made.map(\.detail) && made.count == 1)
+        let words = "had begun before, with event \(event.event.id.text.prefix(12)), and waits until \(due.formatted(in: .utc))"
+        #expect(book.clause(made[0]).hasSuffix(words))
+        #expect(try await bench.store.nextTimer() == due)
+    }
+
     @Test func `a preview of several replays sees that one stops another, as they then do`() async throws {
         let rules = "rule: r\non: task_created\nonce: task.title\ndo: [{comment: seen}]"
         let (bench, shelf, router, _) = try await Self.routed("rule: other\non: task_removed\ndo: [{comment: x}]")

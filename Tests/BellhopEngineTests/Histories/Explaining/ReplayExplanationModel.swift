@@ -107,10 +107,10 @@ struct ReplayExplanationModel: ExplanationModel {
         note(
             event.number, "throttled", now, isThrottled && !isForced ? "`throttle` stopped it" : "it ran",
             !isThrottled || isForced)
-        if event.fields.priority == 1, holds[event.id] == nil {
-            holds[event.id] = Wait(due: now + 3, event: event.number, replay: now)
-            note(event.number, "held", now, "`for` waits until")
-        }
+        guard event.fields.priority == 1 else { return }
+        if holds[event.id] != nil { return note(event.number, "held", now, "`for` had begun before, with event") }
+        holds[event.id] = Wait(due: now + 3, event: event.number, replay: now)
+        note(event.number, "held", now, "`for` waits until")
     }
 
     private mutating func note(_ event: Int, _ rule: String, _ at: Int, _ text: String, _ ran: Bool) {
