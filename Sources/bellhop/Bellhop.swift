@@ -69,7 +69,8 @@ struct Bellhop: AsyncParsableCommand {
                 try command.run()
             }
         } catch let error as CommandError {
-            error.print(isForPrograms: (command as? any DataCommand)?.output.json ?? false)
+            let isForPrograms = (command as? any DataCommand)?.output.json ?? false
+            error.print(isForPrograms: isForPrograms && !Console.hasPrintedData)
             throw ExitCode(error.code.rawValue)
         }
     }

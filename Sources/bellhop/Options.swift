@@ -163,7 +163,7 @@ struct OutputOptions: ParsableArguments {
     var json = false
 }
 
-/// A command that prints data. With --json, the mistakes because of which it fails are JSON, too.
+/// A command that prints data. With --json, the reasons for which it fails are JSON, too, unless it has printed data before.
 protocol DataCommand: AsyncParsableCommand {
     var output: OutputOptions { get }
 }

@@ -13,6 +13,20 @@ struct CommandError: Error {
         case loginRefused = 77
         case badConfiguration = 78
 
+        /// The code as a word, for programs.
+        var word: String {
+            switch self {
+            case .problem: "problem"
+            case .usage: "usage"
+            case .unreachable: "unreachable"
+            case .cannotCreate: "store"
+            case .inputOutput: "input-output"
+            case .tryLater: "try-later"
+            case .loginRefused: "login-refused"
+            case .badConfiguration: "configuration"
+            }
+        }
+
         /// The code in a few words, for `--help`.
         var summary: String {
             switch self {
@@ -96,18 +110,16 @@ struct CommandError: Error {
         self.init(code, failure.advised + (failure.passesByItself ? (isSentence ? "" : ".") + prospect : ""))
     }
 
-    /// Prints it on standard error; for programs, diagnostics are data.
+    /// Prints it on standard error, and for programs as data.
     func print(isForPrograms: Bool = false) {
-        if let diagnostics {
-            if isForPrograms { Console.json(diagnostics.refusal) } else { Printing.print(diagnostics) }
+        if isForPrograms {
+            let problems = diagnostics?.all ?? message.map { [Diagnostic(code: code.word, $0)] } ?? []
+            Console.json(["ok": false, "problems": .array(problems.map(\.json))])
+        } else if let diagnostics {
+            Printing.print(diagnostics)
         }
         if let message { Console.sentence(Paint.red("error:", if: Console.noteHasColour) + " " + message.visible) }
     }
-}
-
-extension Diagnostics {
-    /// What a command prints for programs if it fails because of these.
-    fileprivate var refusal: JSON { ["ok": false, "problems": .array(all.map(\.json))] }
 }
 
 enum Printing {

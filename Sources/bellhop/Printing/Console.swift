@@ -1,13 +1,19 @@
 import BellhopCore
 import BellhopRules
 import Glibc
+import Synchronization
 
 /// The terminal, or its replacement: data goes to standard output, everything else to standard error.
 ///
 /// All printed text goes through ``BellhopCore/TerminalText`` here.
 enum Console {
+    private static let printed = Mutex(false)
+    /// Whether a line of data was printed.
+    static var hasPrintedData: Bool { printed.withLock { $0 } }
+
     /// Prints a line of data.
     static func data(_ line: String) {
+        printed.withLock { $0 = true }
         write(TerminalText.lines(line, keepsColours: dataHasColour) + "\n", to: STDOUT_FILENO)
     }
 
