@@ -101,6 +101,11 @@ public struct RuleBook: Sendable {
                 compiled, surroundings, cache: cache, quiet: quiet, warnings: warnings, former: former)
     }
 
+    /// Only the rules with these names, as if the files had no others.
+    func only(_ names: Set<String>) -> RuleBook {
+        RuleBook(compiled.filter { names.contains($0.name) }, surroundings, cache: cache, quiet: quiet, warnings: warnings)
+    }
+
     /// The rule as it was when an escalation of this version began; nil if it no longer fits the configuration.
     func rule(_ number: Int, of version: String) -> Rule? {
         let rule = compiled[number]

@@ -24,17 +24,25 @@ import Testing
             [RuleFile(path: "rules/a.yaml", bytes: Array(text.utf8))], surroundings: RuleLoading.openSurroundings())
     }
 
-    @Test func `a silence does not begin before the first event of the store`() async throws {
-        let text = "rule: r\non: {none: task_created, within: 1h, by: source}\nfrom: my-work\ndo: [{log: silent}]"
+    @Test(arguments: [", by: source", ""])
+    func `the silence of a source does not begin before its first stored event`(_ by: String) async throws {
+        let text = "rule: r\non: {none: task_created, within: 1h\(by)}\nfrom: [my-work, late, never]\ndo: [{log: silent}]"
         let book = try RuleBook.load(
             [RuleFile(path: "rules/a.yaml", bytes: Array(text.utf8))], surroundings: RuleLoading.openSurroundings())
+        let store = try await store(3)
+        var late = created(7200)
+        (late.source, late.type) = ("late", .sourceRecovered)
+        try await store.append([late])
         func runs(until seconds: Int) async throws -> Int64? {
             let report = try await BackTestRun.report(
-                try await store(3), book, from: start - .seconds(86_400), to: start + .seconds(seconds))
+                store, book, from: start - .seconds(86_400), to: start + .seconds(seconds))
+            #expect(
+                report.gaps.contains("The store has no event of `never`, so since when it is silent is not known."))
             return report.json["rules"]?.asArray?.first?["runs"]?.asInt
         }
         #expect(try await runs(until: 3600) == 0)
-        #expect(try await runs(until: 3700) == 1)
+        #expect(try await runs(until: 10_700) == 1)
+        #expect(try await runs(until: 10_900) == (by.isEmpty ? 1 : 2))
     }
 
     /// A store with an event each second.

@@ -37,6 +37,8 @@ struct BackTestGaps {
     /// The most sentences of one kind.
     private static let most = 10
 
+    /// The sources without a stored event whose silence rules wait for.
+    var unseen: [String] = []
     private var failing = Spans()
     private var pausedReceivers = Spans()
     private var pausedRules = Spans()
@@ -94,6 +96,9 @@ struct BackTestGaps {
             found.append("The store has no events before \(first.rfc3339).")
         }
         if report.unreadable > 0 { found.append("Events that cannot be read: \(report.unreadable).") }
+        if !unseen.isEmpty {
+            found.append("The store has no event of \(unseen.listed), so since when it is silent is not known.")
+        }
         found += failing.sentences { name, time in
             "The source \(name) could not be read \(time): what changed meanwhile was seen later or never."
         }
@@ -131,13 +136,14 @@ struct BackTestGaps {
             var found: [String] = []
             if rule.droppedKeys > 0 {
                 found.append(
-                    "The rule \(name) drops \(rule.droppedKeys) key\(rule.droppedKeys == 1 ? "" : "s"), because it may remember \(most) "
-                        + "(`retention.keys`).")
+                    "The rule \(name) drops \(rule.droppedKeys) key\(rule.droppedKeys == 1 ? "" : "s"), because it may remember \(most): "
+                        + "give it fewer keys (`by`), or raise `retention.keys`.")
             }
             if let paused = rule.paused {
                 found.append(
                     "The rule \(name) is paused at \(paused.rfc3339) and sees no more events, because it has more keys of `once`, or "
-                        + "more escalations, than the \(most) that it may remember (`retention.keys`).")
+                        + "more escalations, than the \(most) that it may remember: give it fewer keys, or raise `retention.keys`."
+                )
             }
             return found
         }

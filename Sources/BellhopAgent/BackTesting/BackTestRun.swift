@@ -14,9 +14,9 @@ public struct BackTestRun {
     /// - Parameters:
     ///   - against: the rules to compare with; nil for none.
     ///   - rules: the rules of both that are counted and compared; nil for all.
-    ///   - known: the time of the store's first event.
+    ///   - known: the time of the first stored event of each source whose silence the rules wait for.
     private init(
-        _ book: RuleBook, against: RuleBook?, counting rules: Set<String>?, _ report: BackTestReport, known: Timestamp,
+        _ book: RuleBook, against: RuleBook?, counting rules: Set<String>?, _ report: BackTestReport, known: [String: Timestamp],
         silences: [SilenceRecord], coverage: CoverageRecord?
     ) {
         test = BackTest(book, counting: rules, from: report.since, known: known, silences: silences, coverage: coverage)
@@ -36,10 +36,15 @@ public struct BackTestRun {
         progress: (Double) -> Void = { _ in }
     ) async throws(StoreError) -> BackTestReport {
         let silences = try await store.silences()
-        let first = try await store.events(EventQuery(after: 0, limit: 1)).events.first
+        var known: [String: Timestamp] = [:]
+        let watched = book.watchedSources.union(against?.watchedSources ?? []).sorted()
+        for source in watched {
+            known[source] = try await store.events(EventQuery(after: 0, sources: [source], limit: 1)).events.first?.event.time
+        }
         var run = BackTestRun(
             book, against: against, counting: rules, BackTestReport(since: since, until: until),
-            known: first?.event.time ?? .distantPast, silences: silences, coverage: coverage)
+            known: known, silences: silences, coverage: coverage)
+        run.gaps.unseen = watched.filter { known[$0] == nil }
         try await run.read(store, progress)
         return run.report
     }

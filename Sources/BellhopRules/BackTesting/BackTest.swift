@@ -26,12 +26,13 @@ public struct BackTest: Sendable {
     /// - Parameters:
     ///   - rules: the rules whose runs are counted; nil for all.
     ///   - start: the beginning of the period. Earlier events are not known.
-    ///   - known: the time of the first known event: the silence of a source does not begin before.
+    ///   - known: the time of each source's first known event: its silence does not begin before. Nil if every source is known from
+    ///     the start on.
     ///   - silences: the silences of the period.
     ///   - coverage: the record that the rules were loaded with, to see which parts of them run.
     ///   - mostFirings: the most timers that come due.
     public init(
-        _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, known: Timestamp = .distantPast,
+        _ book: RuleBook, counting rules: Set<String>? = nil, from start: Timestamp, known: [String: Timestamp]? = nil,
         silences: [SilenceRecord] = [], coverage: CoverageRecord? = nil, mostFirings: Int = .max
     ) {
         self.book = book

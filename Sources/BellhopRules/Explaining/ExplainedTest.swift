@@ -15,7 +15,8 @@ public struct ExplainedTest: Sendable {
     /// - Parameters:
     ///   - event: the event that the case is about; nil for all events of the first of `facts`.
     ///   - facts: what is kept about the event or its task; then about more of the bus, which is used only if it is needed.
-    ///   - rule: the only rule whose file is tested; nil for those that came into question.
+    ///   - rule: the only rule that is tested; nil for all of the files of those that came into question, or if these do more than they
+    ///     did, for those alone.
     ///   - files: those of the rules.
     ///   - expectsNothing: whether to expect that nothing is done.
     /// - Throws: every problem of the files, or that no test can give such an event.
@@ -43,9 +44,23 @@ public struct ExplainedTest: Sendable {
         }
         let tested = files.filter { paths.contains($0.path) }
         let silences = facts.flatMap(\.silences)
-        let end = CaseDraft.end(of: subjects, in: facts, testing: Set(book.rules.filter { paths.contains($0.file) }.map(\.name)))
-        let candidates = facts.flatMap {
-            CaseDraft.candidates(of: subjects, until: end, in: $0, testing: paths, by: book, surroundings)
+        let all = Set(book.rules.filter { paths.contains($0.file) }.map(\.name))
+        // A silence that has no event is no part of what rules did for these.
+        let own = Set(names).intersection(all)
+        let waiting = own.filter { book.rule(named: $0)?.time.pattern?.beginsByItself ?? false }
+        var choices: [Set<String>] = rule.map { [[$0]] } ?? [all]
+        if rule == nil, own != all { choices.append(own) }
+        if rule == nil, !waiting.isEmpty, own != waiting { choices.append(own.subtracting(waiting)) }
+        let candidates = choices.flatMap { tested in
+            let end = CaseDraft.end(of: subjects, in: facts, testing: tested)
+            return facts.flatMap { facts in
+                CaseDraft.candidates(of: subjects, until: end, in: facts, testing: tested, by: book, surroundings).map { draft in
+                    var draft = draft
+                    draft.only = tested == all ? [] : tested.sorted()
+                    draft.silences = draft.silences(among: silences, testing: tested)
+                    return draft
+                }
+            }
         }
         func run(_ draft: CaseDraft) throws(Diagnostics) -> [Diagnostic] {
             let file = RuleFile(path: CaseDraft.path(tested), bytes: Array(draft.text(of: tested).utf8))
@@ -55,8 +70,6 @@ public struct ExplainedTest: Sendable {
         search: for hidesTexts in [false, true] {
             for var draft in candidates {
                 draft.hiddenTexts = hidesTexts ? Set(draft.actions.indices) : []
-                draft.silences = draft.silences(
-                    among: silences, testing: Set(book.rules.filter { paths.contains($0.file) }.map(\.name)))
                 let problems = try run(draft)
                 if found == nil || problems.isEmpty { found = (draft, problems) }
                 if problems.isEmpty { break search }
@@ -83,6 +96,8 @@ private struct CaseDraft {
     var end: BellhopCore.Timestamp
     let surroundings: RuleSurroundings
     var silences: [Silence] = []
+    /// The only rules that run in the case; empty for all of the files.
+    var only: [String] = []
     /// The places of actions whose text the case does not expect.
     var hiddenTexts: Set<Int> = []
     var expectsNothing = false
@@ -92,12 +107,10 @@ private struct CaseDraft {
 
     /// Those for a subject, the shortest first.
     static func candidates(
-        of subjects: [StoredEvent], until end: BellhopCore.Timestamp, in facts: ExplanationFacts, testing paths: Set<String>,
-        by book: RuleBook,
-        _ surroundings: RuleSurroundings
+        of subjects: [StoredEvent], until end: BellhopCore.Timestamp, in facts: ExplanationFacts, testing names: Set<String>,
+        by book: RuleBook, _ surroundings: RuleSurroundings
     ) -> [CaseDraft] {
-        let rules = book.compiled.filter { paths.contains($0.summary.file) }
-        let names = Set(rules.map(\.name))
+        let rules = book.compiled.filter { names.contains($0.name) }
         let deliveries = facts.deliveries.filter { names.contains($0.rule) && $0.wasMade }
         let tasks = Set(subjects.map(\.event.subject))
         let emits = rules.contains { rule in rule.allSteps.contains { $0.action.kind == "emit" } }
@@ -209,6 +222,7 @@ private struct CaseDraft {
         if end > now { given.append(["at": .string(end.rfc3339)]) }
         let result = expectsNothing ? "nothing is done" : "the rules do what they did"
         var test: JSON.Object = ["name": .string("\(name): \(result)"), "at": .string(start.rfc3339)]
+        if !only.isEmpty { test["only"] = .array(only.map(JSON.string)) }
         if !silences.isEmpty { test["silences"] = .array(silences.map(Self.json)) }
         test["given"] = .array(given)
         test["expect"] = .array(expectsNothing ? [] : expectations)

@@ -65,7 +65,7 @@ public enum RuleTests {
                         : book(of: found, surroundings, coverage, &own, &problems)
                 if let book {
                     let tests = reader.tests(root, of: book, in: surroundings)
-                    if !reader.problems.hasErrors { results += tests.map { run($0, book, file: file.path, restarts, coverage) } }
+                    if !reader.problems.hasErrors { results += tests.map { run($0, file: file.path, restarts, coverage) } }
                 }
             }
             let before = problems.all.count
@@ -103,16 +103,16 @@ public enum RuleTests {
     }
 
     private static func run(
-        _ test: TestCase, _ book: RuleBook, file: String, _ restarts: Bool, _ coverage: CoverageRecord?
+        _ test: TestCase, file: String, _ restarts: Bool, _ coverage: CoverageRecord?
     ) -> RuleTestResult {
-        var run = TestRun(book, at: test.start, silences: test.silences)
+        var run = TestRun(test.book, at: test.start, silences: test.silences)
         for step in test.given {
             if restarts { run.perform(.restart) }
             run.perform(step)
         }
         run.finish()
         for (rule, steps) in run.ran {
-            guard let file = book.rule(named: rule)?.summary.file else { continue }
+            guard let file = test.book.rule(named: rule)?.summary.file else { continue }
             for step in steps { coverage?.note(step, of: rule, in: file) }
         }
         return RuleTestResult(file: file, line: test.line, name: test.name, problems: TestComparison.problems(test, run))

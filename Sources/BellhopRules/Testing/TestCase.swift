@@ -5,6 +5,8 @@ import YAML
 struct TestCase: Sendable {
     var name: String
     var line: Int
+    /// The rules that run.
+    var book: RuleBook
     var start: Timestamp
     var given: [Step]
     var silences: [Silence] = []

@@ -4,7 +4,8 @@ import YAML
 /// Reads one test: its events and its expectations.
 struct TestCaseReader {
     let file: String
-    let book: RuleBook
+    /// The rules that run in the test.
+    private(set) var book: RuleBook
     let surroundings: RuleSurroundings
     var problems = Diagnostics()
     /// The time of the test at this point; nil if unknown.
@@ -20,6 +21,7 @@ struct TestCaseReader {
         var reader = SettingsReader<Never>(file: file)
         let settings = reader.settings(node, as: TestKeys.test, of: "a test")
         problems.report(reader.diagnostics)
+        if let node = node["only"] { narrow(to: settings.texts("only"), node) }
         present = settings.text("at").flatMap { Timestamp(rfc3339: $0) }
         let given = (node["given"].flatMap { list($0, "`given`") } ?? []).compactMap { step($0) }
         let expected = expectations(node["expect"].flatMap { list($0, "`expect`") } ?? [])
@@ -28,9 +30,21 @@ struct TestCaseReader {
         }
         let place = Diagnostic.Place(node.mapping?["expect"]?.key ?? node, file: file)
         var test = TestCase(
-            name: name, line: node.range.start.line, start: start, given: given, expected: expected, expectPlace: place)
+            name: name, line: node.range.start.line, book: book, start: start, given: given, expected: expected,
+            expectPlace: place)
         test.silences = silences(node["silences"])
         return test
+    }
+
+    /// Takes only these rules.
+    private mutating func narrow(to names: [String], _ node: Node) {
+        for (place, name) in names.enumerated() where !book.contains(name) {
+            let help = Suggestion.didYouMean(name, among: book.rules.map(\.name))
+            report(
+                "unknown-rule", "there is no rule `\(name)` in the rule files", at: node.items.map { $0[place] } ?? node,
+                help: help)
+        }
+        book = book.only(Set(names))
     }
 
     private mutating func list(_ node: Node, _ what: String) -> [Node]? {

@@ -19,6 +19,7 @@ enum TestKeys {
     static let test: [Setting] = [
         Setting("name", .text, required: true, "What the test shows, as a sentence."),
         Setting("at", .text, default: start.rfc3339, "When the test begins."),
+        Setting("only", .list(.name), "The only rules that run; by default all of the rule files."),
         Setting("silences", .list(.record(silence)), "The silences of the test, each with its begin and end."),
         Setting("given", .json, "What happens, in order: events, `wait`, `at`, `tasks`, `silence`, `restart`, `down`."),
         Setting("expect", .json, required: true, "What the rules do, complete and in order; `[]` for nothing."),

@@ -39,10 +39,11 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     public var isCutShort: Bool { firings >= mostFirings }
 
     /// - Parameters:
-    ///   - known: the time of the first known event: the silence of a source does not begin before.
+    ///   - known: the time of each source's first known event: its silence does not begin before. Nil if every source is known from
+    ///     the start on.
     ///   - mostFirings: a trial in which timers fire more often is stopped.
     public init(
-        _ book: RuleBook, at start: Timestamp, known: Timestamp = .distantPast, silences: [Silence] = [], witness: Witness,
+        _ book: RuleBook, at start: Timestamp, known: [String: Timestamp]? = nil, silences: [Silence] = [], witness: Witness,
         mostFirings: Int = .max
     ) {
         self.book = book
@@ -60,7 +61,10 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         for scope in listed { tasks[scope] = [] }
         for rule in book.registrations(at: start) {
             if let next = rule.schedule?.next { set(RuleTimer(.init(rule: rule.name, kind: .schedule), due: next)) }
-            if rule.beginsByItself { set(RuleTimer(.init(rule: rule.name, kind: .existing), due: max(start, known))) }
+            guard rule.beginsByItself else { continue }
+            for (source, due) in book.beginnings(of: rule.name, at: start, known) {
+                set(RuleTimer(.init(rule: rule.name, kind: .existing, key: source), due: due))
+            }
         }
     }
 
@@ -377,5 +381,18 @@ extension [Int] {
             if self[middle] < number { low = middle + 1 } else { high = middle }
         }
         return low < endIndex && self[low] == number ? low : nil
+    }
+}
+
+extension RuleBook {
+    /// The sources whose silence rules wait for.
+    public var watchedSources: Set<String> { Set(compiled.flatMap { $0.time.pattern?.watched ?? [] }) }
+
+    /// When what a rule waits for by itself begins, by the source that it is about; an empty name is for all of them.
+    fileprivate func beginnings(of name: String, at start: Timestamp, _ known: [String: Timestamp]?) -> [String: Timestamp] {
+        guard let known, let pattern = rule(named: name)?.time.pattern else { return ["": start] }
+        let sources = known.filter { pattern.watched.contains($0.key) }.mapValues { max(start, $0) }
+        if pattern.isBySource { return sources }
+        return sources.values.min().map { ["": $0] } ?? [:]
     }
 }

@@ -85,8 +85,11 @@ import Testing
         let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
         var acted = 0
         func check(_ event: StoredEvent?, _ facts: [ExplanationFacts]) throws {
+            // Without a rule's name there is no case if no rule came into question.
+            let all = try? ExplainedTest(of: event, in: facts, by: book, files: files, surroundings: surroundings)
             let test = try ExplainedTest(of: event, in: facts, rule: "r", by: book, files: files, surroundings: surroundings)
-            #expect(test.problems == [], "\(test.text)")
+            #expect(all?.problems ?? [] == [] && test.problems == [], "\(all?.text ?? "")\(test.text)")
+            #expect(all != nil || event?.event.type == .taskRemoved)
             let nothing = try ExplainedTest(
                 of: event, in: facts, rule: "r", expectsNothing: true, by: book, files: files, surroundings: surroundings)
             let file = RuleFile(path: "rules/nothing.test.yaml", bytes: Array(nothing.text.utf8))
@@ -103,6 +106,25 @@ import Testing
             try check(nil, [task, bus])
         }
         #expect(acted > 0)
+    }
+
+    @Test func `a case is of the rules that came into question, if those beside them would do more in the test`() async throws {
+        let deadMan = "rule: silence\non: {none: task_created, within: 2m, by: source}\ndo: [{log: silent}]"
+        let hourly = "rule: hourly\non: {every: 1m}\ndo: [{log: tick}]"
+        let rules = [Story.waits.rules, deadMan, hourly].joined(separator: "\n---\n")
+        let office = try await Office(rules)
+        try await office.wait(90)
+        try await office.put("a")
+        try await office.wait(20)
+        let history = try await office.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
+        let surroundings = try RuleSurroundings.test(sources: [office.source])
+        let files = [RuleFile.test(rules)]
+        let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
+        let event = try #require(history.events.last { $0.event.type == .taskCreated })
+        let test = try ExplainedTest(
+            of: event, in: [ExplanationFacts(history)], by: book, files: files, surroundings: surroundings)
+        #expect(test.problems == [] && test.text.contains("only:") && test.text.contains("rule: r"), "\(test.text)")
+        #expect(!test.text.contains("silence") && !test.text.contains("hourly"), "\(test.text)")
     }
 
     @Test func `a case has the other tasks' events only if they are needed`() async throws {

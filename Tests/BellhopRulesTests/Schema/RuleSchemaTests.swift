@@ -29,7 +29,7 @@ import Testing
     @Test func `the schema of tests contains all given events and expectations`() {
         let schema = RuleSchema.tests(actions: Fixture.actions)
         let test = schema.at("properties", "tests", "items", "properties") ?? .null
-        #expect(test.asObject?.keys == ["name", "at", "silences", "given", "expect"])
+        #expect(test.asObject?.keys == ["name", "at", "only", "silences", "given", "expect"])
         #expect(test.at("given", "items", "properties", "wait") != nil)
         #expect(test.at("given", "items", "properties", "tasks") != nil)
         #expect(

@@ -98,4 +98,31 @@ import Testing
         let given = ["      - task_removed: {task: {id: a1, number: INC1}}", Self.event].joined(separator: "\n")
         #expect(try problems(Self.doing, given, expect: "      - comment: {}").isEmpty)
     }
+
+    @Test func `a test may let only some of the rules run, and names those that there are`() throws {
+        let files = [
+            RuleFile(
+                path: "rules/a.yaml",
+                bytes: Array("rule: a\non: task_created\ndo: [{log: a}]\n---\nrule: b\non: task_created\ndo: [{log: b}]".utf8))
+        ]
+        func problems(_ only: String) throws -> [String] {
+            let text = """
+                rules: a.yaml
+                tests:
+                  - name: a created task
+                    only: \(only)
+                    given: [task_created: {task: {id: "1"}}]
+                    expect: [log: a]
+                """
+            let test = RuleFile(path: "rules/x.test.yaml", bytes: Array(text.utf8))
+            return try RuleTests.run([test], rules: files, surroundings: Fixture.surroundings()).flatMap(\.problems).map(
+                \.message)
+        }
+        #expect(try problems("a") == [])
+        #expect(try problems("[a, b]").count == 1)
+        #expect(try problems("b").count == 1)
+        let error = #expect(throws: Diagnostics.self) { try problems("[a, bb]") }
+        #expect(error?.all.map(\.message) == ["there is no rule `bb` in the rule files"])
+        #expect(error?.all.first?.help == "did you mean `b`?")
+    }
 }
