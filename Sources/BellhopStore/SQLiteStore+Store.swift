@@ -246,8 +246,8 @@ extension SQLiteStore: Store {
 
     // Looking.
 
-    func status() async throws(StoreError) -> StoreStatus {
-        try await read { try $0.status() }
+    func status(at now: Timestamp) async throws(StoreError) -> StoreStatus {
+        try await read { try $0.status(at: now) }
     }
 
     func events(at places: [Int64]) async throws(StoreError) -> [StoredEvent] {

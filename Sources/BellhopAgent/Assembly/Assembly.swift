@@ -94,7 +94,7 @@ public struct Assembly: Sendable {
         let telemetry = AgentTelemetry(registry, at: configuration.telemetry.place, clock: clock) {
             [store, engine, started = clock.now, names = configuration.connections.map(\.name)] in
             var reading = AgentReading(now: clock.now, started: started)
-            reading.status = try? await store.status()
+            reading.status = try? await store.status(at: reading.now)
             reading.storeRefusesChanges = await watch.isFailing(store)
             reading.sources = connectors.sources.map(\.name)
             reading.polled = news.polled

@@ -5,7 +5,7 @@ extension Inquirer {
     /// Does nothing if it was paused before.
     func pause(_ subject: Pause.Subject, why: String) async throws(StoreError) -> JSON {
         if case .rule(let name) = subject {
-            let known = try await store.status().rules.map(\.rule)
+            let known = try await store.status(at: clock.now).rules.map(\.rule)
             guard known.contains(name) else {
                 let help = Suggestion.didYouMean(name, among: known) ?? "`bellhop status` lists the rules."
                 throw StoreError(.other, "There is no rule `\(name)`: \(help)")

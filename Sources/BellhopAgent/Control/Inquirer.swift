@@ -104,8 +104,8 @@ public struct Inquirer: Sendable {
     }
 
     func status() async throws(StoreError) -> JSON {
-        var known = try await store.status()
         let now = clock.now
+        var known = try await store.status(at: now)
         // A source that was never polled is not in the store.
         for source in agent?.sources() ?? [] where !known.sources.contains(where: { $0.source == source.name }) {
             known.sources.append(

@@ -158,7 +158,8 @@ public protocol Store: Notebook {
 
     // Queries.
 
-    func status() async throws(StoreError) -> StoreStatus
+    /// What is counted and waits without those whose time is over now.
+    func status(at now: Timestamp) async throws(StoreError) -> StoreStatus
     /// The newest events of the query, or, if it names a place, a page of those that follow: fewer than its limit if they are
     /// large.
     func events(_ query: EventQuery) async throws(StoreError) -> EventPage

@@ -48,8 +48,11 @@ extension SQL {
             ORDER BY name
             """
 
+        /// Whether the time of a piece is not over; those for which it is stay until they are pruned.
+        private static let isKept = "(expires IS NULL OR expires > :now)"
+
         private static func pieces(_ kind: String) -> String {
-            "SELECT 1 FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = '\(kind)'"
+            "SELECT 1 FROM rule_state WHERE rule_state.rule IN (name, 'shadow/' || name) AND kind = '\(kind)' AND \(isKept)"
         }
 
         /// The next timers except those of schedules, in the order in which they come due, with their subjects. A wait's subject is in its
@@ -85,7 +88,8 @@ extension SQL {
 
         /// The first keys of a rule's counts. An index gives the rows in this order, so only those shown are read.
         static let counts = """
-            SELECT key, count(*) FROM rule_state WHERE rule = :rule AND kind = 'count' GROUP BY key ORDER BY key LIMIT :limit
+            SELECT key, count(*) FROM rule_state WHERE rule = :rule AND kind = 'count' AND \(isKept)
+            GROUP BY key ORDER BY key LIMIT :limit
             """
 
         /// How many deliveries wait for each receiver that is or was stopped. Reads only the index.

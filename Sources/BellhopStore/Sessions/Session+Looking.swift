@@ -1,7 +1,7 @@
 import BellhopCore
 
 extension Session {
-    func status() throws -> StoreStatus {
+    func status(at now: Timestamp) throws -> StoreStatus {
         var deliveries: [DeliveryState: Int] = [:]
         var open = try prepare(SQL.Looking.openDeliveries)
         while try open.next() { deliveries[try Self.state(open.text(0))] = Int(open.int(1)) }
@@ -12,7 +12,7 @@ extension Session {
             undecided: try undecided(), events: Int(try int(SQL.Looking.eventCount)),
             unrouted: Int(try int(SQL.Looking.unroutedCount)), damaged: try damagedEvents())
         status.pauses = try pauses()
-        (status.waits, status.counts) = (try waits(), try counts())
+        (status.waits, status.counts) = (try waits(at: now), try counts(at: now))
         (status.upcoming, status.laterWaits) = try upcoming()
         status.quiet = try quietStatus()
         status.silences = try silences().filter { $0.ended == nil }

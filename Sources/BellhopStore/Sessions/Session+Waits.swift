@@ -5,9 +5,10 @@ extension Session {
     /// The most timers that are listed, and the most keys of each rule's counts.
     private static let (mostUpcoming, mostKeys) = (10, 3)
 
-    func waits() throws -> [StoreStatus.WaitStatus] {
+    func waits(at now: Timestamp) throws -> [StoreStatus.WaitStatus] {
         let most = StoreStatus.WaitStatus.most
         var statement = try prepare(SQL.Looking.waits)
+        try statement.bind(":now", now)
         try statement.bind(":most", most)
         var waits: [StoreStatus.WaitStatus] = []
         while try statement.next() {
@@ -46,9 +47,10 @@ extension Session {
     }
 
     /// The first keys of the counts of each rule.
-    func counts() throws -> [StoreStatus.CountStatus] {
-        let rules = try waits().filter { $0.part == .count }.map(\.rule)
+    func counts(at now: Timestamp) throws -> [StoreStatus.CountStatus] {
+        let rules = try waits(at: now).filter { $0.part == .count }.map(\.rule)
         var statement = try prepare(SQL.Looking.counts)
+        try statement.bind(":now", now)
         var counts: [StoreStatus.CountStatus] = []
         for rule in rules {
             for name in [rule, "shadow/\(rule)"] {

@@ -37,7 +37,7 @@ struct PlanCommand: DataCommand {
             let inForce =
                 try await RulesInForce(in: store) ?? RulesInForce(at: now, files: [], connections: [], sources: [], secrets: [])
             let before = try? RuleBook.load(inForce.files, surroundings: workplace.surroundings)
-            let known = try await store.status().sources.filter(\.hasBaseline).map(\.scope.id)
+            let known = try await store.status(at: now).sources.filter(\.hasBaseline).map(\.scope.id)
             let polled = workplace.surroundings.sources.filter { $0.shows != .events }
             plan = Plan(
                 inForce, files, before: before, after: book,

@@ -78,9 +78,9 @@ struct Run: AsyncParsableCommand {
             let store = assembly.surroundings.store
             let started = assembly.surroundings.clock.now
             try await assembly.engine.recover()
-            before = try await store.status()
+            before = try await store.status(at: started)
             pass = try await assembly.engine.runOnce()
-            after = try await store.status()
+            after = try await store.status(at: assembly.surroundings.clock.now)
             ended = try await store.deliveries(DeliveryQuery(states: [.dead, .held], limit: .max))
                 .count { ($0.finishedAt ?? .distantPast) >= started }
         } catch {

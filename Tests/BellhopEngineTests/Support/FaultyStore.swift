@@ -240,8 +240,8 @@ final class FaultyStore: Store {
     func edit(_ edit: DeliveryEdit) async throws(StoreError) -> Bool {
         try await through(.apply) { () throws(StoreError) in try await base.edit(edit) }
     }
-    func status() async throws(StoreError) -> StoreStatus {
-        try await through(.status) { () throws(StoreError) in try await base.status() }
+    func status(at now: Timestamp) async throws(StoreError) -> StoreStatus {
+        try await through(.status) { () throws(StoreError) in try await base.status(at: now) }
     }
     func events(_ query: EventQuery) async throws(StoreError) -> EventPage {
         try await through(.events) { () throws(StoreError) in try await base.events(query) }

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 /// What people do with deliveries that failed: find, count and edit them.

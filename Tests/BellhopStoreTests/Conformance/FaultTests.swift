@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 /// A method of the store with the rows that it needs.

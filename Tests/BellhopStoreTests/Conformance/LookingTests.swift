@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 @Suite struct `Queries of the store` {
@@ -51,6 +52,23 @@ import Testing
         #expect(activity.deliveries[.available] == [.init(hour: hour, count: 1), .init(hour: hour + 1, count: 1)])
         #expect(activity.deliveries[.shadow] == [.init(hour: hour, count: 1)] && activity.deliveries.count == 2)
         #expect(try await bench.store.activity(since: later + .seconds(1)) == Activity(events: [], deliveries: [:]))
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
+    func `the status counts no event whose time is over, though it is not pruned yet`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        _ = try await bench.store.register([RuleRegistration(name: "r", revision: "1", waits: "w", mostKeys: 9)], at: bench.now)
+        let writes = [StateKey.Kind.count, .match].flatMap { kind in
+            [60, 120].map {
+                StateWrite(StateKey(rule: "r", kind: kind, key: "k", element: "\($0)"), .set(1, expires: bench.after($0)))
+            }
+        }
+        try await bench.store.route(Routing(state: writes, at: bench.now))
+        for (seconds, count) in [(59, 2), (60, 1), (120, 0)] {
+            let status = try await bench.store.status(at: bench.after(seconds))
+            #expect(status.waits.map(\.count) == (count == 0 ? [] : [count, count]))
+            #expect(status.counts.map(\.count) == (count == 0 ? [] : [count]))
+        }
     }
 
     @Test(arguments: StoreUnderTest.allCases)

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 @Suite struct `Rules and their timers` {

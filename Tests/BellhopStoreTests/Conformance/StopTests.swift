@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 /// The stops of receivers, and how the due deliveries of a receiver are shared among rules.

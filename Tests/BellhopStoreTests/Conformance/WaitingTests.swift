@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import Testing
 
 /// Deliveries that wait for others, as created by `on_error: stop`.

@@ -1,4 +1,5 @@
 import BellhopCore
+import BellhopTesting
 import CSQLite
 import Testing
 
@@ -212,7 +213,7 @@ import Testing
             _ = session.takeWork()
         }
         return try await bench.sqlite.write { session in
-            let status = try session.status()
+            let status = try session.status(at: Sample.now)
             return (status, session.takeWork().steps)
         }
     }

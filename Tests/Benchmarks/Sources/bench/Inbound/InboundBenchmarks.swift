@@ -79,7 +79,7 @@ enum InboundBenchmarks {
             try await tasks.waitForAll()
             return time
         }
-        let stored = try await store.status().events
+        let stored = try await store.status(at: SystemClock().now).events
         try await store.close()
         guard stored == count + connections * 4 else { throw BenchError("\(stored) events are on disk instead of \(count)") }
         return time

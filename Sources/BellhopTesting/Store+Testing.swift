@@ -8,4 +8,7 @@ extension Store {
         let room = Dictionary(uniqueKeysWithValues: receivers.map { ($0, Room(attempts: 0)) })
         return try await claim(limit: limit, room: room, others: limit, by: node, until: until, at: now).claims
     }
+
+    /// Its status, with all that was counted and waits until it is pruned.
+    public func status() async throws(StoreError) -> StoreStatus { try await status(at: .distantPast) }
 }
