@@ -41,12 +41,15 @@ struct Bellhop: AsyncParsableCommand {
             let person = Person(command: commandPath, environment: ProcessInfo.processInfo.environment)
             try await Person.$current.withValue(person) { try await perform() }
         } catch let error as CommandError {
-            error.print()
+            error.print(isForPrograms: asksForJSON)
             exit(withError: ExitCode(error.code.rawValue))
         } catch {
             leave(with: error)
         }
     }
+
+    /// Whether the output is for programs, even if the arguments are wrong.
+    private static var asksForJSON: Bool { CommandLine.arguments.contains("--json") }
 
     /// The names of the command that was called, without its arguments.
     private static var commandPath: String {
@@ -79,6 +82,7 @@ struct Bellhop: AsyncParsableCommand {
     private static func leave(with error: any Error) -> Never {
         let (code, text) = (exitCode(for: error), fullMessage(for: error))
         if !text.isEmpty {
+            if asksForJSON, code == .validationFailure { CommandError(.usage, message(for: error)).printData() }
             if code == .success { Console.data(text) } else { Console.note(text) }
         }
         exit(withError: code)

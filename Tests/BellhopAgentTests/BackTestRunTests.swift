@@ -37,7 +37,7 @@ import Testing
             let report = try await BackTestRun.report(
                 store, book, from: start - .seconds(86_400), to: start + .seconds(seconds))
             #expect(
-                report.gaps.contains("The store has no event of `never`, so since when it is silent is not known."))
+                report.gaps.contains("The store has no event of `never`, so the back-test does not show its silence."))
             return report.json["rules"]?.asArray?.first?["runs"]?.asInt
         }
         #expect(try await runs(until: 3600) == 0)

@@ -97,7 +97,7 @@ struct BackTestGaps {
         }
         if report.unreadable > 0 { found.append("Events that cannot be read: \(report.unreadable).") }
         if !unseen.isEmpty {
-            found.append("The store has no event of \(unseen.listed), so since when it is silent is not known.")
+            found.append("The store has no event of \(unseen.listed), so the back-test does not show its silence.")
         }
         found += failing.sentences { name, time in
             "The source \(name) could not be read \(time): what changed meanwhile was seen later or never."

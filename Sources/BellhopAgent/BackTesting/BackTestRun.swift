@@ -44,7 +44,8 @@ public struct BackTestRun {
         var run = BackTestRun(
             book, against: against, counting: rules, BackTestReport(since: since, until: until),
             known: known, silences: silences, coverage: coverage)
-        run.gaps.unseen = watched.filter { known[$0] == nil }
+        let isCounted = run.test.tally.isCounted
+        run.gaps.unseen = book.watchedSources(isCounted).filter { known[$0] == nil }.sorted()
         try await run.read(store, progress)
         return run.report
     }

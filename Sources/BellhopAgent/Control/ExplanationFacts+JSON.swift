@@ -6,6 +6,7 @@ extension ExplanationFacts {
     var rows: [JSON] {
         events.map { ["event": $0.historyJSON, "unrouted": .bool(unrouted.contains($0.sequence))] }
             + caused.map { ["caused": $0.historyJSON] } + deliveries.map { ["delivery": $0.json] }
+            + earlier.map { ["earlier": $0.json] }
             + decisions.map { ["decision": $0.json] } + timers.values.map { ["timer": $0.json] }
     }
 
@@ -17,6 +18,8 @@ extension ExplanationFacts {
         }
         return [
             "cut": .bool(isCut), "paused": .array(paused),
+            "turns": .array(
+                turns.map { ["rule": .string($0.rule), "pause": .bool($0.isPause), "time": .string($0.at.rfc3339)] }),
             "changes": .array(
                 changes.map {
                     [
@@ -89,6 +92,8 @@ extension ExplanationFacts {
                 caused.append(event)
             } else if let delivery = row["delivery"].flatMap(ExplainedDelivery.init(json:)) {
                 deliveries.append(delivery)
+            } else if let delivery = row["earlier"].flatMap(ExplainedDelivery.init(json:)) {
+                earlier.append(delivery)
             } else if let record = row["decision"].flatMap(DecisionRecord.init(json:)) {
                 decisions.append(record)
             } else if let timer = row["timer"].flatMap(RuleTimer.init(json:)) {
@@ -101,6 +106,10 @@ extension ExplanationFacts {
                 let at = json["time"]?.asMoment
             else { return nil }
             return Change(of: rule, kind, at: at, routed: json["routed"]?.asInt ?? 0)
+        }
+        turns = (end["turns"]?.asArray ?? []).compactMap { json in
+            guard let rule = json["rule"]?.asString, let at = json["time"]?.asMoment else { return nil }
+            return Turn(of: rule, isPause: json["pause"] == true, at: at)
         }
         pauses = (end["paused"]?.asArray ?? []).compactMap { json in
             guard let rule = json["rule"]?.asString, let at = json["time"]?.asMoment else { return nil }

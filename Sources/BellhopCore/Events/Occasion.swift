@@ -61,49 +61,102 @@ public enum Occasion: Sendable, Hashable {
     }
 }
 
+extension Occasion {
+    /// Reads a permanent name; nil for one that this program did not make.
+    public init?(_ id: ID) {
+        guard let slash = id.text.firstIndex(of: "/") else { return nil }
+        let rest = id.text[id.text.index(after: slash)...]
+        /// The rest in so many parts; the last may have slashes.
+        func parts(_ count: Int) -> [String]? {
+            let parts = rest.split(separator: "/", maxSplits: count - 1, omittingEmptySubsequences: false).map(String.init)
+            return parts.count == count ? parts : nil
+        }
+        switch id.text[..<slash] {
+        case "event": self = .event(Event.ID(String(rest)))
+        case "element":
+            guard let parts = parts(2) else { return nil }
+            self = .element(of: Event.ID(parts[0]), key: parts[1])
+        case "replay":
+            guard let parts = parts(2), let at = Int64(parts[1]) else { return nil }
+            self = .replay(of: Event.ID(parts[0]), at: Timestamp(microseconds: at))
+        case "timer":
+            guard let parts = parts(4), let kind = RuleTimer.Kind(rawValue: parts[0]) else { return nil }
+            // A time before 1970 begins with a minus.
+            let mark = parts[2].dropFirst().firstIndex { $0 == "-" || $0 == "+" } ?? parts[2].endIndex
+            guard let due = Int64(parts[2][..<mark]) else { return nil }
+            self = .timer(
+                RuleTimer.ID(rule: parts[1], kind: kind, key: parts[3]), due: Timestamp(microseconds: due),
+                Beginning(parts[2][mark...]))
+        case "escalation":
+            guard let parts = parts(3), let repetition = Int(parts[1]) else { return nil }
+            let run = ID(parts[2])
+            if parts[0] == "end" {
+                self = .escalationEnd(of: run)
+            } else {
+                guard let step = Int(parts[0]) else { return nil }
+                self = .escalation(of: run, step: step, repetition: repetition)
+            }
+        default: return nil
+        }
+    }
+}
+
+extension Occasion.Beginning {
+    fileprivate init?(_ text: Substring) {
+        let parts = text.dropFirst().split(separator: "r")
+        guard let place = parts.first.flatMap({ Int64($0) }) else { return nil }
+        if text.first == "+" {
+            self = .silence(after: place)
+        } else {
+            self = .event(place, replayed: parts.dropFirst().first.flatMap { Int64($0) }.map { Timestamp(microseconds: $0) })
+        }
+    }
+}
+
 extension Occasion.ID {
     /// The run that began the escalation, if it is of one; otherwise itself.
     public var run: Occasion.ID {
-        let parts = text.split(separator: "/", maxSplits: 3)
-        return parts.count == 4 && parts[0] == "escalation" ? Occasion.ID(String(parts[3])) : self
+        switch Occasion(self) {
+        case .escalation(let run, _, _)?, .escalationEnd(let run)?: run
+        default: self
+        }
     }
 
-    /// Whether it is of the event, or of a timer that the event began.
-    public func isFor(_ event: StoredEvent) -> Bool { self.event == event.event.id || begun == event.sequence }
+    /// Whether it is of the event, of a timer that the event began, or of the silence after it.
+    public func isFor(_ event: StoredEvent) -> Bool {
+        self.event == event.event.id || (begun ?? lastBefore) == event.sequence
+    }
 
     /// The key of the wait that was over, if it is of the timer of one.
     public var wait: String? {
-        let parts = text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
-        return parts.count == 5 && parts[0] == "timer" && ["hold", "absence"].contains(parts[1]) ? String(parts[4]) : nil
+        guard case .timer(let timer, _, _)? = Occasion(self), timer.kind == .hold || timer.kind == .absence else { return nil }
+        return timer.key
     }
 
     /// The place of the event that began the timer, if it is of one.
-    public var begun: Int64? { begin.first.flatMap { Int64($0) } }
-
-    /// When the run's event was routed again, if it is of that replay, or of a timer or an escalation that the replay began.
-    public var replayed: BellhopCore.Timestamp? {
-        let run = run
-        let at = run.isReplay ? run.text.split(separator: "/").last : run.begin.dropFirst().first
-        return at.flatMap { Int64($0) }.map { Timestamp(microseconds: $0) }
+    public var begun: Int64? {
+        guard case .timer(_, _, .event(let place, _)?)? = Occasion(run) else { return nil }
+        return place
     }
 
     /// The place of the last event before the silence, if it is of one.
-    public var silence: Int64? { times.split(separator: "+").dropFirst().first.flatMap { Int64($0) } }
-
-    /// When the timer was due, if the occasion is one.
-    public var due: BellhopCore.Timestamp? {
-        times.split { $0 == "-" || $0 == "+" }.first.flatMap { Int64($0) }.map { Timestamp(microseconds: $0) }
+    public var lastBefore: Int64? {
+        guard case .timer(_, _, .silence(let place)?)? = Occasion(run) else { return nil }
+        return place
     }
 
-    /// The event that began the timer, if the occasion is a timer: the event's place, and the time of its replay.
-    private var begin: [Substring] {
-        let times = times
-        return times.lastIndex(of: "-").map { times[times.index(after: $0)...].split(separator: "r") } ?? []
+    /// When the timer was due, if it is of one.
+    public var due: Timestamp? {
+        guard case .timer(_, let due, _)? = Occasion(run) else { return nil }
+        return due
     }
 
-    /// When the timer was due, and what began it; empty if the occasion is no timer.
-    private var times: Substring {
-        let parts = run.text.split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false)
-        return parts.count == 5 && parts[0] == "timer" ? parts[3] : ""
+    /// When the run's event was routed again, if it is of that replay, or of a timer or an escalation that the replay began.
+    public var replayed: Timestamp? {
+        switch Occasion(run) {
+        case .replay(_, let at)?: at
+        case .timer(_, _, .event(_, let at)?)?: at
+        default: nil
+        }
     }
 }

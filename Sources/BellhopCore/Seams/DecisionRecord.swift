@@ -53,10 +53,16 @@ public struct DecisionRecord: Sendable, Hashable {
     /// The number of the record among the rule's records of this verdict. A routing counts from 1; the store adds the number of
     /// its last record. A missing number means that a record was dropped, because there were too many.
     public var number: Int64
-    /// The explanation: `error`; for `once` its `key`; for `once` and `throttle` when the run before was
-    /// (`last`) and its occasion (`by`); for a budget the `step` and `task`; the `part` of the rule that waits, counts or gathers, and
-    /// its `key`, and the key of its `timer` if that is another; of what was used up or ended early the occasion that did it (`by`), and its `event` if it is of a timer, or else the
-    /// reason (`ending`); of an escalation or a wait that was under way already the run that began it (`by`); the steps that were `left_out`, as clauses; the `place` on the bus of the event that began a wait.
+    /// The explanation, by names:
+    /// - `error`;
+    /// - `part`: the part of the rule that waits, counts or gathers; `key`: its key; `timer`: that of its timer if it is another;
+    /// - `until`: when it ends or is judged; `place` and `end`: the places on the bus of the events that began and ended a wait;
+    /// - `last`: for `once` and `throttle`, when the run before was;
+    /// - `by`: the occasion of another run: of the run before (`once`, `throttle`), of what used it up or ended it, or of what had begun
+    ///   the wait or the escalation that it found under way; `event`: the event of that run, if it is of a timer;
+    /// - `ending`: why it was ended without an event; `left`: whether it was ended because the task left;
+    /// - `left_out`: the steps that were left out, as clauses;
+    /// - `step` and `task`: for a budget.
     public var detail: JSON.Object
 
     /// The most records that are kept of one rule and verdict.
@@ -84,12 +90,18 @@ public struct DecisionRecord: Sendable, Hashable {
     /// The part of the rule that waits, counts or gathers.
     public var part: String? { detail["part"]?.asString }
 
+    /// The place of the event that began the wait that it is about, if it is the record of the begin.
+    public var waitPlace: Int64? { verdict == .waiting && !isUnderWay ? detail["place"]?.asInt : nil }
+
+    /// Whether it is about a wait that another run had begun.
+    public var isUnderWay: Bool { verdict == .waiting && detail["by"] != nil }
+
     /// The timer that ends the wait or the group, or that makes the next step of the escalation, if it is about one of these.
     public var timer: RuleTimer.ID? {
         let kind: RuleTimer.Kind
         switch verdict {
-        // An event that waits for others has no timer, and a replay that found a wait under way began none.
-        case .waiting where detail["of"] == nil && detail["by"] == nil: kind = part == "none" ? .absence : .hold
+        // An event that waits for others has no timer.
+        case .waiting where detail["of"] == nil: kind = part == "none" ? .absence : .hold
         case .gathering: kind = .group
         case .escalating: kind = .escalation
         default: return nil

@@ -49,6 +49,16 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
     /// The facts that are needed to decide the timer when it is due, and to explain it.
     public var payload: JSON.Object
 
+    /// When the wait, the group or the escalation began: the time of the record about its begin, and not later than those about what
+    /// joined it.
+    public var begun: Timestamp? {
+        get { payload["begun"]?.asInt.map { Timestamp(microseconds: $0) } }
+        set { payload["begun"] = newValue.map { .int($0.microseconds) } }
+    }
+
+    /// Whether its time is computed again before it counts, because a calendar has changed.
+    public var isRecomputed: Bool { payload["again"] == true }
+
     public init(_ id: ID, due: Timestamp, payload: JSON.Object = [:]) {
         self.id = id
         self.due = due

@@ -158,7 +158,7 @@ public protocol Store: Notebook {
 
     // Queries.
 
-    /// What is counted and waits without those whose time is over now.
+    /// Leaves out what was counted or waits for others and whose time is over.
     func status(at now: Timestamp) async throws(StoreError) -> StoreStatus
     /// The newest events of the query, or, if it names a place, a page of those that follow: fewer than its limit if they are
     /// large.

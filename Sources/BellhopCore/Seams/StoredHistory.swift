@@ -41,8 +41,10 @@ public struct StoredHistory: Sendable, Hashable {
     public var unrouted: Set<Int64> = []
     /// The deliveries made for these events, for timers that they began, and for their tasks; the oldest first.
     public var deliveries: [DeliveryRecord] = []
-    /// The records of why rules stopped at these events and at the timers that they began, and of earlier waits for their tasks; the
-    /// oldest first.
+    /// The deliveries for timers that earlier events had begun, if these events came during such waits.
+    public var earlier: [DeliveryRecord] = []
+    /// The records of why rules stopped at these events and at the timers that they began, and of earlier waits for their tasks and
+    /// their ends; the oldest first.
     public var decisions: [DecisionRecord] = []
     /// The entries of the audit about these deliveries' attempts, and about changes of rules since the first event.
     public var audit: [AuditRow] = []

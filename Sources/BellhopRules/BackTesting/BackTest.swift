@@ -142,6 +142,14 @@ extension RuleBook {
 }
 
 extension RuleBook {
+    /// The sources for whose absence rules wait.
+    public var watchedSources: Set<String> { watchedSources { _ in true } }
+
+    /// Those for whose absence these rules wait.
+    public func watchedSources(_ isMeant: (String) -> Bool) -> Set<String> {
+        Set(compiled.filter { isMeant($0.name) }.flatMap { $0.time.pattern?.watched ?? [] })
+    }
+
     /// The rules whose runs depend on what they remember, and those that read the tasks of sources.
     public func rulesByKnowledge(among isMeant: (String) -> Bool) -> (remembering: [String], reading: [String]) {
         let rules = compiled.filter { !$0.isOff && isMeant($0.name) }

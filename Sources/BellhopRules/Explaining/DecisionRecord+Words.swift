@@ -8,8 +8,9 @@ extension RuleBook {
 extension DecisionRecord {
     /// Why the rule did not run, or what became of its run, as a clause. It names an earlier event by its id.
     /// - Parameter rule: nil if the rule is gone.
-    func clause(of rule: Rule?) -> String {
-        let words = words(of: rule, namesEvents: true)
+    /// - Parameter due: when its timer is due now; nil for when the record says.
+    func clause(of rule: Rule?, due: BellhopCore.Timestamp? = nil) -> String {
+        let words = words(of: rule, namesEvents: true, due: due)
         return [.once, .throttled].contains(verdict) && !words.part.isEmpty
             ? "\(words.part) stopped it: \(words.clause)" : words.clause
     }
@@ -18,7 +19,7 @@ extension DecisionRecord {
     /// - Parameters:
     ///   - namesEvents: whether to name an earlier event by its id, by which it can be explained itself.
     ///   - rule: nil if the rule is gone.
-    func words(of rule: Rule?, namesEvents: Bool) -> (part: String, clause: String) {
+    func words(of rule: Rule?, namesEvents: Bool, due: BellhopCore.Timestamp? = nil) -> (part: String, clause: String) {
         let zone = rule?.zone ?? .utc
         func moment(_ name: String) -> String {
             let time = detail[name]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) }
@@ -26,21 +27,24 @@ extension DecisionRecord {
         }
         let other = namesEvents ? otherEvent : ""
         let earlier = other.isEmpty ? "" : " for \(other)"
-        let until = detail["until"] == nil ? "" : " until \(moment("until"))"
+        let end = due?.formatted(in: zone) ?? moment("until")
+        let until = end.isEmpty ? "" : " until \(end)"
         let waiting = part ?? rule?.time.pattern.flatMap { rule?.time.hold == nil ? $0.kind.rawValue : nil } ?? "for"
         switch verdict {
         case .conditionFailed, .keyFailed, .stepFailed, .loop: return ("", error ?? "it failed")
         case .throttled:
-            let every = rule?.throttle.map { DurationText.format($0.every) } ?? "its time"
-            return ("`throttle`", "it ran at \(moment("last"))\(earlier), less than \(every) ago")
+            let last = detail["last"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) }
+            // The rule may have been changed since.
+            let every = rule?.throttle.flatMap {
+                last.map { at - $0 }.map { [every = $0.every] in $0 < every } == true ? $0.every : nil
+            }
+            let ago = every.map { "less than \(DurationText.format($0)) ago" } ?? "within the time that `throttle` had then"
+            return ("`throttle`", "it ran at \(moment("last"))\(earlier), \(ago)")
         case .once:
             let when = detail["last"] == nil ? "before" : "at \(moment("last"))\(earlier)"
             return ("`once`", "it ran for the key \"\(detail["key"]?.asString ?? "")\" \(when)")
         case .waiting:
-            if detail["by"] != nil {
-                let state = until.isEmpty ? "and the rule has run" : "and waits\(until)"
-                return (waiting, "`\(waiting)` had begun before\(other.isEmpty ? "" : ", with \(other)"), \(state)")
-            }
+            if isUnderWay { return (waiting, "\(begun), and \(until.isEmpty ? "the rule has run" : "waits\(until)")") }
             guard let come = detail["come"]?.asInt, let all = detail["of"]?.asInt else {
                 return (waiting, "`\(waiting)` waits\(until)")
             }
@@ -49,7 +53,10 @@ extension DecisionRecord {
         case .cancelled:
             return waiting == "none"
                 ? ("`none`", "it ended the wait of `none`")
-                : ("`for`", "it ended the wait of `for`: `when` does not hold any more")
+                : (
+                    "`for`",
+                    "it ended the wait of `for`: \(detail["left"] == true ? "the task has left" : "`when` does not hold any more")"
+                )
         case .usedUp: return ("`\(waiting)`", taken(at: at.formatted(in: zone), other))
         case .endedEarly:
             let time = at.formatted(in: zone)
@@ -68,7 +75,7 @@ extension DecisionRecord {
                 isOfEscalation
                 ? "a step of the escalation had nothing to do at \(at.formatted(in: zone))" : "no step had anything to do"
             return ("`if`", leftOut.isEmpty ? what : "\(what): \(leftOut.joined(separator: "; "))")
-        case .escalating: return ("`escalate`", "the next step of the escalation comes at \(moment("until"))")
+        case .escalating: return ("`escalate`", "the next step of \(escalation) waits\(until)")
         case .answered: return ("`escalate`", "it answered the task, which ended the escalation")
         case .ended:
             let reason = ending.map { "\($0.words) at \(at.formatted(in: zone))" } ?? detail["reason"]?.asString ?? ""
@@ -82,6 +89,12 @@ extension DecisionRecord {
                 : ("`quiet`", "a quiet time keeps \(what) back until \(moment("until"))")
         }
     }
+
+    /// That a wait had begun before, as a clause.
+    var begun: String { "`\(part ?? "for")` had begun before\(otherEvent.isEmpty ? "" : ", with \(otherEvent)")" }
+
+    /// Its escalation, as a phrase.
+    var escalation: String { otherEvent.isEmpty ? "the escalation" : "the escalation of \(otherEvent)" }
 
     private var ending: Ending? { detail["ending"]?.asString.flatMap(Ending.init) }
 
@@ -115,5 +128,13 @@ extension DecisionRecord.Ending {
         case .off: "the rule was turned off"
         case .forgotten: "`bellhop forget` forgot the task"
         }
+    }
+}
+
+extension RuleTimer {
+    /// When a timer comes that is overdue, as a phrase.
+    /// - Parameter isAfterPoll: whether the rule is judged only after its source was polled.
+    public static func coming(isPaused: Bool, isAfterPoll: Bool) -> String {
+        isPaused ? "once the rule is resumed" : isAfterPoll ? "with the agent's next poll" : "once an agent runs"
     }
 }

@@ -20,6 +20,8 @@ public struct ExplanationFacts: Sendable {
     var lackDeliveries: Bool { deliveries.count >= HistoryQuery.most }
     public var unrouted: Set<Int64> = []
     public var deliveries: [ExplainedDelivery] = []
+    /// Those for timers that earlier events had begun, during whose waits these events came.
+    public var earlier: [ExplainedDelivery] = []
     public var decisions: [DecisionRecord] = []
     public var caused: [StoredEvent] = []
     /// The timers of the waits, groups and escalations that the decisions are about, and of silences, as they are now.
@@ -27,6 +29,8 @@ public struct ExplanationFacts: Sendable {
     public var rules: [StoredHistory.RegisteredRule] = []
     /// The rules that are paused.
     public var pauses: [Pause] = []
+    /// When people paused and resumed rules, from the audit; the oldest first.
+    public var turns: [Turn] = []
     /// The changes of rules, from the audit.
     public var changes: [Change] = []
 
@@ -47,6 +51,9 @@ public struct ExplanationFacts: Sendable {
                 for kind in Change.Kind.allCases {
                     changes += names(kind.rawValue).map { Change(of: $0, kind, at: row.at, routed: routed) }
                 }
+            } else if let act = entry["act"]?.asString, act == "pause" || act == "resume" {
+                guard let rule = entry["rule"]?.asString else { continue }
+                turns.append(Turn(of: rule, isPause: act == "pause", at: row.at))
             } else if entry["kind"] == "attempt", let id = entry["delivery"]?.asString {
                 attempts[id, default: []].append(
                     ExplainedDelivery.Attempt(
@@ -54,6 +61,7 @@ public struct ExplanationFacts: Sendable {
                         detail: entry["detail"]?.asString ?? ""))
             }
         }
+        earlier = history.earlier.map(ExplainedDelivery.init)
         deliveries = history.deliveries.map { record in
             var delivery = ExplainedDelivery(record)
             delivery.attempts = attempts[delivery.id] ?? []
@@ -64,20 +72,38 @@ public struct ExplanationFacts: Sendable {
     /// The deliveries for each event, also by timers that it began.
     public var deliveriesByEvent: [Event.ID: [ExplainedDelivery]] { byEvent(deliveries) { $0.occasion } }
 
-    /// Values by the event that their occasions are of.
-    /// - Parameter withSilences: whether a silence is of the last event before it.
-    func byEvent<Value>(
-        _ values: [Value], withSilences: Bool = false, _ occasion: (Value) -> Occasion.ID
-    ) -> [Event.ID: [Value]] {
+    /// Values by the event that their occasions are of: the run of a silence is of the last event before it.
+    func byEvent<Value>(_ values: [Value], _ occasion: (Value) -> Occasion.ID) -> [Event.ID: [Value]] {
         let places = Dictionary(events.map { ($0.sequence, $0.event.id) }) { first, _ in first }
         var result: [Event.ID: [Value]] = [:]
         for value in values {
             let occasion = occasion(value)
-            let place = occasion.begun ?? (withSilences ? occasion.silence : nil)
+            let place = occasion.begun ?? occasion.lastBefore
             guard let event = occasion.event ?? place.flatMap({ places[$0] }) else { continue }
             result[event, default: []].append(value)
         }
         return result
+    }
+
+    /// A pause of a rule, or its end.
+    public struct Turn: Sendable, Hashable {
+        public var rule: String
+        public var isPause: Bool
+        public var at: BellhopCore.Timestamp
+
+        public init(of rule: String, isPause: Bool, at: BellhopCore.Timestamp) {
+            (self.rule, self.isPause, self.at) = (rule, isPause, at)
+        }
+    }
+
+    /// Whether the rule was paused at this moment, and not now.
+    func wasPaused(_ rule: String, at moment: BellhopCore.Timestamp) -> Bool {
+        turns.first { $0.rule == rule && $0.at >= moment }.map { !$0.isPause } ?? false
+    }
+
+    /// Whether the rule was resumed after this moment.
+    func wasResumed(_ rule: String, after moment: BellhopCore.Timestamp) -> Bool {
+        turns.contains { $0.rule == rule && !$0.isPause && $0.at >= moment }
     }
 
     /// A change of a rule by a reload.
@@ -110,12 +136,12 @@ public struct ExplanationFacts: Sendable {
         changes.first { $0.rule == rule && $0.kind != .changed && event.sequence <= $0.routed }
     }
 
-    /// The timer that the record is about, if it goes on.
+    /// The timer that the record is about, if it goes on. A timer that was begun later is of another wait under the same key.
     func timer(of record: DecisionRecord) -> RuleTimer? {
-        guard let timer = record.timer.flatMap({ timers[$0] }) else { return nil }
-        // Another run for the same task may have begun an escalation since.
-        let run = record.detail["by"]?.asString ?? record.occasion.text
-        return timer.id.kind == .escalation && timer.payload["run"]?.asString != run ? nil : timer
+        guard let timer = record.timer.flatMap({ timers[$0] }), record.at >= timer.begun ?? .distantPast else { return nil }
+        // Another event of the same moment may have ended the escalation and begun one.
+        if let run = timer.payload["run"]?.asString, run != record.detail["by"]?.asString ?? record.occasion.text { return nil }
+        return timer
     }
 
     /// Since when the rule was paused at this moment, if it was.

@@ -115,7 +115,9 @@ extension RuleBook {
             judgement.mayMatter = true
             judgement.idle = pattern.idle(event, activation)
             // An event of `after` begins an absence only if the rule's condition holds.
-            guard judgement.idle == nil, pattern.kind == .none, let condition = rule.condition else { return }
+            guard judgement.idle == nil, pattern.kind == .none, !pattern.beginsByItself, let condition = rule.condition else {
+                return
+            }
             pattern.moveToBegin(frame, stored, activation)
             if let (verdict, reason) = condition.objection(activation) {
                 (judgement.verdict, judgement.reason) = (verdict, reason)
@@ -179,7 +181,7 @@ extension Pattern {
             if entries.first?.fits(event, activation) ?? true { return nil }
             return (.conditionFalse, "no `sequence` under way was waiting for this event")
         case .none:
-            if beginsByItself { return (.waiting, "this event started the time of `none` again") }
+            if beginsByItself { return nil }
             if after.contains(where: { $0.fits(event, activation) }) { return nil }
             return (.conditionFalse, "there was no absence under way for this event to end")
         }

@@ -31,7 +31,7 @@ extension BatchDecider {
             guard forgetEvents(of: other, key.key, rule.name) else { return }
             if other.isShadow == isShadow, other.closes.map({ now < $0 }) ?? true { pagers = other.pagers }
         }
-        let start = candidate?.time ?? frame.event?.time ?? now
+        let start = candidate?.time ?? matches.replay?.at ?? frame.event?.time ?? now
         var turns: [EscalationUnderWay.Turn?] = []
         for step in escalation.steps {
             let due = step.after.end(from: start)

@@ -215,7 +215,7 @@ extension BatchDecider {
         for id in ids {
             let key = rule.holdKey(id)
             guard memory.isKnown(key), let wait = memory.value(key).flatMap(Wait.init), wait.began.task == task else { continue }
-            end(key, id, candidate.rule)
+            end(key, id, candidate.rule, isGone: true)
         }
     }
 
@@ -232,11 +232,13 @@ extension BatchDecider {
     }
 
     /// Ends a wait whose condition no longer holds, and forgets that the rule ran for it.
-    private mutating func end(_ key: StateKey, _ id: String, _ number: Int) {
+    private mutating func end(_ key: StateKey, _ id: String, _ number: Int, isGone: Bool = false) {
         let rule = book.compiled[number]
         if let wait = memory.value(key).flatMap(Wait.init), !wait.hasRun {
             cancel(RuleTimer.ID(rule: rule.name, kind: .hold, key: id))
-            record(Stop(verdict: .cancelled, detail: ["part": "for", "key": .string(id)]), of: number)
+            var detail: JSON.Object = ["part": "for", "key": .string(id)]
+            if isGone { detail["left"] = true }
+            record(Stop(verdict: .cancelled, detail: detail), of: number)
             record(.endedEarly, wait.began, of: "for", key: id, by: frame.occasion.id.text, rule: number)
         }
         forgetWait(key, id, rule)
@@ -281,9 +283,11 @@ extension BatchDecider {
     mutating func due(
         _ timer: RuleTimer, _ wait: inout Wait, _ span: Span, _ key: StateKey, _ number: Int
     ) -> BellhopCore.Timestamp? {
-        guard timer.payload["again"] == true else { return wait.due == timer.due ? timer.due : nil }
+        guard timer.isRecomputed else { return wait.due == timer.due ? timer.due : nil }
         guard let end = span.end(from: wait.began.at) else {
-            record(.failed(.keyFailed, span.neverEnds), of: number)
+            record(
+                .failed(.keyFailed, span.neverEnds), of: number,
+                for: Occasion.timer(timer.id, due: timer.due, wait.beginning).id)
             memory.delete(key)
             return nil
         }

@@ -135,6 +135,8 @@ struct BatchDecider {
 
     /// - Parameter time: the moment that the run is at.
     mutating func set(_ timer: RuleTimer, at time: BellhopCore.Timestamp) {
+        var timer = timer
+        if !timer.id.kind.isOfSchedule, timer.begun == nil { timer.begun = now }
         timers.append(.set(timer))
         if timer.due > time { firstDue = min(firstDue, timer.due) }
     }
@@ -281,6 +283,7 @@ struct BatchDecider {
         if Occasion.ID(name).event == nil, let place, let event = event(at: place).value {
             detail["event"] = .string(event.event.id.text)
         }
+        if verdict == .endedEarly { detail["end"] = frame.sequence.map(JSON.int) }
         record(Stop(verdict: verdict, detail: detail), of: number, for: Occasion.ID(earlier.name))
     }
 

@@ -43,12 +43,7 @@ extension TestCaseReader {
             if found.hasErrors { return nil }
         }
         let rules = values.texts("rules")
-        for (place, name) in rules.enumerated() where !book.contains(name) {
-            let list = node["rules"]
-            report(
-                "unknown-rule", "there is no rule `\(name)` in this test", at: list?.items?[place] ?? list ?? node,
-                help: Suggestion.didYouMean(name, among: book.rules.map(\.name)))
-        }
+        review(rules, in: node["rules"] ?? node, "this test")
         return Silence(
             when: values.text("when"), rules: rules, receivers: values.texts("receivers"), starts: starts, ends: ends,
             writes: values.boolean("writes") ?? false)

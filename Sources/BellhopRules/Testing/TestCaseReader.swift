@@ -38,13 +38,22 @@ struct TestCaseReader {
 
     /// Takes only these rules.
     private mutating func narrow(to names: [String], _ node: Node) {
-        for (place, name) in names.enumerated() where !book.contains(name) {
+        if names.isEmpty {
+            report("wrong-value", "`only` names no rule", at: node, help: "name the rules that run, or leave it out")
+        }
+        review(names, in: node, "the rule files")
+        let known = names.filter(book.contains)
+        if !known.isEmpty { book = book.only(Set(known)) }
+    }
+
+    /// Reports names of rules that there are not.
+    mutating func review(_ names: [String], in node: Node, _ place: String) {
+        for name in names where !book.contains(name) {
             let help = Suggestion.didYouMean(name, among: book.rules.map(\.name))
             report(
-                "unknown-rule", "there is no rule `\(name)` in the rule files", at: node.items.map { $0[place] } ?? node,
-                help: help)
+                "unknown-rule", "there is no rule `\(name)` in \(place)",
+                at: node.items?.first { $0.scalarText == name } ?? node, help: help)
         }
-        book = book.only(Set(names))
     }
 
     private mutating func list(_ node: Node, _ what: String) -> [Node]? {

@@ -385,9 +385,6 @@ extension [Int] {
 }
 
 extension RuleBook {
-    /// The sources whose silence rules wait for.
-    public var watchedSources: Set<String> { Set(compiled.flatMap { $0.time.pattern?.watched ?? [] }) }
-
     /// When what a rule waits for by itself begins, by the source that it is about; an empty name is for all of them.
     fileprivate func beginnings(of name: String, at start: Timestamp, _ known: [String: Timestamp]?) -> [String: Timestamp] {
         guard let known, let pattern = rule(named: name)?.time.pattern else { return ["": start] }

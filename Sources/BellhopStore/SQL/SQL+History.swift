@@ -39,7 +39,7 @@ extension SQL {
             let rest = rest(rest(rest(occasion)))
             let due = "substr(\(rest), 1, instr(\(rest), '/') - 1)"
             let place = "substr(\(due), max(instr(\(due), '-'), instr(\(due), '+')) + 1)"
-            return "\(due) GLOB '*[-+]*' AND CAST(\(place) AS INTEGER) IN (SELECT value FROM json_each(:places))"
+            return "CAST(\(place) AS INTEGER) IN (SELECT value FROM json_each(:places))"
         }
 
         /// The part after the first slash.
@@ -65,12 +65,12 @@ extension SQL {
             WHERE verdict = 'waiting' AND at <= :until AND detail ->> '$.key' IN (SELECT value FROM json_each(:keys))
             """
 
-        /// The attempts of these deliveries, and the changes of rules.
+        /// The attempts of these deliveries, and the changes and pauses of rules.
         static let audit = """
             SELECT number, at, entry, hash FROM audit
             WHERE at >= :since AND entry <> '' AND (
                 entry ->> '$.delivery' IN (SELECT value FROM json_each(:names))
-                OR entry ->> '$.act' = 'reload')
+                OR entry ->> '$.act' IN ('reload', 'pause', 'resume'))
             ORDER BY number
             LIMIT :limit
             """

@@ -86,7 +86,8 @@ extension SQL {
             SELECT task.snapshot ->> '$.number' FROM scope CROSS JOIN task ON task.scope = scope.id AND task.key = :key LIMIT 1
             """
 
-        /// The first keys of a rule's counts. An index gives the rows in this order, so only those shown are read.
+        /// The first keys of a rule's counts. An index gives the rows in this order, so only those shown are read, and
+        /// those whose time is over.
         static let counts = """
             SELECT key, count(*) FROM rule_state WHERE rule = :rule AND kind = 'count' AND \(isKept)
             GROUP BY key ORDER BY key LIMIT :limit

@@ -21,20 +21,30 @@ extension Session {
         history.pauses = try pauses()
         guard let first = page.first else { return history }
         let ids = Self.json(page.map { .string($0.event.id.text) })
-        let places = Self.json(page.map { .int($0.sequence) })
         var unrouted = try prepare(SQL.History.unrouted)
-        try unrouted.bind(":places", text: places)
+        try unrouted.bind(":places", text: Self.json(page.map { .int($0.sequence) }))
         while try unrouted.next() { history.unrouted.insert(unrouted.int(0)) }
+        history.decisions = try decisions(of: page, ids)
+        let own = Set(page.map(\.sequence))
+        let waits = history.decisions.compactMap(\.waitPlace)
         var deliveries = try prepare(SQL.History.deliveries)
         try deliveries.bind(":ids", text: ids)
-        try deliveries.bind(":places", text: places)
+        try deliveries.bind(":places", text: Self.json(own.union(waits).sorted().map(JSON.int)))
         let subjects = query.task == nil ? [] : Set(page.map(\.event.subject)).sorted()
         try deliveries.bind(":subjects", text: Self.json(subjects.map(JSON.string)))
         try deliveries.bind(":limit", HistoryQuery.most)
-        while try deliveries.next() { history.deliveries.append(try Self.record(deliveries)) }
+        while try deliveries.next() {
+            let record = try Self.record(deliveries)
+            let occasion = record.delivery.id.occasion
+            let isOfEarlier = occasion.begun.map { !own.contains($0) } ?? false
+            if isOfEarlier, !subjects.contains(record.delivery.task?.subject ?? "") {
+                history.earlier.append(record)
+            } else {
+                history.deliveries.append(record)
+            }
+        }
         history.deliveries.reverse()
-        history.decisions = try decisions(of: page, ids, places)
-        history.timers = try timers(Array(Set(history.decisions.compactMap(\.timer)).union(silences(of: page))))
+        history.timers = try timers(Array(Set(history.decisions.compactMap(\.timer)).union(absences(of: page))))
         var audit = try prepare(SQL.History.audit)
         try audit.bind(":since", page.map(\.event.time).min() ?? first.event.time)
         try audit.bind(":names", text: Self.json(history.deliveries.map { .string($0.delivery.id.text) }))
@@ -97,32 +107,35 @@ extension Session {
     }
 
     /// The records about these events, and of earlier waits, in the order in which they were made.
-    private func decisions(of events: [StoredEvent], _ ids: [UInt8], _ places: [UInt8]) throws -> [DecisionRecord] {
+    private func decisions(of events: [StoredEvent], _ ids: [UInt8]) throws -> [DecisionRecord] {
         var records: [Int64: DecisionRecord] = [:]
         func take(_ row: borrowing Prepared) throws {
             if let record = try Self.decision(row) { records[row.int(6)] = record }
         }
-        var ofEvent = try prepare(SQL.History.decisionsOfEvent)
-        for event in events {
-            try ofEvent.bind(":occasion", Occasion.event(event.event.id).id.text)
-            while try ofEvent.next() { try take(ofEvent) }
-            ofEvent.stop()
-        }
-        var others = try prepare(SQL.History.decisions)
-        try others.bind(":ids", text: ids)
-        try others.bind(":places", text: places)
-        while try others.next() { try take(others) }
         // The waits for these events' keys that had begun when the last of them came: a replay of an older event may have begun one.
         var waits = try prepare(SQL.History.waits)
         try waits.bind(":until", events.map(\.event.time).max() ?? .distantPast)
         let keys = events.reduce(into: Set<String>()) { Self.collectKeys(of: $1.event, into: &$0) }
         try waits.bind(":keys", text: Self.json(keys.sorted().map(JSON.string)))
         while try waits.next() { try take(waits) }
+        // With these waits, their ends before their time and at their timers.
+        let occasions = Set(records.values.map(\.occasion)).union(events.map { Occasion.event($0.event.id).id })
+        let places = Set(records.values.compactMap(\.waitPlace)).union(events.map(\.sequence))
+        var ofEvent = try prepare(SQL.History.decisionsOfEvent)
+        for occasion in occasions {
+            try ofEvent.bind(":occasion", occasion.text)
+            while try ofEvent.next() { try take(ofEvent) }
+            ofEvent.stop()
+        }
+        var others = try prepare(SQL.History.decisions)
+        try others.bind(":ids", text: ids)
+        try others.bind(":places", text: Self.json(places.sorted().map(JSON.int)))
+        while try others.next() { try take(others) }
         return records.sorted { $0.key < $1.key }.map(\.value)
     }
 
-    /// The timers of the silences that these events may have started again: of their source, or of all sources.
-    private func silences(of events: [StoredEvent]) throws -> Set<RuleTimer.ID> {
+    /// The timers of the absences without `after` that these events may have begun again: of their source, or of all sources.
+    private func absences(of events: [StoredEvent]) throws -> Set<RuleTimer.ID> {
         let keys = Set(events.map(\.event.source)).union([""])
         var ids: Set<RuleTimer.ID> = []
         var rules = try prepare(SQL.History.beginning)

@@ -12,7 +12,8 @@ extension Session {
             undecided: try undecided(), events: Int(try int(SQL.Looking.eventCount)),
             unrouted: Int(try int(SQL.Looking.unroutedCount)), damaged: try damagedEvents())
         status.pauses = try pauses()
-        (status.waits, status.counts) = (try waits(at: now), try counts(at: now))
+        status.waits = try waits(at: now)
+        status.counts = try counts(among: status.waits, at: now)
         (status.upcoming, status.laterWaits) = try upcoming()
         status.quiet = try quietStatus()
         status.silences = try silences().filter { $0.ended == nil }

@@ -47,8 +47,8 @@ extension Session {
     }
 
     /// The first keys of the counts of each rule.
-    func counts(at now: Timestamp) throws -> [StoreStatus.CountStatus] {
-        let rules = try waits(at: now).filter { $0.part == .count }.map(\.rule)
+    func counts(among waits: [StoreStatus.WaitStatus], at now: Timestamp) throws -> [StoreStatus.CountStatus] {
+        let rules = waits.filter { $0.part == .count }.map(\.rule)
         var statement = try prepare(SQL.Looking.counts)
         try statement.bind(":now", now)
         var counts: [StoreStatus.CountStatus] = []

@@ -110,11 +110,16 @@ struct CommandError: Error {
         self.init(code, failure.advised + (failure.passesByItself ? (isSentence ? "" : ".") + prospect : ""))
     }
 
+    /// Prints it as data for programs.
+    func printData() {
+        let problems = diagnostics?.all ?? message.map { [Diagnostic(code: code.word, $0)] } ?? []
+        Console.json(["ok": false, "problems": .array(problems.map(\.json))])
+    }
+
     /// Prints it on standard error, and for programs as data.
     func print(isForPrograms: Bool = false) {
         if isForPrograms {
-            let problems = diagnostics?.all ?? message.map { [Diagnostic(code: code.word, $0)] } ?? []
-            Console.json(["ok": false, "problems": .array(problems.map(\.json))])
+            printData()
         } else if let diagnostics {
             Printing.print(diagnostics)
         }

@@ -1,5 +1,6 @@
 import BellhopAgent
 import BellhopCore
+import BellhopRules
 
 /// The waits, counts and groups of rules.
 extension StatusPage {
@@ -14,9 +15,7 @@ extension StatusPage {
             let isPaused = (status["paused"]?.asArray ?? []).contains { $0["rule"]?.asString == rule }
             let next = isOverdue ? nil : time
             // Groups wait for no poll.
-            let moment =
-                isPaused
-                ? "once the rule is resumed" : wait["part"] == "group" ? "once an agent runs" : "with the agent's next poll"
+            let moment = RuleTimer.coming(isPaused: isPaused, isAfterPoll: wait["part"] != "group")
             let overdue = time.map { " was due at \($0), and comes \(moment)." }
             func end(_ what: String, _ coming: String?) -> String {
                 isOverdue ? overdue.map { what + $0 } ?? "." : coming ?? "."

@@ -31,6 +31,22 @@ import Testing
         }
     }
 
+    @Test func `the steps of a replay count from the replay, not from its old event`() async throws {
+        let office = try await Office("rule: r\non: task_created\ndo: [{log: new}]\nescalate: [{after: 15m, do: [{log: late}]}]")
+        try await office.put("a")
+        try await office.wait(60)
+        let store = office.bench.store
+        let event = try #require(try await store.events(EventQuery(types: [.taskCreated], limit: 1)).first)
+        try await store.replay([event], rule: nil, isForced: false, at: office.bench.now)
+        try await office.wait(14)
+        func late() async throws -> Int {
+            try await office.bench.deliveries().count { $0.delivery.id.occasion.run != $0.delivery.id.occasion }
+        }
+        #expect(try await late() == 1)
+        try await office.wait(2)
+        #expect(try await late() == 2)
+    }
+
     // MARK: Answers beside our own writes
 
     @Test func `our own update does not count as an answer, a person's change in the same poll as our comment does`() async throws

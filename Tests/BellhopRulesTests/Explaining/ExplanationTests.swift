@@ -216,9 +216,11 @@ import Testing
         ]
         for (rule, part, moment) in waits {
             let waiting = record(
-                part == "group" ? .gathering : .waiting, ["part": .string(part), "key": "a", "until": "2026-01-05T23:00:00Z"])
-            let overdue = try account(rule) { add(waiting, due: Fixture.start + .seconds(600), to: &$0) }
-            #expect(overdue.verdict == .waiting)
+                part == "group" ? .gathering : .waiting,
+                ["part": .string(part), "key": "my-work/a", "until": "2026-01-05T23:00:00Z"])
+            let payload: JSON.Object = ["source": "my-work"]
+            let overdue = try account(rule) { add(waiting, due: Fixture.start + .seconds(600), payload: payload, to: &$0) }
+            #expect(overdue.verdict == (part == "group" ? .gathering : .waiting))
             #expect(overdue.reason == "`\(part)` was due at 2026-01-05T09:10:00Z, and comes \(moment)")
             let paused = try account(rule) {
                 add(waiting, due: Fixture.start + .seconds(600), to: &$0)
@@ -228,24 +230,39 @@ import Testing
             // A calendar that has changed since has moved the timer.
             let moved = try account(rule) { add(waiting, due: Fixture.start + .seconds(7200), to: &$0) }
             #expect(moved.reason.hasSuffix("until 2026-01-05T11:00:00Z"))
+            let recomputed = try account(rule) { add(waiting, due: Fixture.start, payload: ["again": true], to: &$0) }
+            #expect(recomputed.reason.hasSuffix("until when is computed again, because a calendar has changed"))
             let lost = try account(rule) { $0.decisions = [waiting] }
             #expect(lost.verdict == .unknown && lost.reason.hasPrefix("`\(part)` does not wait any more"))
+            // Another wait under the same key began later.
+            let later: JSON = .int((Fixture.start + .seconds(1)).microseconds)
+            let other = try account(rule) {
+                add(waiting, due: Fixture.start + .seconds(7200), payload: ["begun": later], to: &$0)
+            }
+            #expect(other.verdict == .unknown)
         }
     }
 
     @Test func `an escalation tells of its next step only while it goes on, and of no other escalation`() throws {
         let rule = "on: task_created\nescalate: [{after: 10m, do: [{log: late}]}]"
-        let begun = record(.escalating, ["key": "acme/a1", "until": "2026-01-05T23:00:00Z"])
-        func note(_ run: String, due: Int64) throws -> [String] {
+        var record = record(.escalating, ["key": "my-work/a1", "until": "2026-01-05T23:00:00Z"])
+        func note(begun: Int64, due: Int64, _ others: DecisionRecord...) throws -> [String] {
             try account(rule) { facts in
                 facts.deliveries = [delivery(.done)]
-                add(begun, due: Fixture.start + .seconds(due), payload: ["run": .string(run)], to: &facts)
+                let payload: JSON.Object = ["begun": .int((Fixture.start + .seconds(begun)).microseconds)]
+                add(record, due: Fixture.start + .seconds(due), payload: payload, to: &facts)
+                facts.decisions += others
             }.notes.filter { $0.contains("escalation") }
         }
-        #expect(try note("event/e1", due: 7200) == ["the next step of the escalation comes at 2026-01-05T11:00:00Z"])
+        #expect(try note(begun: 0, due: 7200) == ["the next step of the escalation waits until 2026-01-05T11:00:00Z"])
         let overdue = "the next step of the escalation was due at 2026-01-05T09:10:00Z, and comes with the agent's next poll"
-        #expect(try note("event/e1", due: 600) == [overdue])
-        #expect(try note("event/e9", due: 7200) == ["the escalation is over"])
+        #expect(try note(begun: 0, due: 600) == [overdue])
+        #expect(try note(begun: 1, due: 7200) == ["the escalation is over"])
+        var ended = self.record(.ended, ["key": "my-work/a1", "reason": "the task has left"])
+        ended.occasion = Occasion.escalation(of: ended.occasion, step: 0, repetition: 0).id
+        #expect(try note(begun: 1, due: 7200, ended) == ["the escalation has ended: the task has left"])
+        record.detail["by"] = "event/0123456789abcdef"
+        #expect(try note(begun: 0, due: 7200)[0].hasPrefix("the next step of the escalation of event 0123456789ab waits"))
     }
 
     @Test func `a run without a step does not hide that other elements of the list still wait, and is noted`() throws {

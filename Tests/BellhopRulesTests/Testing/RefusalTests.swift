@@ -124,5 +124,6 @@ import Testing
         let error = #expect(throws: Diagnostics.self) { try problems("[a, bb]") }
         #expect(error?.all.map(\.message) == ["there is no rule `bb` in the rule files"])
         #expect(error?.all.first?.help == "did you mean `b`?")
+        #expect(throws: Diagnostics.self) { try problems("[]") }
     }
 }

@@ -22,11 +22,11 @@ struct DeliveryShow: DataCommand {
         var count = 0
         // Limited, because a short start of an id may match many deliveries.
         _ = try await link.answer(.deliveries(DeliveryQuery(id: id, limit: 20))) { delivery in
-            if output.json { return Console.json(delivery) }
-            if count > 0 { Console.data("") }
             count += 1
+            if output.json { return Console.json(delivery) }
+            if count > 1 { Console.data("") }
             for line in DeliveryPage(delivery, zone: link.zone).lines { Console.data(line) }
         }
-        if count == 0, !output.json { throw CommandError(.problem, "There is no delivery \(id.visible).") }
+        if count == 0 { throw CommandError(.problem, "There is no delivery \(id.visible).") }
     }
 }

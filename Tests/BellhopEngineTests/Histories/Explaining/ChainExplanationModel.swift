@@ -213,7 +213,7 @@ struct ChainExplanationModel: ExplanationModel {
             told[wait.event.number][rule] = Told(.endedEarly, names: number, "the wait of `for`")
         } else if event.isCreatedOrChanged {
             if let wait = holds[rule]?[event.id] {
-                told[number][rule] = Told(.waiting, names: wait.event.number, "`for` had begun before")
+                told[number][rule] = Told(wait.hasRun ? .once : .waiting, names: wait.event.number, "`for` had begun before")
             } else {
                 let due = event.minute + (Self.waits[rule] ?? 0)
                 told[number][rule] = Told(.waiting, at: due, "`for` waits until")

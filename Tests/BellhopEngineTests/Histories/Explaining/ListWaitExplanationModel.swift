@@ -56,10 +56,10 @@ struct ListWaitExplanationModel: ExplanationModel {
         told.append(["list": Told(.type), "silence": Told(.type)])
         guard event.isCreatedOrChanged else { return }
         if let before = silence?.event {
-            told[before]["silence"] = Told(.endedEarly, "started again before it ran out")
+            told[before]["silence"] = Told(.endedEarly, "a later event started it again")
         }
         silence = (event.minute + 3, event.number)
-        told[event.number]["silence"] = Told(.waiting, at: event.minute + 3, "started the time of `none`")
+        told[event.number]["silence"] = Told(.waiting, at: event.minute + 3, "this event started `none` again")
     }
 
     private mutating func fire(at now: Int, _ isDue: (Int) -> Bool) {

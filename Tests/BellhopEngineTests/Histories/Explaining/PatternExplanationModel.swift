@@ -91,10 +91,11 @@ struct PatternExplanationModel: ExplanationModel {
         told.append([:])
         told[event.number] = [
             "all": all(event), "held": held(event), "sequence": sequence(event), "none": none(event),
-            "silence": event.isCreatedOrChanged ? Told(.waiting, "started the time") : Told(.type), "escalated": escalated(event),
+            "silence": event.isCreatedOrChanged ? Told(.waiting, "this event started `none` again") : Told(.type),
+            "escalated": escalated(event),
         ]
         guard event.isCreatedOrChanged else { return }
-        if let before = silence { told[before]["silence"] = Told(.endedEarly, "started again before it ran out") }
+        if let before = silence { told[before]["silence"] = Told(.endedEarly, "a later event started it again") }
         silence = event.number
     }
 
@@ -143,7 +144,9 @@ struct PatternExplanationModel: ExplanationModel {
             }
         }
         guard isComplete == true else { return Self.half(event, within: 9) }
-        if let hold = holds[event.id] { return Told(.waiting, names: hold.event, "`for` had begun before") }
+        if let hold = holds[event.id] {
+            return Told(hold.hasRun ? .once : .waiting, names: hold.event, "`for` had begun before")
+        }
         holds[event.id] = (event.minute + 2, event.number, false)
         return Told(.waiting, "waits until")
     }
@@ -205,5 +208,5 @@ struct PatternExplanationModel: ExplanationModel {
         return Told(.ran, note: Self.next)
     }
 
-    private static let next = "the next step of the escalation comes at"
+    private static let next = "the next step of the escalation waits until"
 }

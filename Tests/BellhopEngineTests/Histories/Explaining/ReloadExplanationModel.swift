@@ -204,7 +204,7 @@ struct ReloadExplanationModel: ExplanationModel {
             }
         } else if event.isCreatedOrChanged {
             if let hold = holds[key] {
-                judged[number]["hold"] = Told(.waiting, names: hold.event, "`for` had begun before")
+                judged[number]["hold"] = Told(hold.hasRun ? .once : .waiting, names: hold.event, "`for` had begun before")
             } else {
                 recorded[number]["hold"] = Told(.waiting, at: event.minute + wait, "`for` waits until")
                 holds[key] = Wait(due: event.minute + wait, event: number)

@@ -87,7 +87,7 @@ struct ReplayExplanationModel: ExplanationModel {
             }
         } else if event.isCreatedOrChanged {
             if let wait = holds[event.id] {
-                told["held"] = Told(.waiting, names: wait.event, at: wait.due - 3, "`for` had begun before")
+                told["held"] = Told(wait.hasRun ? .once : .waiting, names: wait.event, at: wait.due - 3, "`for` had begun before")
             } else {
                 told["held"] = Told(.waiting, "`for` waits until")
                 holds[event.id] = Wait(due: event.minute + 3, event: event.number)

@@ -70,7 +70,7 @@ struct WaitingExplanationModel: ExplanationModel {
             holds[key] = nil
         } else if event.isCreatedOrChanged {
             if let hold = holds[key] {
-                told["h"] = Told(.waiting, names: hold.event, "`for` had begun before")
+                told["h"] = Told(hold.hasRun ? .once : .waiting, names: hold.event, "`for` had begun before")
             } else {
                 told["h"] = Told(.waiting, at: now + 3, "`for` waits until")
                 holds[key] = (now + 3, event.number, false)
@@ -109,7 +109,9 @@ struct WaitingExplanationModel: ExplanationModel {
             self.told[wait.began.number]["k"] = Told(.endedEarly, names: event.number, "the wait of `for`")
         }
         guard event.isCreatedOrChanged, priority == 1, let state else { return told }
-        if let wait = keyed[state] { return Told(.waiting, names: wait.began.number, "`for` had begun before") }
+        if let wait = keyed[state] {
+            return Told(wait.hasRun ? .once : .waiting, names: wait.began.number, "`for` had begun before")
+        }
         keyed[state] = (event.minute + 4, event, false)
         return Told(.waiting, at: event.minute + 4, "`for` waits until")
     }
