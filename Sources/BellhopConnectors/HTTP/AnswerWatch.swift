@@ -61,7 +61,8 @@ struct RateLimit: Sendable, Hashable {
 
     private static func number(_ text: String) -> Int? { Int(text.drop { $0 == " " }.prefix { $0.isNumber }) }
 
-    private static func parameter(_ name: String, of text: String) -> Int? {
+    /// An item's parameter in the fields that follow these: `t` in `"default";r=50;t=30`.
+    static func parameter(_ name: String, of text: String) -> Int? {
         let first = text.prefix { $0 != "," }
         for part in first.split(separator: ";").map({ ASCII.trimmed($0) }) where part.hasPrefix(name + "=") {
             return number(String(part.dropFirst(name.count + 1)))

@@ -43,7 +43,8 @@ final class HostPause: Sendable {
     /// Records the pause in an answer.
     func note(_ response: HTTPResponse) async {
         guard response.status == 429 || response.status == 503,
-            let wait = RetryAfter.read(response.headers, at: clock.now), wait > .zero
+            let wait = RetryAfter.read(response.headers, at: clock.now, hasLimit: response.status == 429),
+            wait > .zero
         else { return }
         let until = clock.now + wait
         let isNews = state.withLock { state in

@@ -25,7 +25,7 @@ struct ReceiverAnswer: Sendable {
         if expected.contains(status) { return nil }
         let answered = "\(receiver) answered \(status)"
         let words = words(of: response)
-        let after = wait ?? RetryAfter.read(response.headers, at: now)
+        let after = wait ?? RetryAfter.read(response.headers, at: now, hasLimit: status == 429)
         switch status {
         case 429: return Failure(.throttled, .rest(after), "\(answered): too many requests for now\(words)")
         // It says when to retry, so it has not processed the request.
@@ -52,11 +52,11 @@ struct ReceiverAnswer: Sendable {
     /// The remedy when the address or the credentials are not accepted.
     private var lost: Failure.Remedy { isConnection ? .pauseReceiver : .giveUp }
 
-    /// The answer's own text, as the end of a sentence; nothing for a page.
+    /// The answer's own text, as the end of a sentence with its full stop; nothing of a page.
     func words(of response: HTTPResponse) -> String {
         guard !Self.isPage(response) else { return "." }
         let excerpt = Redaction.excerpt(DisplayText.line(Self.text(response, hiding: secrets)), length: 160)
-        return excerpt.isEmpty ? "." : ": \(excerpt)"
+        return excerpt.isEmpty ? "." : ": \(excerpt)" + (".!?".contains(excerpt.last ?? ".") ? "" : ".")
     }
 
     /// The beginning of an answer's text without these secrets. Scrubs before cutting, so that no secret is cut in two.

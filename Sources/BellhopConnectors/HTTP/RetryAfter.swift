@@ -5,20 +5,46 @@ public enum RetryAfter {
     /// Longer waits are cut to this.
     public static let longest = Duration.days(1)
 
-    /// Reads `Retry-After` (seconds or a date) or else `X-RateLimit-Reset` (Unix seconds, or seconds from now); nil without
-    /// either. Dates count from the answer's own `Date`, so that a wrong clock on either side does no harm.
-    public static func read(_ headers: HeaderFields, at now: Timestamp) -> Duration? {
+    /// Reads `Retry-After` (seconds or a date) or else when the rate limit is reset; nil without either. Dates count from the answer's
+    /// own `Date`, so that a wrong clock on either side does no harm.
+    ///
+    /// - Parameter hasLimit: false to ignore the reset of the rate limit: some services state it in every answer.
+    public static func read(_ headers: HeaderFields, at now: Timestamp, hasLimit: Bool = true) -> Duration? {
         let here = headers["Date"].flatMap { Timestamp(httpDate: $0) } ?? now
         if let text = headers["Retry-After"].map({ ASCII.trimmed($0) }) {
-            if let seconds = Int(text) { return limited(.seconds(seconds)) }
+            if let seconds = seconds(text) { return limited(seconds) }
             if let moment = Timestamp(httpDate: text) { return limited(moment - here) }
         }
-        if let text = headers["X-RateLimit-Reset"], let number = Int64(ASCII.trimmed(text)) {
-            let isMoment = number > 1_000_000_000
-            return limited(isMoment ? Timestamp(seconds: number) - here : .seconds(number))
+        return hasLimit ? reset(headers, here) : nil
+    }
+
+    /// Unix seconds, Unix milliseconds, or seconds from now; or the `t` of `RateLimit: "default";r=0;t=30`.
+    private static func reset(_ headers: HeaderFields, _ here: Timestamp) -> Duration? {
+        let names = ["X-RateLimit-Reset-After", "X-RateLimit-Reset", "RateLimit-Reset", "X-Rate-Limit-Reset"]
+        for text in names.compactMap({ headers[$0] }) {
+            guard let number = seconds(ASCII.trimmed(text)) else { continue }
+            switch number {
+            case 100_000_000_000...: return limited(.seconds(number / 1000) - here.sinceEpoch)
+            case 1_000_000_000...: return limited(.seconds(number) - here.sinceEpoch)
+            default: return limited(number)
+            }
         }
-        return nil
+        return headers["RateLimit"].flatMap { RateLimit.parameter("t", of: $0) }.map { limited(Double($0)) }
+    }
+
+    /// A number of seconds, perhaps with a sign and a fraction, however many digits it has.
+    private static func seconds(_ text: some StringProtocol) -> Double? {
+        guard text.utf8.allSatisfy({ ASCII.isDigit($0) || "+-.".utf8.contains($0) }) else { return nil }
+        return Double(text).map { min($0, 1e15) }
+    }
+
+    private static func limited(_ seconds: Double) -> Duration {
+        .milliseconds(Int64((min(max(seconds, 0), longest / .seconds(1)) * 1000).rounded(.up)))
     }
 
     private static func limited(_ duration: Duration) -> Duration { min(max(duration, .zero), longest) }
+}
+
+extension Timestamp {
+    fileprivate var sinceEpoch: Duration { .microseconds(microseconds) }
 }

@@ -95,6 +95,16 @@ import Testing
         (["Retry-After": "Mon, 05 Jan 2026 08:01:00 GMT", "Date": "Mon, 05 Jan 2026 08:00:00 GMT"], .seconds(60)),
         (["X-RateLimit-Reset": "1767603630"], .seconds(30)), (["X-RateLimit-Reset": "45"], .seconds(45)),
         (["Retry-After": "soon", "X-RateLimit-Reset": "7"], .seconds(7)),
+        (["Retry-After": "1.5"], .milliseconds(1500)), (["Retry-After": "0.0001"], .milliseconds(1)),
+        (["Retry-After": "999999999999999999999999999999"], RetryAfter.longest),
+        (["Retry-After": "Fri, 01 Jan 2100 00:00:00 GMT"], RetryAfter.longest),
+        (["Retry-After": "Fri, 01 Jan 2010 00:00:00 GMT"], .zero),
+        // The time of the reset in milliseconds, with a fraction, and in other fields in use.
+        (["X-RateLimit-Reset": "1767603630000"], .seconds(30)), (["X-RateLimit-Reset": "1767603630.5"], .milliseconds(30_500)),
+        (["X-RateLimit-Reset": "1767603570"], .zero), (["X-RateLimit-Reset": "-3"], .zero),
+        (["X-RateLimit-Reset": "1767603630", "X-RateLimit-Reset-After": "0.25"], .milliseconds(250)),
+        (["RateLimit-Reset": "9"], .seconds(9)), (["RateLimit": #""default";r=0;t=30"#], .seconds(30)),
+        (["X-RateLimit-Reset": "99999999999999999999999999999999"], RetryAfter.longest),
         (["Retry-After": "-5"], .zero), (["Retry-After": "99999999"], RetryAfter.longest),
     ]
 
@@ -104,7 +114,9 @@ import Testing
     }
 
     @Test func `an answer without usable fields has no wait`() {
-        #expect(RetryAfter.read(["Retry-After": "soon"], at: now) == nil)
+        for text in ["soon", "", ".", "-", "1-2", "1e3", "0x10", "nan", "inf"] {
+            #expect(RetryAfter.read(["Retry-After": text], at: now) == nil, "\(text)")
+        }
         #expect(RetryAfter.read([:], at: now) == nil)
     }
 
