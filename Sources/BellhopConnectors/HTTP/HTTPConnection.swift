@@ -58,13 +58,15 @@ public final class HTTPConnection: HTTPExchange {
         settings.httpVersion = .http1Only
         settings.connectionPool.retryConnectionEstablishment = false
         settings.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
-        if configuration.refusesPrivate {
-            // A name may resolve differently when connecting than it did in the lookup.
-            settings.http1_1ConnectionDebugInitializer = { channel in
-                let checked = channel.eventLoop.makeCompletedFuture { try PrivateAddress.check(channel.remoteAddress) }
-                checked.whenFailure { _ in channel.close(promise: nil) }  // the client only forgets the connection
-                return checked
+        // A name may resolve differently when connecting than it did in the lookup. A proxy's own address may be private.
+        let refusesPrivate = configuration.refusesPrivate && configuration.proxy == nil
+        settings.http1_1ConnectionDebugInitializer = { channel in
+            let checked = channel.eventLoop.makeCompletedFuture {
+                if refusesPrivate { try PrivateAddress.check(channel.remoteAddress) }
+                try StatusGuard.add(to: channel)
             }
+            checked.whenFailure { _ in channel.close(promise: nil) }  // the client only forgets the connection
+            return checked
         }
         settings.timeout.connect = .nanoseconds(min(configuration.timeout, .seconds(10)).nanoseconds)
         settings.decompression = .enabled(limit: .size(configuration.maxBody))
@@ -123,12 +125,19 @@ public final class HTTPConnection: HTTPExchange {
                 "The request to \(request.address.place) would have an address and header fields of \(head) bytes, more than \(Self.largestHead): no server takes that, so it was not sent."
             )
         }
-        if configuration.refusesPrivate {
-            do throws(PrivateAddress.Refused) {
-                try await lookUp(request.address.host, request.address.port)
-            } catch {
-                throw TransportError(error, at: request.address)
-            }
+        if configuration.refusesPrivate { try await checkHost(of: request.address) }
+    }
+
+    /// - Throws: if the host, which comes from a value, leads to a private address, or if only the proxy would know where it leads.
+    private func checkHost(of address: HTTPAddress) async throws(TransportError) {
+        if let proxy = configuration.proxy, !PrivateAddress.isNumeric(address.host) {
+            throw TransportError(
+                .badRequest, mayHaveArrived: false,
+                "The proxy \(proxy.place) would look up \(address.place), whose host comes from a value, so that nothing shows whether its address is private: write the host in the rule, or set `allow_private: true`."
+            )
+        }
+        do throws(PrivateAddress.Refused) { try await lookUp(address.host, address.port) } catch {
+            throw TransportError(error, at: address)
         }
     }
 

@@ -15,6 +15,9 @@ enum PrivateAddress {
         for address in found ?? [] { try check(address) }
     }
 
+    /// Whether a host is an address, which no lookup can change.
+    static func isNumeric(_ host: String) -> Bool { (try? SocketAddress(ipAddress: host, port: 0)) != nil }
+
     /// Throws if an address of a current or planned connection is private.
     static func check(_ address: SocketAddress?) throws(Refused) {
         guard let address else { throw Refused(address: "an unknown address") }
@@ -46,12 +49,15 @@ enum PrivateAddress {
 
     private static func isPrivate(v6 bytes: [UInt8]) -> Bool {
         let isZero = { (range: Range<Int>) in bytes[range].allSatisfy { $0 == 0 } }
-        // IPv4 addresses embedded in IPv6: mapped, compatible (with `::` and `::1`), NAT64, 6to4.
+        // IPv4 addresses embedded in IPv6: mapped, translated, compatible (with `::` and `::1`), NAT64, 6to4, Teredo.
         if isZero(0..<10), bytes[10] == 0xff, bytes[11] == 0xff { return isPrivate(v4: Array(bytes[12...])) }
+        if isZero(0..<8), bytes[8] == 0xff, bytes[9] == 0xff, isZero(10..<12) { return isPrivate(v4: Array(bytes[12...])) }
         if isZero(0..<12) { return true }
         if bytes[0] == 0, bytes[1] == 0x64, bytes[2] == 0xff, bytes[3] == 0x9b {
             return isZero(4..<12) ? isPrivate(v4: Array(bytes[12...])) : true
         }
+        if bytes[0] == 0x20, bytes[1] == 0x01, bytes[2] < 0x02 { return true }  // protocol assignments, among them Teredo
+        if bytes[0] == 0x01, isZero(1..<8) { return true }  // discarded
         if bytes[0] == 0x20, bytes[1] == 0x02 { return isPrivate(v4: Array(bytes[2..<6])) }
         if bytes[0] & 0xfe == 0xfc || bytes[0] == 0xff { return true }  // unique local, multicast
         return bytes[0] == 0xfe && bytes[1] & 0x80 == 0x80  // link-local, and what was site-local

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 public import BellhopCore
 import NIOCore
+import NIOHTTP1
 import NIOHTTPCompression
 import NIOPosix
 import NIOSSL
@@ -70,10 +71,18 @@ extension TransportError {
             self.init(error, at: address)
         case is CancellationError:
             self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was cancelled.")
-        case is BodyTooLarge, is NIOHTTPDecompression.DecompressionError:
+        case is BodyTooLarge, NIOHTTPDecompression.DecompressionError.limit:
             self.init(
                 .tooLarge, mayHaveArrived: true,
                 "The answer of \(place) is larger than the \(Self.size(limit)) that max_body allows.")
+        case is NIOHTTPDecompression.DecompressionError, is NIOHTTPDecompression.ExtraDecompressionError:
+            self.init(.cut, mayHaveArrived: true, "The answer of \(place) is damaged: it cannot be decompressed.")
+        case HTTPParserError.headerOverflow:
+            self.init(.cut, mayHaveArrived: true, "The answer of \(place) has header fields larger than any server's.")
+        case is StatusGuard.NoStatus:
+            self.init(.cut, mayHaveArrived: true, Self.noHTTP(place))
+        case let error as HTTPParserError where error != .invalidEOFState:
+            self.init(.cut, mayHaveArrived: true, Self.noHTTP(place))
         case let error as NIOConnectionError:
             self.init(.unreachable, mayHaveArrived: false, Self.unreachable(error, called))
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:
@@ -162,6 +171,10 @@ extension TransportError {
             "There is no host named \(error.host) (requested for \(place)); DNS does not know it or cannot be reached."
     }
 
+    private static func noHTTP(_ place: String) -> String {
+        "The answer of \(place) is not valid HTTP: another program, or a broken intermediary, answers there."
+    }
+
     private static func silent(_ called: String) -> String { "\(capitalised(called)) did not accept the connection in time." }
 
     private static func capitalised(_ called: String) -> String {
@@ -178,8 +191,11 @@ extension TransportError {
         }
     }
 
+    /// As in a setting: `64MB`, or `64MiB` for a power of 1024.
     static func size(_ bytes: Int) -> String {
-        bytes >= 1 << 20 && bytes % (1 << 20) == 0 ? "\(bytes >> 20) MB" : "\(bytes) bytes"
+        for (unit, size) in [("MB", 1_000_000), ("MiB", 1 << 20), ("KB", 1000), ("KiB", 1 << 10)]
+        where bytes >= size && bytes % size == 0 { return "\(bytes / size) \(unit)" }
+        return "\(bytes) bytes"
     }
 }
 

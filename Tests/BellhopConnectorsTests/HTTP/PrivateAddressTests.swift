@@ -15,7 +15,7 @@ import Testing
             "172.31.255.255", "192.168.1.1", "192.0.0.8", "198.18.0.1", "168.63.129.16", "224.0.0.1", "255.255.255.255", "::",
             "::1",
             "::ffff:10.0.0.1", "::ffff:127.0.0.1", "::127.0.0.1", "64:ff9b::a00:1", "64:ff9b:1::1", "2002:a00:1::", "fe80::1",
-            "fec0::1", "fc00::1", "fd00:ec2::254", "ff02::1",
+            "fec0::1", "fc00::1", "fd00:ec2::254", "ff02::1", "::ffff:0:10.0.0.1", "2001::a00:1", "100::1",
         ])
     func `an address of this machine or its networks is private`(_ text: String) throws {
         #expect(PrivateAddress.isPrivate(try SocketAddress(ipAddress: text, port: 443)))
@@ -26,7 +26,7 @@ import Testing
             "1.1.1.1", "100.63.0.1", "100.128.0.1", "169.253.1.1", "172.15.0.1", "172.32.0.1", "192.0.2.1", "192.169.0.1",
             "198.17.0.1", "198.20.0.1", "168.63.129.17", "223.255.255.255", "2606:4700::1111", "::ffff:1.1.1.1",
             "64:ff9b::101:101",
-            "2002:101:101::", "2a00::1",
+            "2002:101:101::", "2a00::1", "::ffff:0:1.1.1.1", "2001:4860:4860::8888",
         ])
     func `an address of the public internet is not private`(_ text: String) throws {
         #expect(!PrivateAddress.isPrivate(try SocketAddress(ipAddress: text, port: 443)))
@@ -147,6 +147,32 @@ import Testing
             #expect(try await perform(other, ["computed_host": true]) == nil)
             #expect(received("other").last?.request.header("X-Key") == nil)
             #expect(received("other").count == 2)
+        }
+    }
+
+    @Test func `a proxy cannot lead a computed host to a private address, and its own address may be private`() async throws {
+        func problem(_ host: String, through port: Int) async throws -> TransportError? {
+            var configuration = Self.guarded
+            configuration.proxy = try HTTPAddress("http://127.0.0.1:\(port)")
+            // As if the name led to a public address on this machine.
+            let connection = try HTTPConnection(configuration, clock: TestClock()) { host, port throws(PrivateAddress.Refused) in
+                if PrivateAddress.isNumeric(host) { try await PrivateAddress.check(host, port: port) }
+            }
+            return try await Self.send(to: "https://\(host)/x", connection)
+        }
+        try await ConnectProxy.serve(answer: "502 Bad Gateway") { proxy in
+            // Where a name leads is up to the proxy, and it can change.
+            let named = try await problem("hooks.example.com", through: proxy.port)
+            #expect(named?.kind == .badRequest && named?.mayHaveArrived == false)
+            #expect(named?.message.contains("The proxy 127.0.0.1:\(proxy.port) would look up hooks.example.com:443") == true)
+            #expect(named?.message.contains("`allow_private: true`") == true)
+            let own = try await problem("10.0.0.1", through: proxy.port)
+            #expect(own?.message.contains("the private address 10.0.0.1") == true, "\(own?.message ?? "")")
+            #expect(proxy.heads.all.isEmpty)
+            // An address cannot change.
+            let open = try await problem("1.1.1.1", through: proxy.port)
+            #expect(open?.message == "The proxy 127.0.0.1:\(proxy.port) does not connect to 1.1.1.1:443.")
+            #expect(proxy.heads.all.count == 1)
         }
     }
 

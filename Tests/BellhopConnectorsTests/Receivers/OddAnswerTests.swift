@@ -26,9 +26,11 @@ import Testing
         ]
 
     /// The failure of a message; nil if the receiver counts it as arrived.
-    private func failure(_ kind: Kind, at address: String) async throws -> Failure? {
+    private func failure(_ kind: Kind, at address: String, _ more: JSON.Object = [:]) async throws -> Failure? {
+        var settings = kind.settings(address)
+        for (name, value) in more { settings[name] = value }
         let connectors = try await Connectors(
-            connections: [("ops", kind.name, Settings(kind.settings(address)))], sources: [], environment: .sample())
+            connections: [("ops", kind.name, Settings(settings))], sources: [], environment: .sample())
         let action = try #require(connectors.action(for: SampleDelivery.notify(SampleMessage.full)))
         let failure = await BellhopConnectorsTests.failure {
             _ = try await action.perform(
@@ -55,6 +57,28 @@ import Testing
         #expect((found == nil) == (kind.name == "webhook" && answer == .half), "\(found?.message ?? "")")
         checkSentence(found, kind)
         #expect(found?.remedy != .giveUp, "\(found?.message ?? "")")
+    }
+
+    @Test(arguments: kinds, [OddServer.Answer.noStatus, .endlessFields, .twoLengths, .wrongChunks, .damaged])
+    func `an answer that breaks the rules of HTTP is reported in one sentence, and the delivery is retried`(
+        _ kind: Kind, _ answer: OddServer.Answer
+    ) async throws {
+        let found = try await OddServer.serve(answer) { try await failure(kind, at: $0) }
+        let isSettled = kind.name == "webhook" && [.wrongChunks, .damaged].contains(answer)
+        #expect((found == nil) == isSettled, "\(found?.message ?? "")")
+        checkSentence(found, kind)
+        if case .retry? = found?.remedy {} else { #expect(isSettled, "\(found?.message ?? "")") }
+        let words =
+            [OddServer.Answer.endlessFields: "has header fields larger", .damaged: "is damaged"][answer] ?? "is not valid HTTP"
+        #expect(isSettled || found?.message.contains(words) == true, "\(found?.message ?? "")")
+    }
+
+    @Test(arguments: kinds)
+    func `an answer that comes byte by byte is waited for no longer than the timeout`(_ kind: Kind) async throws {
+        let found = try await OddServer.serve(.drip) { try await failure(kind, at: $0, ["timeout": 300_000]) }
+        #expect((found == nil) == (kind.name == "webhook"), "\(found?.message ?? "")")
+        checkSentence(found, kind)
+        #expect(found == nil || found?.message.contains("did not finish its answer within 0.3 s") == true)
     }
 
     /// Any answer of 200 is a success for a webhook, however long, and even if it is cut off: its receiver is unknown.

@@ -16,14 +16,31 @@ struct OddServer {
         case noHTTP
         /// A status without a body.
         case serverError
-        /// The same before it has read the whole request; then it disconnects.
+        /// A status below 100, which HTTP does not have.
+        case noStatus
+        /// Header fields without end.
+        case endlessFields
+        /// Two lengths of one body.
+        case twoLengths
+        /// Chunks of a length that is no number.
+        case wrongChunks
+        /// A compressed body that is not.
+        case damaged
+        /// A good head, and then a byte now and then.
+        case drip
+        /// The text given to `serve`.
+        case given
+        /// A status without a body before it has read the whole request; then it disconnects.
         case early
     }
 
-    static func serve<Value: Sendable>(_ answer: Answer, _ body: (String) async throws -> Value) async throws -> Value {
+    /// - Parameter text: the answer with its head, for `given`.
+    static func serve<Value: Sendable>(
+        _ answer: Answer, text: String = "", _ body: (String) async throws -> Value
+    ) async throws -> Value {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(answer)) }
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(answer, text)) }
             }
             .bind(host: "127.0.0.1", port: 0).get()
         defer { channel.close(promise: nil) }
@@ -35,11 +52,15 @@ struct OddServer {
         typealias OutboundOut = ByteBuffer
 
         private let answer: Answer
+        private let text: String
         private var hasAnswered = false
         /// The megabytes that are still to be sent.
         private var left = 100
 
-        init(_ answer: Answer) { self.answer = answer }
+        init(_ answer: Answer, _ text: String) {
+            self.answer = answer
+            self.text = text
+        }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             guard !hasAnswered else { return }
@@ -54,6 +75,17 @@ struct OddServer {
                 let page = "<!DOCTYPE html><html><title>Log in</title><form action=/login></form></html>"
                 say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: \(page.utf8.count)\r\n\r\n\(page)", context)
             case .noHTTP: say("SSH-2.0-OpenSSH_10.0\r\n", context, closing: true)
+            case .given: say(text, context)
+            case .noStatus: say("HTTP/1.1 000 Nothing\r\nContent-Length: 2\r\n\r\nok", context)
+            case .endlessFields:
+                say("HTTP/1.1 200 OK\r\n", context)
+                sendMore(context)
+            case .twoLengths: say("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok", context)
+            case .wrongChunks: say("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\nok\r\n0\r\n\r\n", context)
+            case .damaged: say("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nwhat", context)
+            case .drip:
+                say("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n", context)
+                drip(context)
             case .early: say("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n", context, closing: true)
             case .serverError: say("HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n", context)
             }
@@ -67,10 +99,23 @@ struct OddServer {
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
         private func sendMore(_ context: ChannelHandlerContext) {
-            while answer == .huge, hasAnswered, left > 0, context.channel.isWritable {
+            let piece =
+                switch answer {
+                case .huge: ByteBuffer(repeating: UInt8(ascii: " "), count: 1 << 20)
+                case .endlessFields: ByteBuffer(string: String(repeating: "X-More: and more\r\n", count: 1 << 16))
+                default: ByteBuffer()
+                }
+            while piece.readableBytes > 0, hasAnswered, left > 0, context.channel.isWritable {
                 left -= 1
-                context.writeAndFlush(wrapOutboundOut(ByteBuffer(repeating: UInt8(ascii: " "), count: 1 << 20)), promise: nil)
+                context.writeAndFlush(wrapOutboundOut(piece), promise: nil)
             }
+        }
+
+        private func drip(_ context: ChannelHandlerContext) {
+            guard context.channel.isActive else { return }
+            say(" ", context)
+            let own = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            context.eventLoop.scheduleTask(in: .milliseconds(20)) { own.value.0.drip(own.value.1) }
         }
 
         private func say(_ text: String, _ context: ChannelHandlerContext, closing: Bool = false) {
