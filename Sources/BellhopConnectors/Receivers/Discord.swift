@@ -106,6 +106,19 @@ struct DiscordReceiver: HookReceiver {
         if StatusSet.success.contains(response.status), response.status != 204, response.json?["id"] == nil {
             return hook.unexpected(response, instead: "the message with its id")
         }
+        let isForForum: Bool? =
+            switch response.json?["code"]?.asInt {
+            case 220_001: true  // Webhooks posted to forum channels must have a thread_name or thread_id.
+            case 220_003: false  // Webhooks can only create threads in forum channels.
+            default: nil
+            }
+        if let isForForum, response.status == 400 {
+            return Failure(
+                .refused, .pauseReceiver,
+                isForForum
+                    ? "\(hook.label) answered 400: its channel is a forum. Set `channel: forum`."
+                    : "\(hook.label) answered 400: its channel is no forum. Set `channel: text`.")
+        }
         guard [401, 404].contains(response.status), [10015, 50027].contains(response.json?["code"]?.asInt) else { return nil }
         return Failure(
             .goneOrHidden, .pauseReceiver,

@@ -33,7 +33,15 @@ struct GoogleChatReceiver: HookReceiver {
         return call.post(rendered, to: call.address.adding(query: option))
     }
 
+    /// Google Chat answers 403 to a wrong or deleted token, and 400 to a wrong key.
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
+        let reasons = response.json?["error"]?["details"]?.asArray?.compactMap { $0["reason"]?.asString } ?? []
+        if response.status == 403 || response.status == 400 && reasons.contains("API_KEY_INVALID") {
+            return Failure(
+                .unauthenticated, .pauseReceiver,
+                "\(hook.label) answered \(response.status): it does not accept the webhook's key or token (any more). Create a new webhook and put its address into `url`."
+            )
+        }
         guard StatusSet.success.contains(response.status), response.json?["name"] == nil else { return nil }
         return Failure(
             ReceiverAnswer.isPage(response) ? .unexpectedPage : .badAnswer, .giveUp,

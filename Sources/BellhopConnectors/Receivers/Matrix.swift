@@ -86,12 +86,14 @@ struct MatrixReceiver: HookReceiver {
         }
         let words = hook.words(of: response)
         switch answer?["errcode"]?.asString {
-        case "M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED":
+        case "M_UNKNOWN_TOKEN", "M_MISSING_TOKEN", "M_USER_DEACTIVATED", "M_USER_LOCKED":
             return Failure(
                 .unauthenticated, .pauseReceiver, "\(hook.label) does not accept the token any more\(words) Set a new `token`.")
         case "M_FORBIDDEN":
             return Failure(
                 .forbidden, .pauseReceiver, "\(hook.label) does not let the account write to the room\(words) Has it joined?")
+        case "M_USER_SUSPENDED", "M_CONSENT_NOT_GIVEN":
+            return Failure(.forbidden, .pauseReceiver, "\(hook.label) does not let the account write anything\(words)")
         case "M_TOO_LARGE": return Failure(.tooLarge, .giveUp, "\(hook.label) refuses the message as too large\(words)")
         default: return nil
         }

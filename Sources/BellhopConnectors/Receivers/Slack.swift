@@ -142,7 +142,9 @@ struct SlackReceiver: HookReceiver {
 
     /// A webhook says plain `ok`. The Web API says `ok` in every answer, also in one of 200 that refuses.
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
-        guard bot != nil else { return ReceiverAnswer.unlessOK(response, "an incoming webhook of Slack", from: hook) }
+        guard bot != nil else {
+            return ReceiverAnswer.unlessOK(response, "an incoming webhook of Slack", from: hook) ?? Self.closed(response, hook)
+        }
         guard StatusSet.success.contains(response.status) else { return nil }
         guard let json = response.json, let isOK = json["ok"]?.asBool else {
             return Failure(
@@ -151,6 +153,17 @@ struct SlackReceiver: HookReceiver {
         }
         if isOK { return nil }
         return Self.failure(json["error"]?.asString ?? "", response, call, from: hook)
+    }
+
+    /// A webhook that is turned off or may not post (Slack, *Sending messages using incoming webhooks*, *Handling errors*).
+    private static func closed(_ response: HTTPResponse, _ hook: Hook) -> Failure? {
+        let errors = ["action_prohibited", "no_active_hooks", "no_service", "no_team", "team_disabled"]
+        let word = String(decoding: response.body.prefix(40).filter { $0 > 0x20 }, as: UTF8.self)
+        guard 400..<500 ~= response.status, errors.contains(word) else { return nil }
+        return Failure(
+            .forbidden, .pauseReceiver,
+            "\(hook.label) answered \(response.status) (\(word)): the webhook is turned off or may not post. Ask an owner of the workspace, or create a new webhook and set its `url`."
+        )
     }
 
     private static func failure(_ error: String, _ response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure {

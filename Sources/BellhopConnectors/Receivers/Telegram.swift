@@ -139,6 +139,9 @@ struct TelegramReceiver: HookReceiver {
             return Failure(
                 .goneOrHidden, .pauseReceiver,
                 "\(said): there is no such chat, or the bot is not in it. Add the bot to the chat first.")
+        case 400 where Self.closed.contains(where: { words.contains($0) }):
+            return Failure(
+                .forbidden, .pauseReceiver, "\(said): the bot may not write to this chat or topic\(hook.words(of: response))")
         case 429: return Failure(.throttled, .rest(wait(in: response)), "\(said): too many requests for now.")
         case let code where StatusSet.success.contains(response.status):
             let isTheirs = code >= 500
@@ -153,6 +156,12 @@ struct TelegramReceiver: HookReceiver {
     func isDone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
         Self.words(response).contains("message is not modified")
     }
+
+    /// How Telegram says, with 400, that nothing of the bot arrives in the chat or topic until a person changes something.
+    private static let closed = [
+        "message thread not found", "topic_closed", "topic_deleted", "not enough rights", "have no rights to send",
+        "chat_write_forbidden", "need administrator rights",
+    ]
 
     private static func words(_ response: HTTPResponse) -> String {
         ASCII.lowercased(response.json?["description"]?.asString ?? "")

@@ -10,7 +10,8 @@ extension SimulatedChats.State {
         switch call.trouble {
         case .tooManyRequests(let seconds)?:
             throw ChatRefusal(Reply.text(429, "limit exceeded").with("Retry-After", String(Int(seconds.rounded(.up)))))
-        case .revoked?, .noChat?: throw refusal(404, "web.incoming_webhook.invalid.app_error", "Invalid webhook.")
+        case .revoked?: throw refusal(400, "web.incoming_webhook.invalid.app_error", "Invalid webhook.")
+        case .noChat?: throw refusal(404, "web.incoming_webhook.channel.app_error", "Couldn't find the channel.")
         case .hiddenError?: return .html(200, "<html><body>Sign in</body></html>")
         case nil: break
         }
@@ -40,7 +41,7 @@ extension SimulatedChats.State {
         }
         switch call.trouble {
         case .tooManyRequests?: throw refusal(429, "RESOURCE_EXHAUSTED", "Quota exceeded.")
-        case .revoked?: throw refusal(401, "UNAUTHENTICATED", "The request does not have valid authentication credentials.")
+        case .revoked?: throw refusal(403, "PERMISSION_DENIED", "The API is called without a valid token.")
         case .noChat?: throw refusal(404, "NOT_FOUND", "Requested entity was not found.")
         case .hiddenError?: return .json(200, [:])
         case nil: break

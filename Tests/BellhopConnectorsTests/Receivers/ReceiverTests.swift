@@ -150,6 +150,7 @@ struct ReceiverTests {
         Case(status: 400, reason: .refused, remedy: .giveUp), Case(status: 401, reason: .unauthenticated, remedy: .pauseReceiver),
         Case(status: 403, reason: .forbidden, remedy: .giveUp), Case(status: 404, reason: .goneOrHidden, remedy: .pauseReceiver),
         Case(status: 408, reason: .dropped, remedy: .retry(after: nil)),
+        Case(status: 425, reason: .dropped, remedy: .retry(after: nil)),
         Case(status: 410, reason: .goneOrHidden, remedy: .pauseReceiver),
         Case(status: 429, reason: .throttled, remedy: .rest(nil)),
         Case(status: 500, reason: .serverError, remedy: .retry(after: nil)),

@@ -1,0 +1,119 @@
+import BellhopCore
+import BellhopTesting
+import Testing
+
+@testable import BellhopConnectors
+
+/// Answers by which services say, each in its own way, that a person must repair something, or how long to wait.
+@Suite(.timeLimit(.minutes(5))) struct ServiceAnswerTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        var kind: String
+        var status: Int
+        var body: String
+        /// What the failure says.
+        var words = ""
+        var fields: [String] = []
+
+        var testDescription: String { "\(kind) \(status) \(body)" }
+    }
+
+    private func failure(_ known: Case) async throws -> Failure {
+        let kind = try #require(OddAnswerTests.kinds.last { $0.name == known.kind })
+        let head = ["HTTP/1.1 \(known.status) -", "Content-Length: \(known.body.utf8.count)"] + known.fields
+        let text = head.joined(separator: "\r\n") + "\r\n\r\n" + known.body
+        let failure = try await OddServer.serve(.given, text: text) { address in
+            let connectors = try await Connectors(
+                connections: [("ops", kind.name, Settings(kind.settings(address)))], sources: [], environment: .sample())
+            let delivery = SampleDelivery.notify(SampleMessage.full)
+            let action = try #require(connectors.action(for: delivery))
+            let failure = await BellhopConnectorsTests.failure {
+                _ = try await action.perform(delivery, attempt: SampleDelivery.first)
+            }
+            await connectors.shutdown()
+            return failure
+        }
+        return try #require(failure)
+    }
+
+    @Test(arguments: [
+        Case(kind: "slack", status: 403, body: "action_prohibited", words: "create a new webhook"),
+        Case(kind: "slack", status: 403, body: "team_disabled", words: "create a new webhook"),
+        Case(kind: "slack", status: 403, body: "invalid_token", words: "does not accept the token"),
+        Case(kind: "slack", status: 404, body: "no_service", words: "create a new webhook"),
+        Case(kind: "slack", status: 404, body: "channel_not_found", words: "nothing at this address"),
+        Case(kind: "slack", status: 410, body: "channel_is_archived", words: "channel_is_archived"),
+        Case(
+            kind: "mattermost", status: 400,
+            body: #"{"id":"web.incoming_webhook.invalid.app_error","message":"Invalid webhook."}"#,
+            words: "the webhook was deleted"),
+        Case(
+            kind: "mattermost", status: 501, body: #"{"id":"web.incoming_webhook.disabled.app_error","message":"Disabled."}"#,
+            words: "turned off on this server"),
+        Case(
+            kind: "mattermost", status: 403, body: #"{"id":"web.incoming_webhook.permissions.app_error","message":"No."}"#,
+            words: "may not write to the channel"),
+        Case(
+            kind: "googlechat", status: 403, body: #"{"error":{"code":403,"status":"PERMISSION_DENIED"}}"#,
+            words: "Create a new webhook"),
+        Case(
+            kind: "googlechat", status: 400,
+            body: #"{"error":{"code":400,"status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}"#,
+            words: "Create a new webhook"),
+        Case(
+            kind: "telegram", status: 400,
+            body: #"{"ok":false,"error_code":400,"description":"Bad Request: message thread not found"}"#,
+            words: "chat or topic: "),
+        Case(
+            kind: "telegram", status: 400, body: #"{"ok":false,"error_code":400,"description":"Bad Request: TOPIC_CLOSED"}"#,
+            words: "TOPIC_CLOSED"),
+        Case(
+            kind: "telegram", status: 400,
+            body:
+                #"{"ok":false,"error_code":400,"description":"Bad Request: not enough rights to send text messages to the chat"}"#,
+            words: "not enough rights"),
+        Case(
+            kind: "discord", status: 400, body: #"{"code":220001,"message":"Webhooks posted to forum channels must have …"}"#,
+            words: "Set `channel: forum`."),
+        Case(
+            kind: "discord", status: 400,
+            body: #"{"code":220003,"message":"Webhooks can only create threads in forum channels"}"#,
+            words: "Set `channel: text`."),
+        Case(
+            kind: "matrix", status: 403, body: #"{"errcode":"M_USER_SUSPENDED","error":"Suspended"}"#,
+            words: "write anything: "),
+        Case(kind: "webhook", status: 410, body: "", words: "nothing at this address (any more)."),
+    ])
+    func `what only a person can repair pauses the receiver and says what to do`(_ known: Case) async throws {
+        let failure = try await failure(known)
+        #expect(failure.remedy == .pauseReceiver, "\(failure)")
+        #expect(failure.message.contains(known.words) && failure.message.hasSuffix("."), "\(failure.message)")
+    }
+
+    @Test(arguments: [
+        Case(kind: "slack", status: 400, body: "invalid_payload"), Case(kind: "slack", status: 403, body: "no"),
+        Case(kind: "mattermost", status: 400, body: #"{"id":"web.incoming_webhook.text.app_error","message":"No text."}"#),
+        Case(kind: "googlechat", status: 400, body: #"{"error":{"code":400,"status":"INVALID_ARGUMENT"}}"#),
+        Case(
+            kind: "telegram", status: 400, body: #"{"ok":false,"error_code":400,"description":"Bad Request: message is empty"}"#),
+        Case(kind: "discord", status: 400, body: #"{"code":50035,"message":"Invalid Form Body"}"#),
+    ])
+    func `a message that a service refuses for itself pauses nothing`(_ known: Case) async throws {
+        let failure = try await failure(known)
+        #expect(failure.remedy == .giveUp, "\(failure)")
+        #expect(failure.message.hasSuffix("."), "\(failure.message)")
+    }
+
+    /// Some services state their rate limit in every answer.
+    @Test(arguments: [500, 502, 503, 408])
+    func `the reset of a rate limit in an answer that is no refusal of too many requests delays nothing`(_ status: Int)
+        async throws
+    {
+        let fields = ["X-RateLimit-Remaining: 4999", "X-RateLimit-Reset: 3600"]
+        let failure = try await failure(Case(kind: "webhook", status: status, body: "", fields: fields))
+        #expect(failure.remedy == .retry(after: nil), "\(failure)")
+        let refused = try await self.failure(Case(kind: "webhook", status: 429, body: "", fields: fields))
+        #expect(refused.remedy == .rest(.seconds(3600)))
+        let busy = try await self.failure(Case(kind: "webhook", status: 503, body: "", fields: ["Retry-After: 7"]))
+        #expect(busy.remedy == .rest(.seconds(7)))
+    }
+}
