@@ -20,9 +20,10 @@ enum InboundBody {
         let type = request.value("content-type")?.lowercased() ?? ""
         if type.hasPrefix("application/x-www-form-urlencoded") {
             var form: JSON.Object = [:]
-            for (name, value) in PercentEncoding.pairs(String(decoding: request.body, as: UTF8.self)) {
-                form[name] = .string(value)
+            guard let text = String(validating: request.body, as: UTF8.self), let pairs = PercentEncoding.validPairs(text) else {
+                throw InboundAnswer(400, "The form is not UTF-8.")
             }
+            for (name, value) in pairs { form[name] = .string(value) }
             guard form.count == 1, let payload = form["payload"]?.asString else { return .object(form) }
             return try parsed(Array(payload.utf8))
         }

@@ -51,6 +51,9 @@ public struct InboundDesk: Sendable {
         guard method == "POST" else { throw refusal(405, "Only POST is answered here.") }
         let key = try key(of: path)
         do throws(InboundAnswer) { try key.checkHead(head, at: clock.now) } catch { throw refusal(error) }
+        if let encoding = head.value("Content-Encoding"), encoding.lowercased() != "identity" {
+            throw refusal(415, "The body is compressed (Content-Encoding), which is not read here: send it as it is.")
+        }
         if let announced, announced > endpoint.largestBody { throw tooLarge(endpoint.largestBody) }
         return endpoint.largestBody
     }

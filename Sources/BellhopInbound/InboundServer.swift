@@ -143,6 +143,10 @@ public struct InboundServer: Service {
             let limit = try desk.admit(
                 method: request.method.rawValue, path: path, head: whole,
                 announced: request.headers[.contentLength].flatMap { Int($0) })
+            // A sender that asks before it sends a body would otherwise wait a while for nothing.
+            if request.headers[.expect]?.lowercased() == "100-continue" {
+                try? await writer.writeInformationalHead(HTTPResponse(status: .continue))
+            }
             whole.body = try await Self.body(of: &pieces, limit: limit, desk)
             isRead = true
             answer = await desk.answer(whole, to: path)
@@ -157,7 +161,8 @@ public struct InboundServer: Service {
         if !isRead { fields[.connection] = "close" }
         let status = HTTPResponse.Status(code: answer.status)
         try await writer.write(
-            response: HTTPResponse(status: status, headerFields: fields), body: ResponseBody(byteBuffer: text))
+            response: HTTPResponse(status: status, headerFields: fields),
+            body: request.method == .head ? ResponseBody() : ResponseBody(byteBuffer: text))
         if isRead { return }
         var drained = 0
         while drained <= mostDrained, let piece = try await pieces.next() { drained += piece.readableBytes }

@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import Synchronization
 import Testing
 
 @testable import BellhopInbound
@@ -23,6 +24,9 @@ private struct RawConnection: Sendable {
     }
 
     func send(_ text: String) async throws { try await channel.writeAndFlush(ByteBuffer(string: text)) }
+
+    /// The next bytes that the server sends; nil if it ends the connection first.
+    func piece() async -> String? { await pieces.first { _ in true } }
 
     /// All bytes that the server sends before it ends the connection.
     func readToEnd() async -> String { await pieces.reduce(into: "") { $0 += $1 } }
@@ -61,6 +65,42 @@ private final class Collector: ChannelInboundHandler, Sendable {
     private static let request =
         "POST /in/deploys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\nContent-Length: 16\r\n\r\n{\"service\": \"a\"}"
     private static let head = "POST /in/deploys HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer token\r\nContent-Length: 100\r\n\r\n"
+
+    /// The server with real patience, so that a missing answer ends the test.
+    private func exchange(_ parts: (String, String)) async throws -> (first: String?, rest: String) {
+        let answers = Answers()
+        try await kept.serve(.events(), patience: .init(head: .seconds(5), body: .seconds(5))) { port in
+            try await RawConnection.with(port) { peer in
+                try await peer.send(parts.0)
+                let first = parts.1.isEmpty ? nil : await peer.piece()
+                if !parts.1.isEmpty { try await peer.send(parts.1) }
+                answers.set(first, await peer.readToEnd())
+            }
+        }
+        return answers.all
+    }
+
+    private final class Answers: Sendable {
+        private let state = Mutex<(first: String?, rest: String)>((nil, ""))
+        var all: (first: String?, rest: String) { state.withLock { $0 } }
+        func set(_ first: String?, _ rest: String) { state.withLock { $0 = (first, rest) } }
+    }
+
+    @Test func `a sender that asks before it sends a body is told to go on, or why it need not`() async throws {
+        let asking = Self.request.replacing("Content-Length", with: "Expect: 100-continue\r\nConnection: close\r\nContent-Length")
+        let head = String(asking.prefix { $0 != "{" })
+        let accepted = try await exchange((head, #"{"service": "a"}"#))
+        #expect(accepted.first?.hasPrefix("HTTP/1.1 100 Continue\r\n") == true, "\(accepted)")
+        #expect(accepted.rest.hasPrefix("HTTP/1.1 202 "), "\(accepted)")
+        #expect(kept.events.count == 1)
+        let stranger = try await exchange((head.replacing("Bearer token", with: "Bearer other"), #"{"service": "a"}"#))
+        #expect(stranger.first?.hasPrefix("HTTP/1.1 401 ") == true, "\(stranger)")
+    }
+
+    @Test func `the answer to HEAD has no body`() async throws {
+        let answer = try await exchange(("HEAD /in/deploys HTTP/1.1\r\nHost: x\r\n\r\n", ""))
+        #expect(answer.rest.hasPrefix("HTTP/1.1 405 ") && answer.rest.hasSuffix("\r\n\r\n"), "\(answer)")
+    }
 
     @Test func `a connection without a request is closed`() async throws {
         try await kept.serve(.events(), patience: .init(head: .milliseconds(50), body: .seconds(600))) { port in

@@ -120,6 +120,29 @@ extension InboundEndpoint {
         #expect(events.map(\.data) == [["service": "mail server!", "ok": true], ["service": "x"]])
     }
 
+    @Test func `a form that is not UTF-8 is refused, and a compressed body with the reason`() async {
+        let desk = kept.desk(.events())
+        let form = [("Content-Type", "application/x-www-form-urlencoded")]
+        for body in ["service=%ff", "service=a&%C0%A0=b", "service=%ED%A0%80"] {
+            let refused = await answer(desk, body, headers: form)
+            #expect(refused.status == 400 && refused.text == "The form is not UTF-8.", "\(body): \(refused)")
+        }
+        #expect(await answer(desk, "service=%C3%A9%zz", headers: form).status == 202)
+        func admit(_ encoding: String, token: String = "token") -> InboundAnswer? {
+            let head = [("Authorization", "Bearer " + token), ("Content-Encoding", encoding)]
+            do throws(InboundAnswer) {
+                _ = try desk.admit(
+                    method: "POST", path: "/in/deploys",
+                    head: InboundRequest(headers: head.map { (name: $0.0, value: $0.1) }, body: []), announced: 10)
+                return nil
+            } catch { return error }
+        }
+        #expect(admit("gzip")?.status == 415)
+        #expect(admit("gzip")?.text.contains("send it as it is") == true)
+        #expect(admit("gzip", token: "other")?.status == 401)
+        #expect(admit("identity") == nil)
+    }
+
     @Test func `an unreadable request is refused with 400`() async {
         let desk = kept.desk(.events())
         for body in [

@@ -44,15 +44,35 @@ public enum PercentEncoding {
 
     /// The pairs of a query or a form, decoded; a name without `=` has an empty value.
     public static func pairs(_ text: some StringProtocol) -> [(name: String, value: String)] {
+        bytePairs(text).map { (String(decoding: $0.name, as: UTF8.self), String(decoding: $0.value, as: UTF8.self)) }
+    }
+
+    /// The pairs of a form; nil if one of them is not UTF-8.
+    public static func validPairs(_ form: some StringProtocol) -> [(name: String, value: String)]? {
+        var pairs: [(name: String, value: String)] = []
+        for (name, value) in bytePairs(form) {
+            guard let name = String(validating: name, as: UTF8.self), let value = String(validating: value, as: UTF8.self) else {
+                return nil
+            }
+            pairs.append((name, value))
+        }
+        return pairs
+    }
+
+    private static func bytePairs(_ text: some StringProtocol) -> [(name: [UInt8], value: [UInt8])] {
         Substring(text).utf8.split(separator: UInt8(ascii: "&")).map { pair in
             let halves = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-                .map { decode(Substring($0), plusIsSpace: true) }
-            return (halves[0], halves.count == 2 ? halves[1] : "")
+                .map { bytes(Substring($0), plusIsSpace: true) }
+            return (halves[0], halves.count == 2 ? halves[1] : [])
         }
     }
 
     /// The text with `%41` read as `A`; a `%` not followed by two hexadecimal digits stays. In a form, `+` is a space.
     public static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
+        String(decoding: bytes(text, plusIsSpace: plusIsSpace), as: UTF8.self)
+    }
+
+    private static func bytes(_ text: some StringProtocol, plusIsSpace: Bool) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
         while let byte = rest.popFirst() {
@@ -65,7 +85,7 @@ public enum PercentEncoding {
                 bytes.append(plusIsSpace && byte == UInt8(ascii: "+") ? UInt8(ascii: " ") : byte)
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 
     private static func isAlphanumeric(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 }
