@@ -1,5 +1,6 @@
 import BellhopCore
 import BellhopTesting
+import Foundation
 import Testing
 
 @testable import BellhopConnectors
@@ -79,6 +80,39 @@ import Testing
         #expect((found == nil) == (kind.name == "webhook"), "\(found?.message ?? "")")
         checkSentence(found, kind)
         #expect(found == nil || found?.message.contains("did not finish its answer within 0.3 s") == true)
+    }
+
+    /// Answers with random damage: bytes changed, left out, doubled or inserted, and parts of other answers behind them.
+    @Test func `no damage to an answer ends the process`() async throws {
+        let answers = [
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-A: b\r\n\r\nok",
+            "HTTP/1.1 429 Too Many\r\nRetry-After: 5\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/plain\r\n\r\n2\r\nok\r\n0\r\nX: y\r\n\r\n",
+            "HTTP/1.1 103 Early\r\nLink: a\r\n\r\nHTTP/1.1 204 No\r\nConnection: close\r\n\r\n",
+            "HTTP/1.1 101 Go\r\nUpgrade: h2c\r\nConnection: upgrade\r\n\r\n",
+            "HTTP/1.0 301 Moved\r\nLocation: /x\r\nContent-Encoding: gzip\r\n\r\n\u{1F}\u{8B}",
+        ].map { Array($0.utf8) }
+        let pieces = ["\r\n", "0", "1", ":", " ", "\0", "-", "HTTP/1.1 ", "Content-Length: ", "chunked", "99999999999999999999"]
+        for seed in 0..<UInt64(ProcessInfo.processInfo.environment["SEEDS"] ?? "200")! {
+            var random = SeededRandom(seed: seed)
+            var bytes = answers.randomElement(using: &random)!
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                let place = Int.random(in: 0..<max(bytes.count, 1), using: &random)
+                switch Int.random(in: 0..<6, using: &random) {
+                case 0 where !bytes.isEmpty: bytes[place] = UInt8.random(in: 0...255, using: &random)
+                case 1 where !bytes.isEmpty: bytes.remove(at: place)
+                case 2 where !bytes.isEmpty: bytes.insert(bytes[place], at: place)
+                case 3: bytes += answers.randomElement(using: &random)!.suffix(Int.random(in: 1...60, using: &random))
+                case 4 where bytes.count > 12: bytes[9 + place % 3] = UInt8(ascii: "0") + UInt8.random(in: 0...9, using: &random)
+                default: bytes.insert(contentsOf: Array(pieces.randomElement(using: &random)!.utf8), at: min(place, bytes.count))
+                }
+            }
+            let connection = try HTTPConnection(.init(name: "ops", timeout: .milliseconds(100)), clock: TestClock())
+            try await OddServer.serve(.given, bytes: bytes) { address in
+                _ = try? await connection.send(HTTPRequest("POST", try HTTPAddress(address), body: [1]))
+            }
+            try await connection.shutdown()
+        }
     }
 
     /// Any answer of 200 is a success for a webhook, however long, and even if it is cut off: its receiver is unknown.

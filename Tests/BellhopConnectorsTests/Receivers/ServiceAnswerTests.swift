@@ -21,7 +21,7 @@ import Testing
         let kind = try #require(OddAnswerTests.kinds.last { $0.name == known.kind })
         let head = ["HTTP/1.1 \(known.status) -", "Content-Length: \(known.body.utf8.count)"] + known.fields
         let text = head.joined(separator: "\r\n") + "\r\n\r\n" + known.body
-        let failure = try await OddServer.serve(.given, text: text) { address in
+        let failure = try await OddServer.serve(.given, bytes: Array(text.utf8)) { address in
             let connectors = try await Connectors(
                 connections: [("ops", kind.name, Settings(kind.settings(address)))], sources: [], environment: .sample())
             let delivery = SampleDelivery.notify(SampleMessage.full)

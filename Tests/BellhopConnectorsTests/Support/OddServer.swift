@@ -28,19 +28,19 @@ struct OddServer {
         case damaged
         /// A good head, and then a byte now and then.
         case drip
-        /// The text given to `serve`.
+        /// The bytes given to `serve`.
         case given
         /// A status without a body before it has read the whole request; then it disconnects.
         case early
     }
 
-    /// - Parameter text: the answer with its head, for `given`.
+    /// - Parameter bytes: the answer with its head, for `given`.
     static func serve<Value: Sendable>(
-        _ answer: Answer, text: String = "", _ body: (String) async throws -> Value
+        _ answer: Answer, bytes: [UInt8] = [], _ body: (String) async throws -> Value
     ) async throws -> Value {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(answer, text)) }
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Handler(answer, bytes)) }
             }
             .bind(host: "127.0.0.1", port: 0).get()
         defer { channel.close(promise: nil) }
@@ -52,14 +52,14 @@ struct OddServer {
         typealias OutboundOut = ByteBuffer
 
         private let answer: Answer
-        private let text: String
+        private let bytes: [UInt8]
         private var hasAnswered = false
         /// The megabytes that are still to be sent.
         private var left = 100
 
-        init(_ answer: Answer, _ text: String) {
+        init(_ answer: Answer, _ bytes: [UInt8]) {
             self.answer = answer
-            self.text = text
+            self.bytes = bytes
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -75,7 +75,7 @@ struct OddServer {
                 let page = "<!DOCTYPE html><html><title>Log in</title><form action=/login></form></html>"
                 say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: \(page.utf8.count)\r\n\r\n\(page)", context)
             case .noHTTP: say("SSH-2.0-OpenSSH_10.0\r\n", context, closing: true)
-            case .given: say(text, context)
+            case .given: context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
             case .noStatus: say("HTTP/1.1 000 Nothing\r\nContent-Length: 2\r\n\r\nok", context)
             case .endlessFields:
                 say("HTTP/1.1 200 OK\r\n", context)
