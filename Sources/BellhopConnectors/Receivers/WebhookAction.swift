@@ -24,7 +24,7 @@ public struct WebhookAction: Action {
             Setting(
                 "expect", .list(.either([.integer(100...599), .oneOf(StatusSet.classes)])),
                 "The statuses that mean success, such as 204 or 2xx; by default 2xx."),
-        ], exclusive: [RequestArguments.bodies])
+        ], retry: .days, exclusive: [RequestArguments.bodies])
 
     /// Where requests go.
     enum Target: Sendable {

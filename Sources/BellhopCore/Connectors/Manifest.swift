@@ -96,6 +96,8 @@ public struct ActionManifest: Sendable, Hashable {
     public var isMessage: Bool
     /// How long after its creation a delivery is still sent, unless the step says otherwise.
     public var expires: Duration?
+    /// When a step of this kind is retried, unless it says otherwise.
+    public var retry: RetryPolicy
     /// Arguments of which at most one may be given.
     public var exclusive: [[String]]
 
@@ -103,7 +105,7 @@ public struct ActionManifest: Sendable, Hashable {
         kind: String, summary: String, receiver: Receiver, shorthand: String? = nil, arguments: [Setting],
         effect: Delivery.Effect? = nil, emitsEvent: Bool = false, permission: String? = nil,
         program: String? = nil, refusedFields: [String: String] = [:], isMessage: Bool = false, expires: Duration? = nil,
-        exclusive: [[String]] = []
+        retry: RetryPolicy = .standard, exclusive: [[String]] = []
     ) {
         self.kind = kind
         self.summary = summary
@@ -117,6 +119,7 @@ public struct ActionManifest: Sendable, Hashable {
         self.refusedFields = refusedFields
         self.isMessage = isMessage
         self.expires = expires
+        self.retry = retry
         self.exclusive = exclusive
     }
 }

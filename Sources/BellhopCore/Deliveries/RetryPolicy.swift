@@ -13,8 +13,10 @@ public struct RetryPolicy: Sendable, Hashable {
         self.cap = cap
     }
 
-    /// Twelve attempts over about half a day.
-    public static let standard = RetryPolicy(attempts: 12, base: .seconds(5), cap: .seconds(4 * 3600))
+    /// Fifteen attempts over about half a day.
+    public static let standard = RetryPolicy(attempts: 15, base: .seconds(5), cap: .seconds(4 * 3600))
+    /// Attempts over about two days, as Standard Webhooks advises: another system may be away that long.
+    public static let days = RetryPolicy(attempts: 26, base: .seconds(5), cap: .seconds(4 * 3600))
 
     /// What happens to a delivery next.
     public enum Next: Sendable, Hashable {

@@ -116,7 +116,8 @@ struct StepReader {
         guard let content = content(action, tree, pair), let receivers, condition.map({ $0 != nil }) ?? true else { return nil }
         let step = Step(
             path: path, name: settings.text("name"), action: action, condition: condition ?? nil, receivers: receivers,
-            content: content, task: task, retry: Self.retry(settings), expires: settings.duration("expires") ?? action.expires,
+            content: content, task: task, retry: Self.retry(settings, of: action),
+            expires: settings.duration("expires") ?? action.expires,
             stopsOnError: settings.text("on_error") == "stop")
         if step.hasComputedHost, tree["allow_private"]?.json != true, !allowPrivate(receivers), let place = pair.value["url"] {
             warnOfComputedHost(at: place)
@@ -269,8 +270,8 @@ struct StepReader {
         return isWhole ? .values(values) : nil
     }
 
-    private static func retry(_ settings: Settings) -> RetryPolicy {
-        var policy = RetryPolicy.standard
+    private static func retry(_ settings: Settings, of action: ActionManifest) -> RetryPolicy {
+        var policy = action.retry
         if let attempts = settings.integer("retry") { policy.attempts = attempts }
         if let record = settings.record("retry") {
             policy.attempts = record.integer("attempts") ?? policy.attempts

@@ -24,6 +24,25 @@ import Testing
         #expect(next(.failed(failure), attempt: 4) == .held(failure))
     }
 
+    @Test func `the standard attempts take about half a day, and those of a webhook about two days`() {
+        /// The time from the first attempt to the last.
+        func span(_ policy: RetryPolicy) -> Duration {
+            let failure = failure(.retry(after: nil))
+            var moment = now
+            for attempt in 1... {
+                guard case .retry(let at, _) = policy.next(after: .failed(failure), attempt: attempt, now: moment, jitter: 0.5)
+                else {
+                    break
+                }
+                moment = at
+            }
+            return moment - now
+        }
+        let hour = Duration.seconds(3600)
+        #expect(hour * 10...hour * 14 ~= span(.standard), "\(span(.standard))")
+        #expect(hour * 40...hour * 56 ~= span(.days), "\(span(.days))")
+    }
+
     @Test func `half of each wait is fixed and the rest is random`() {
         let failure = failure(.retry(after: nil))
         for (jitter, seconds) in [(0.0, 4), (0.5, 6), (0.999_999, 8)] {

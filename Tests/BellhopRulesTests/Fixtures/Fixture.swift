@@ -104,7 +104,7 @@ enum Fixture {
                 Setting("json", .json, "The body."), Setting("text", .text, "The body as text."),
                 Setting("timeout", .duration, "How long to wait."),
                 Setting("expect", .list(.integer(100...599)), "Statuses that count."),
-            ], exclusive: [["json", "text"]]),
+            ], retry: .days, exclusive: [["json", "text"]]),
         ActionManifest(
             kind: "notify", summary: "Sends a message.", receiver: .named,
             arguments: [

@@ -315,12 +315,12 @@ import Testing
 
     @Test func `a step can set its number of attempts and its expiry`() throws {
         let deliveries = try Self.route(
-            "  - log: a\n    retry: 3\n    expires: 5m\n  - log: b\n    retry: {attempts: 2, wait: 1s, max_wait: 1m}\n  - log: {text: c, file: logs/c.log}"
+            "  - log: a\n    retry: 3\n    expires: 5m\n  - log: b\n    retry: {attempts: 2, wait: 1s, max_wait: 1m}\n  - log: {text: c, file: logs/c.log}\n  - webhook: {url: 'https://x.example/'}"
         )
-        #expect(deliveries.map(\.retry.attempts) == [3, 2, 12])
+        #expect(deliveries.map(\.retry.attempts) == [3, 2, 15, 26])
         #expect(deliveries[1].retry == RetryPolicy(attempts: 2, base: .seconds(1), cap: .seconds(60)))
-        #expect(deliveries.map(\.expires) == [Fixture.start + .seconds(300), nil, nil])
-        #expect(deliveries.map(\.id.receiver) == ["log", "log", "logs/c.log"])
+        #expect(deliveries.map(\.expires) == [Fixture.start + .seconds(300), nil, nil, nil])
+        #expect(deliveries.map(\.id.receiver) == ["log", "log", "logs/c.log", "https://x.example/"])
     }
 
     @Test func `sections, mentions and the thread of a message are rendered`() throws {
