@@ -63,6 +63,8 @@ extension TransportError {
     ) {
         let place = address.place
         let called = proxy.map { "the proxy \($0.place)" } ?? place
+        // Either of the two may be at fault.
+        let way = proxy.map { "\(place) through the proxy \($0.place)" } ?? place
         let arrived = progress.mayHaveArrived
         switch error {
         case let error as TransportError:
@@ -78,11 +80,11 @@ extension TransportError {
         case is NIOHTTPDecompression.DecompressionError, is NIOHTTPDecompression.ExtraDecompressionError:
             self.init(.cut, mayHaveArrived: true, "The answer of \(place) is damaged: it cannot be decompressed.")
         case HTTPParserError.headerOverflow:
-            self.init(.cut, mayHaveArrived: true, "The answer of \(place) has header fields larger than any server's.")
+            self.init(.cut, mayHaveArrived: arrived, "The answer of \(way) has header fields larger than any server's.")
         case is StatusGuard.NoStatus:
-            self.init(.cut, mayHaveArrived: true, Self.noHTTP(place))
+            self.init(.cut, mayHaveArrived: arrived, Self.noHTTP(way))
         case let error as HTTPParserError where error != .invalidEOFState:
-            self.init(.cut, mayHaveArrived: true, Self.noHTTP(place))
+            self.init(.cut, mayHaveArrived: arrived, Self.noHTTP(way))
         case let error as NIOConnectionError:
             self.init(.unreachable, mayHaveArrived: false, Self.unreachable(error, called))
         case let error as NIOSSLExtraError where error == .failedToValidateHostname:
@@ -92,17 +94,17 @@ extension TransportError {
         case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:
             self.init(reading: error, place, progress)
         case let error as HTTPClientError:
-            self.init(error, place: place, called: called, timeout: timeout, progress)
+            self.init(error, place: place, called: called, way: way, timeout: timeout, progress)
         case let error as ChannelError:
             if case .connectTimeout = error {
                 self.init(.unreachable, mayHaveArrived: false, Self.silent(called))
             } else {
-                self.init(.cut, mayHaveArrived: arrived, "The connection to \(place) was lost.")
+                self.init(.cut, mayHaveArrived: arrived, "The connection to \(way) was lost.")
             }
         case let error as IOError where error.isOfConnecting || (!progress.isAnswered && !arrived):
             self.init(.unreachable, mayHaveArrived: false, "No connection to \(called): \(Self.words(error)).")
         default:
-            self.init(.cut, mayHaveArrived: arrived, "The connection to \(place) was lost before the answer was complete.")
+            self.init(.cut, mayHaveArrived: arrived, "The connection to \(way) was lost before the answer was complete.")
         }
     }
 
@@ -113,7 +115,9 @@ extension TransportError {
         )
     }
 
-    private init(_ error: HTTPClientError, place: String, called: String, timeout: Duration, _ progress: Progress) {
+    private init(
+        _ error: HTTPClientError, place: String, called: String, way: String, timeout: Duration, _ progress: Progress
+    ) {
         let arrived = progress.mayHaveArrived
         switch error {
         case .connectTimeout, .getConnectionFromPoolTimeout:
@@ -129,7 +133,7 @@ extension TransportError {
             )
         case .deadlineExceeded, .readTimeout, .writeTimeout:
             let missing = progress.isAnswered ? "finish its answer" : "answer"
-            self.init(.timeout, mayHaveArrived: arrived, "\(place) did not \(missing) within \(timeout.plain).")
+            self.init(.timeout, mayHaveArrived: arrived, "\(way) did not \(missing) within \(timeout.plain).")
         case .cancelled:
             self.init(.cancelled, mayHaveArrived: arrived, "The request to \(place) was cancelled.")
         case .alreadyShutdown:
@@ -138,7 +142,7 @@ extension TransportError {
             .contentLengthMissing, .bodyLengthMismatch, .identityCodingIncorrectlyPresent:
             self.init(.badRequest, mayHaveArrived: false, "The request to \(place) is invalid and cannot be sent.")
         default:
-            self.init(.cut, mayHaveArrived: arrived, "\(place) closed the connection before the answer was complete.")
+            self.init(.cut, mayHaveArrived: arrived, "\(way) closed the connection before the answer was complete.")
         }
     }
 
@@ -152,6 +156,9 @@ extension TransportError {
                 .tls, mayHaveArrived: progress.mayHaveArrived,
                 "This machine does not trust the certificate of \(place); a private authority can be named with ca:.")
             isOfTrust = true
+        } else if text.contains("WRONG_VERSION_NUMBER") {
+            self.init(
+                .tls, mayHaveArrived: progress.mayHaveArrived, "\(place) does not speak TLS: check the address and its port.")
         } else if text.contains("PROTOCOL_VERSION") || text.contains("UNSUPPORTED_PROTOCOL") {
             self.init(
                 .tls, mayHaveArrived: progress.mayHaveArrived,

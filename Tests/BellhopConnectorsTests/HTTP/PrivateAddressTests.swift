@@ -176,6 +176,14 @@ import Testing
         }
     }
 
+    @Test func `a server without TLS is reported as such`() async throws {
+        try await OddServer.serve(.serverError) { address in
+            let connection = try HTTPConnection(.init(name: "test"), clock: TestClock())
+            let problem = try await Self.send(to: address.replacing("http:", with: "https:"), connection)
+            #expect(problem?.message.hasSuffix(" does not speak TLS: check the address and its port.") == true)
+        }
+    }
+
     @Test func `connections use TLS 1.2 or newer`() async throws {
         let folder = try TemporaryFolder()
         let ca = try folder.write("ca.pem", TLSServer.certificate)
