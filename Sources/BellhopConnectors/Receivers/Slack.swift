@@ -137,7 +137,10 @@ struct SlackReceiver: HookReceiver {
 
     func isGone(_ response: HTTPResponse, _ call: MessageCall) -> Bool {
         guard bot != nil, let error = response.json?["error"]?.asString else { return false }
-        return ["message_not_found", "thread_not_found", "cant_update_message", "edit_window_closed"].contains(error)
+        return [
+            "message_not_found", "thread_not_found", "cant_update_message", "edit_window_closed", "cannot_reply_to_message",
+            "restricted_action_thread_locked",
+        ].contains(error)
     }
 
     /// A webhook says plain `ok`. The Web API says `ok` in every answer, also in one of 200 that refuses.
@@ -176,7 +179,8 @@ struct SlackReceiver: HookReceiver {
             return Failure(
                 .unauthenticated, .pauseReceiver, "\(said): the bot's token is not valid (any more). Install the app again.")
         case "missing_scope", "no_permission", "ekm_access_denied", "access_denied", "org_login_required",
-            "restricted_action", "not_allowed_token_type":
+            "not_allowed_token_type", "team_access_not_granted", "accesslimited", "messages_tab_disabled",
+            _ where error.hasPrefix("restricted_action"):
             return Failure(.forbidden, .pauseReceiver, "\(said): the bot may not do this. It needs the scope chat:write.")
         case "channel_not_found", "not_in_channel", "is_archived":
             return Failure(

@@ -18,7 +18,10 @@ import Testing
     }
 
     private func failure(_ known: Case) async throws -> Failure {
-        let kind = try #require(OddAnswerTests.kinds.last { $0.name == known.kind })
+        // The first of Slack's is the bot, the last the webhook.
+        let isBot = known.kind == "slack bot"
+        let kinds = OddAnswerTests.kinds.filter { $0.name == (isBot ? "slack" : known.kind) }
+        let kind = try #require(isBot ? kinds.first : kinds.last)
         let head = ["HTTP/1.1 \(known.status) -", "Content-Length: \(known.body.utf8.count)"] + known.fields
         let text = head.joined(separator: "\r\n") + "\r\n\r\n" + known.body
         let failure = try await OddServer.serve(.given, bytes: Array(text.utf8)) { address in
@@ -36,6 +39,11 @@ import Testing
     }
 
     @Test(arguments: [
+        Case(kind: "slack bot", status: 200, body: #"{"ok":false,"error":"invalid_auth"}"#, words: "Install the app again"),
+        Case(
+            kind: "slack bot", status: 200, body: #"{"ok":false,"error":"restricted_action_read_only_channel"}"#,
+            words: "the bot may not do this"),
+        Case(kind: "slack bot", status: 200, body: #"{"ok":false,"error":"is_archived"}"#, words: "the channel is gone"),
         Case(kind: "slack", status: 403, body: "action_prohibited", words: "create a new webhook"),
         Case(kind: "slack", status: 403, body: "team_disabled", words: "create a new webhook"),
         Case(kind: "slack", status: 403, body: "invalid_token", words: "does not accept the token"),
@@ -90,6 +98,7 @@ import Testing
     }
 
     @Test(arguments: [
+        Case(kind: "slack bot", status: 200, body: #"{"ok":false,"error":"msg_blocks_too_long"}"#),
         Case(kind: "slack", status: 400, body: "invalid_payload"), Case(kind: "slack", status: 403, body: "no"),
         Case(kind: "mattermost", status: 400, body: #"{"id":"web.incoming_webhook.text.app_error","message":"No text."}"#),
         Case(kind: "googlechat", status: 400, body: #"{"error":{"code":400,"status":"INVALID_ARGUMENT"}}"#),
