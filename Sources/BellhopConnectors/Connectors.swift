@@ -49,7 +49,7 @@ public struct Connectors: Sendable {
         var direct: HTTPConnection?
         var guarded: HTTPConnection?
         do throws(ConnectorError) {
-            var configuration = HTTPConnection.Configuration(name: "webhook")
+            var configuration = HTTPConnection.Configuration(name: "webhook", maxBody: 1_000_000)
             direct = try HTTPConnection(configuration, clock: environment.clock)
             configuration.refusesPrivate = true
             guarded = try HTTPConnection(configuration, clock: environment.clock)

@@ -10,6 +10,11 @@ struct StatusSet: Sendable, Hashable {
     /// Only 200: the complete resource. 202 only means accepted, 206 is a part.
     static let whole = StatusSet(ranges: [200...200])
 
+    /// Everything but a success.
+    static let failures = StatusSet(ranges: [100...199, 300...999])
+
+    static let any = StatusSet(ranges: [100...999])
+
     private init(ranges: [ClosedRange<Int>]) { self.ranges = ranges }
 
     /// Nil if an element is neither a status nor a class of statuses.

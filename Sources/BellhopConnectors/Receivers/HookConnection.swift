@@ -174,7 +174,7 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         ConnectionKind(
             ConnectionManifest(
                 kind: Receiver.kind, summary: Receiver.summary, actions: Receiver.actions, messages: Receiver.messages,
-                limits: Receiver.limits, settings: Receiver.settings + HTTPConnection.Configuration.settings,
+                limits: Receiver.limits, settings: Receiver.settings + httpSettings,
                 addresses: Receiver.addresses, starter: Receiver.starter),
             login: { _ in .none(Receiver.noLogin) },
             makeReportingAll: { name, settings, environment throws(ConnectorErrors) in
@@ -183,6 +183,17 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             body: { message, delivery, settings in
                 Receiver.body(Receiver.render(message, from: MessageOrigin(delivery)), message, delivery, settings)
             })
+    }
+
+    /// A service answers a message in a few lines; what answers more is something else, and many attempts may be in flight.
+    private static var largestAnswer: (text: String, bytes: Int) { ("1MB", 1_000_000) }
+
+    private static var httpSettings: [Setting] {
+        HTTPConnection.Configuration.settings.map { setting in
+            var setting = setting
+            if setting.name == "max_body" { setting.fallback = largestAnswer.text }
+            return setting
+        }
     }
 
     private let receiver: Receiver
@@ -194,9 +205,10 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
     /// - Parameter settings: checked against the manifest.
     init(name: String, settings: Settings, in environment: ConnectorEnvironment) throws(ConnectorErrors) {
         var problems = ConnectorProblems(of: name)
-        let configuration = problems.gather { () throws(ConnectorError) in
+        var configuration = problems.gather { () throws(ConnectorError) in
             try HTTPConnection.Configuration(name: name, settings)
         }
+        if settings.values["max_body"] == nil { configuration?.maxBody = Self.largestAnswer.bytes }
         let address = problems.gather("url") { () throws(HTTPAddress.Problem) in try Receiver.address(settings) }
         if let refusal = address.flatMap({ Self.refusal(of: $0, settings, configuration) }) { problems.add("url", refusal) }
         let receiver = problems.gather { () throws(ConnectorErrors) in try Receiver(settings, connection: name) }
@@ -235,10 +247,10 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         let body = Receiver.render(message, from: MessageOrigin(delivery))
         let place = MessagePlace(message, firstMessage: attempt.firstMessage, abilities)
         var call = MessageCall(message: message, delivery: delivery, place: place, address: hook.address, now: attempt.now)
-        var response = try await hook.answer(to: try receiver.request(body, call))
+        var response = try await hook.answer(to: try request(body, call))
         if place != .new, receiver.isGone(response, call) {
             call.place = .new
-            response = try await hook.answer(to: try receiver.request(body, call))
+            response = try await hook.answer(to: try request(body, call))
         }
         if let rest = receiver.rest(after: response), rest > .zero { bucket.rest(rest, from: http.clock.now) }
         let failure =
@@ -248,6 +260,13 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
         return Receipt(
             "\(response.status) from \(hook.label)",
             conversation: call.place.change(message, reference: receiver.reference(in: response, call)))
+    }
+
+    /// A status that refuses decides, however long the page with it is.
+    private func request(_ body: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest {
+        var request = try receiver.request(body, call)
+        request.settledBy = request.settledBy ?? .failures
+        return request
     }
 
     var limits: ReceiverLimits { http.limits(Receiver.limits) }

@@ -73,7 +73,7 @@ struct WebhookReceiver: HookReceiver {
         request.headers = request.headers.with(
             signer?.headers(id: id, body: request.body ?? [], at: call.now) ?? ["webhook-id": id])
         request.addTraceContext()
-        request.settledBy = .success
+        request.settledBy = .any
         return request
     }
 

@@ -123,6 +123,15 @@ import Testing
         let found = try await OddServer.serve(answer) { try await failure(kind, at: $0) }
         #expect((found == nil) == (kind.name == "webhook"), "\(found?.message ?? "")")
         checkSentence(found, kind)
+        // So much is never read: attempts to several receivers may be in flight at once.
+        if answer == .huge, let found { #expect(found.message.contains("larger than the 1 MB that max_body allows"), "\(found)") }
+    }
+
+    @Test(arguments: kinds)
+    func `a refusal counts by its status, however long its body is`(_ kind: Kind) async throws {
+        let found = try await OddServer.serve(.hugeError) { try await failure(kind, at: $0) }
+        checkSentence(found, kind)
+        #expect(found?.remedy == .rest(.seconds(7)), "\(found?.message ?? "")")
     }
 
     @Test(arguments: kinds)

@@ -10,6 +10,8 @@ struct OddServer {
         case half
         /// 100 MB of a JSON text.
         case huge
+        /// 503 with `Retry-After`, and 100 MB of a page.
+        case hugeError
         /// A page that asks for a login, with status 200.
         case loginPage
         /// Another protocol answers.
@@ -71,6 +73,9 @@ struct OddServer {
             case .huge:
                 say("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 104857600\r\n\r\n", context)
                 sendMore(context)
+            case .hugeError:
+                say("HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 104857600\r\n\r\n", context)
+                sendMore(context)
             case .loginPage:
                 let page = "<!DOCTYPE html><html><title>Log in</title><form action=/login></form></html>"
                 say("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: \(page.utf8.count)\r\n\r\n\(page)", context)
@@ -101,7 +106,7 @@ struct OddServer {
         private func sendMore(_ context: ChannelHandlerContext) {
             let piece =
                 switch answer {
-                case .huge: ByteBuffer(repeating: UInt8(ascii: " "), count: 1 << 20)
+                case .huge, .hugeError: ByteBuffer(repeating: UInt8(ascii: " "), count: 1 << 20)
                 case .endlessFields: ByteBuffer(string: String(repeating: "X-More: and more\r\n", count: 1 << 16))
                 default: ByteBuffer()
                 }
