@@ -5,14 +5,22 @@ import NIOPosix
 /// Addresses outside the public internet: this machine, local networks, and the metadata services of clouds.
 enum PrivateAddress {
     /// Why an address is refused.
-    struct Refused: Error, Sendable {
-        var address: String
+    enum Refused: Error, Sendable {
+        /// It is this private address.
+        case address(String)
+        /// Its port is none of ``ports``.
+        case port
     }
 
-    /// Throws if one of a host's addresses is private, before connecting to it. Ignores a host without addresses.
+    /// The ports of HTTP: the only ones at a host that comes from a value, so that no value reaches the server of another protocol.
+    static let ports = [80, 443, 8080, 8443]
+
+    /// Throws if one of a host's addresses is private, before connecting to it, or if its port is none of HTTP's. Ignores a host
+    /// without addresses.
     static func check(_ host: String, port: Int) async throws(Refused) {
         let found = try? await NIOThreadPool.singleton.runIfActive { try addresses(of: host, port: port) }
         for address in found ?? [] { try check(address) }
+        if !ports.contains(port) { throw .port }
     }
 
     /// Whether a host is an address, which no lookup can change.
@@ -20,8 +28,8 @@ enum PrivateAddress {
 
     /// Throws if an address of a current or planned connection is private.
     static func check(_ address: SocketAddress?) throws(Refused) {
-        guard let address else { throw Refused(address: "an unknown address") }
-        if isPrivate(address) { throw Refused(address: address.ipAddress ?? "a socket of this machine") }
+        guard let address else { throw .address("an unknown address") }
+        if isPrivate(address) { throw .address(address.ipAddress ?? "a socket of this machine") }
     }
 
     static func isPrivate(_ address: SocketAddress) -> Bool {

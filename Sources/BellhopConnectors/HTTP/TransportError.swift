@@ -109,9 +109,14 @@ extension TransportError {
     }
 
     init(_ error: PrivateAddress.Refused, at address: HTTPAddress) {
+        let what =
+            switch error {
+            case .address(let found): "resolves to the private address \(found)"
+            case .port: "has a port that is not one of HTTP's (\(PrivateAddress.ports.map(String.init).joined(separator: ", ")))"
+            }
         self.init(
             .badRequest, mayHaveArrived: false,
-            "\(address.place) resolves to the private address \(error.address), and the host comes from a value: write the host in the rule, or set `allow_private: true` in the step."
+            "\(address.place) \(what), and the host comes from a value: write the host in the rule, or set `allow_private: true` in the step."
         )
     }
 

@@ -77,6 +77,16 @@ import Testing
         }
     }
 
+    @Test func `a computed host is reached at the ports of HTTP only`() async throws {
+        for port in [22, 25, 6379, 9200] {
+            let connection = try HTTPConnection(Self.guarded, clock: TestClock())
+            let problem = try await Self.send(to: "https://1.1.1.1:\(port)/", connection)
+            #expect(problem?.kind == .badRequest && problem?.mayHaveArrived == false)
+            #expect(
+                problem?.message.contains("1.1.1.1:\(port) has a port that is not one of HTTP's (80, 443, 8080, 8443)") == true)
+        }
+    }
+
     @Test func `a computed private host is refused unless the step allows it, and a written one is allowed`() async throws {
         let simulation = Simulation { 0 }
         try await simulation.serve { address in
