@@ -85,9 +85,11 @@ struct OpsgenieReceiver: HookReceiver {
 
     func wait(in response: HTTPResponse) -> Duration? { Self.wait(in: response) }
 
-    /// The period over which it counts requests.
+    /// The period over which it counts requests, which it states in every answer.
     private static func wait(in response: HTTPResponse) -> Duration? {
-        guard let text = response.headers["X-RateLimit-Period-In-Sec"], let seconds = Int(text), 1...3600 ~= seconds else {
+        guard response.status == 429, response.headers["Retry-After"] == nil,
+            let text = response.headers["X-RateLimit-Period-In-Sec"], let seconds = Int(text), 1...3600 ~= seconds
+        else {
             return nil
         }
         return .seconds(seconds)

@@ -112,6 +112,17 @@ import Testing
         #expect(failure.message.hasSuffix("."), "\(failure.message)")
     }
 
+    @Test func `Opsgenie's period counts only for a refusal of too many requests that names no time`() async throws {
+        func remedy(_ status: Int, _ fields: String...) async throws -> Failure.Remedy {
+            let period = ["X-RateLimit-Period-In-Sec: 60"]
+            return try await failure(Case(kind: "opsgenie", status: status, body: "", fields: period + fields)).remedy
+        }
+        #expect(try await remedy(429) == .rest(.seconds(60)))
+        #expect(try await remedy(429, "Retry-After: 3") == .rest(.seconds(3)))
+        #expect(try await remedy(503) == .retry(after: nil))
+        #expect(try await remedy(500) == .retry(after: nil))
+    }
+
     /// Some services state their rate limit in every answer.
     @Test(arguments: [500, 502, 503, 408])
     func `the reset of a rate limit in an answer that is no refusal of too many requests delays nothing`(_ status: Int)
