@@ -107,7 +107,9 @@ extension HTTPConnection {
         public static let settings: [Setting] = [
             Setting("ca", .path, "A PEM file with certificate authorities to trust in addition to the system's."),
             Setting("timeout", .duration, default: "30s", least: "1ms", "The time limit of a request, including the answer."),
-            Setting("proxy", .secret, "The http:// address of a proxy."),
+            Setting(
+                "proxy", .secret, "The http:// address of a proxy; those in the environment, such as `https_proxy`, are not used."
+            ),
             Setting("rate", .rate, "The largest number of requests per time, such as 60/m."),
             Setting("headers", .map(.secret), refusedNames: HeaderFields.reserved, "Header fields for every request."),
             Setting(
