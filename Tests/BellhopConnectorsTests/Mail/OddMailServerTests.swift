@@ -1,0 +1,69 @@
+import BellhopCore
+import BellhopTesting
+import Simulator
+import Testing
+
+@testable import BellhopConnectors
+
+/// Mail servers that break the rules, or somebody between them and Bellhop.
+@Suite(.timeLimit(.minutes(5))) struct OddMailServerTests: SMTPPractice {
+    let mail = SimulatedMail { 0 }
+    let notebook = MemoryNotebook()
+
+    private func failure(
+        _ replies: [String: String], _ settings: JSON.Object = [:]
+    ) async throws -> (failure: Failure?, commands: [String]) {
+        try await OddMailServer.serve(replies) { server in
+            let connection = try connection("smtp://127.0.0.1:\(server.port)", settings)
+            let failure = await BellhopConnectorsTests.failure { _ = try await send(over: connection) }
+            if let text = failure?.message {
+                #expect(text.hasPrefix("mail") && text.hasSuffix(".") && text.count < 400 && !text.contains(where: \.isNewline))
+                #expect(!text.contains("correct horse") && !text.contains("\u{1B}"), "\(text)")
+            }
+            return (failure, server.commands.all)
+        }
+    }
+
+    @Test(arguments: [
+        ["STARTTLS": "454 4.7.0 TLS not available"], ["STARTTLS": "502 5.5.1 What?"],
+        // Somebody in between leaves the offer out, or adds replies that would count behind the handshake.
+        ["EHLO": "250-odd\r\n250 AUTH PLAIN LOGIN"],
+        ["STARTTLS": "220 go\r\n250-odd\r\n250 AUTH PLAIN\r\n235 in\r\n250 ok\r\n250 ok\r\n354 go\r\n250 kept"],
+        // Without EHLO there is no STARTTLS.
+        ["EHLO": "500 What?"],
+    ])
+    func `without TLS that was asked for, neither mail nor password is sent`(_ replies: [String: String]) async throws {
+        let (failure, commands) = try await failure(
+            replies, ["starttls": "required", "username": "bellhop", "password": "correct horse"])
+        #expect(failure != nil)
+        for word in ["AUTH", "MAIL", "RCPT", "DATA"] { #expect(!commands.contains { $0.hasPrefix(word) }, "\(commands)") }
+    }
+
+    @Test(arguments: [
+        // Another protocol, endless lines, and replies without an end or a code.
+        ["": "HTTP/1.1 400 Bad Request"], ["": "220 " + String(repeating: "a", count: 1 << 20)],
+        ["": String(repeating: "220-more\r\n", count: 20_000)], ["EHLO": "250-odd\r\n250-and so on"],
+        ["DATA": "250 What?"], [".": "what"], [".": "250-kept"],
+    ])
+    func `a server that breaks the protocol is reported in one sentence, and the mail is sent again`(
+        _ replies: [String: String]
+    ) async throws {
+        let failure = try await failure(replies, ["timeout": 500_000]).failure
+        #expect(failure?.remedy == .retry(after: nil), "\(failure?.message ?? "")")
+    }
+
+    @Test(arguments: [
+        (["MAIL": "550-\u{1B}[31mno\r\n550 never"], Failure.Remedy.giveUp),
+        (["RCPT": "450-later\r\n450 please"], .retry(after: nil)),
+        ([".": "451-disk\r\n451 full"], .retry(after: nil)), ([".": "552 5.3.4 Too big"], .giveUp),
+        ([".": "421 Bye"], .rest(nil)),
+        (["": "554 No service here"], .giveUp), (["": "421 Too many connections"], .rest(nil)),
+        (["MAIL": "530 5.7.0 Authentication required"], .pauseReceiver),
+    ])
+    func `a refusal in several lines counts by its code, and its text is harmless`(
+        _ replies: [String: String], _ remedy: Failure.Remedy
+    ) async throws {
+        let failure = try await failure(replies).failure
+        #expect(failure?.remedy == remedy, "\(failure?.message ?? "")")
+    }
+}

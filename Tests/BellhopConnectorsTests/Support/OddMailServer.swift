@@ -1,0 +1,73 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A mail server on this machine with set replies, which records the commands.
+struct OddMailServer: Sendable {
+    let port: Int
+    let commands: Commands
+
+    final class Commands: Sendable {
+        private let state = Mutex<[String]>([])
+        var all: [String] { state.withLock { $0 } }
+        func add(_ command: String) { state.withLock { $0.append(command) } }
+    }
+
+    /// - Parameter replies: to the greeting (`""`), to commands by their first word, and to the mail (`"."`); by default positive ones
+    ///   of a server with STARTTLS. Each is sent with a line end.
+    static func serve<Value: Sendable>(
+        _ replies: [String: String], _ body: (OddMailServer) async throws -> Value
+    ) async throws -> Value {
+        let usual = [
+            "": "220 odd", "EHLO": "250-odd\r\n250-STARTTLS\r\n250 AUTH PLAIN LOGIN", "AUTH": "235 in", "DATA": "354 go",
+            ".": "250 kept", "QUIT": "221 bye",
+        ]
+        let all = usual.merging(replies) { $1 }
+        let commands = Commands()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Handler(all, commands))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        defer { channel.close(promise: nil) }
+        return try await body(OddMailServer(port: channel.localAddress?.port ?? 0, commands: commands))
+    }
+
+    private final class Handler: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        typealias OutboundOut = ByteBuffer
+
+        private let replies: [String: String]
+        private let commands: Commands
+        private var rest = ""
+        private var isInMail = false
+
+        init(_ replies: [String: String], _ commands: Commands) {
+            self.replies = replies
+            self.commands = commands
+        }
+
+        func channelActive(context: ChannelHandlerContext) { say(replies[""] ?? "", context) }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            rest += String(buffer: unwrapInboundIn(data))
+            while let end = rest.firstRange(of: "\r\n") {
+                let line = String(rest[..<end.lowerBound])
+                rest = String(rest[end.upperBound...])
+                if isInMail, line != "." { continue }
+                commands.add(line)
+                let word = line.prefix { $0 != " " }.uppercased()
+                isInMail = word == "DATA" && replies[word]?.hasPrefix("354") == true
+                say(replies[word] ?? "250 ok", context)
+            }
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+        private func say(_ text: String, _ context: ChannelHandlerContext) {
+            context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text + "\r\n")), promise: nil)
+        }
+    }
+}
