@@ -40,4 +40,40 @@ import Testing
         #expect(try await bench.deliveries(.done).count == (above == nil ? 102 : 103))
         #expect(try await bench.deliveries(.available, .running, .dead).isEmpty)
     }
+
+    @Test func `a message that stands for many is retried as one, and a refusal leaves it dead with all that it says`()
+        async throws
+    {
+        let bench = try Bench()
+        let clock = bench.clock
+        let end = bench.now + .seconds(300)
+        let action = ScriptedAction { _, attempt throws(Failure) in
+            if clock.now < end { throw Failure(.throttled, .rest(end - clock.now), "429") }
+            if attempt.number == 1 { throw Failure(.gateway, .retry(after: nil), "502") }
+            throw Failure(.refused, .giveUp, "400")
+        }
+        let limits: @Sendable (String) -> ReceiverLimits = { _ in ReceiverLimits(coalescesAbove: 10) }
+        let surroundings = bench.surroundings
+        let loop = Task { await Dispatcher(surroundings, receivers: limits, actions: { _ in action }).run() }
+        try await Self.owe(bench, 100..<101)
+        await bench.run(until: bench.now + .seconds(60))
+        try await Self.owe(bench, 101..<121)
+        await bench.run(until: end + .seconds(100))
+        let tried = action.performed.filter { $0.attempt.now >= end }
+        let joined = tried.filter { $0.delivery.id.step.text.hasSuffix(Delivery.coalesced) }
+        #expect(joined.map(\.attempt.number) == [1, 2])
+        // More that waits meanwhile begins another message: this one was tried.
+        try await Self.owe(bench, 121..<122)
+        await bench.run(until: bench.now + .seconds(600))
+        loop.cancel()
+        await loop.value
+        let dead = try await bench.deliveries(.dead)
+        let record = try #require(dead.first { $0.delivery.id == joined.first?.delivery.id })
+        guard case .message(let message) = record.delivery.arguments, let list = message.list else {
+            Issue.record("It is no message with a list: \(record.delivery.arguments)")
+            return
+        }
+        #expect(list.items.count + list.more >= 20, "\(list)")
+        #expect(try await bench.deliveries(.available, .running).isEmpty)
+    }
 }
