@@ -1,6 +1,5 @@
 import BellhopCore
 import BellhopTesting
-import Foundation
 import Testing
 
 @testable import BellhopConnectors
@@ -93,7 +92,7 @@ import Testing
             "HTTP/1.0 301 Moved\r\nLocation: /x\r\nContent-Encoding: gzip\r\n\r\n\u{1F}\u{8B}",
         ].map { Array($0.utf8) }
         let pieces = ["\r\n", "0", "1", ":", " ", "\0", "-", "HTTP/1.1 ", "Content-Length: ", "chunked", "99999999999999999999"]
-        for seed in 0..<UInt64(ProcessInfo.processInfo.environment["SEEDS"] ?? "200")! {
+        for seed in UInt64(0)..<100 {
             var random = SeededRandom(seed: seed)
             var bytes = answers.randomElement(using: &random)!
             for _ in 0..<Int.random(in: 1...4, using: &random) {
@@ -109,7 +108,12 @@ import Testing
             }
             let connection = try HTTPConnection(.init(name: "ops", timeout: .milliseconds(100)), clock: TestClock())
             try await OddServer.serve(.given, bytes: bytes) { address in
-                _ = try? await connection.send(HTTPRequest("POST", try HTTPAddress(address), body: [1]))
+                // A long request is answered before it is sent whole.
+                let body = [UInt8](repeating: 1, count: seed % 4 == 0 ? 500_000 : 1)
+                let settled: StatusSet? = seed % 3 == 0 ? .any : nil
+                var request = HTTPRequest("POST", try HTTPAddress(address), body: body)
+                request.settledBy = settled
+                for _ in 0..<2 { _ = try? await connection.send(request) }
             }
             try await connection.shutdown()
         }
