@@ -17,11 +17,15 @@ struct ConfigOptions: ParsableArguments {
 
     /// The configuration, checked.
     func load(focus: ConfigurationLoader.Focus = .everything) async throws(CommandError) -> Configuration {
-        do throws(ConfigurationError) {
-            return try await ConfigurationLoader(environment: environment, keychain: keychain).load(config, focus: focus)
-        } catch {
-            throw CommandError(error)
+        let loader = ConfigurationLoader(environment: environment, keychain: keychain)
+        let loaded = await Stopping.endingWithPrograms { [config] in
+            do throws(ConfigurationError) {
+                return Result<_, ConfigurationError>.success(try await loader.load(config, focus: focus))
+            } catch {
+                return .failure(error)
+            }
         }
+        do throws(ConfigurationError) { return try loaded.get() } catch { throw CommandError(error) }
     }
 
     /// The access to the store. Finding the store needs no secrets, and the rest of bellhop.yaml may have mistakes.

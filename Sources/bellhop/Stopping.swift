@@ -30,6 +30,69 @@ enum Stopping {
     }
 }
 
+extension Stopping {
+    /// Does work that starts other programs. A signal that ends this program first cancels the work, which ends those: they have process
+    /// groups of their own, so that the terminal's Ctrl-C does not reach them.
+    ///
+    /// Signals that are ignored stay ignored, such as those of a shell's background jobs.
+    static func endingWithPrograms<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
+        let (signals, continuation) = AsyncStream.makeStream(of: Int32.self)
+        let watches = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].filter { !isIgnored($0) }.map { number in
+            let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            watch.setEventHandler {
+                continuation.yield(number)
+                // The work may be in a call that no cancellation ends.
+                DispatchQueue.global().asyncAfter(deadline: .now() + 2) { end(by: number) }
+            }
+            return watch
+        }
+        defer { for watch in watches { watch.cancel() } }
+        for watch in watches {
+            await withCheckedContinuation { registered in
+                watch.setRegistrationHandler { registered.resume() }
+                watch.activate()
+            }
+        }
+        return await withTaskGroup(of: Outcome<Value>.self) { group in
+            group.addTask { .value(await work()) }
+            group.addTask {
+                for await number in signals { return .signal(number) }
+                return .cancelled
+            }
+            var asked: Int32?
+            for await outcome in group {
+                switch outcome {
+                case .value(let value):
+                    group.cancelAll()
+                    if let asked { end(by: asked) }
+                    return value
+                case .signal(let number):
+                    asked = number
+                    group.cancelAll()
+                case .cancelled: break
+                }
+            }
+            preconditionFailure("the work has a value")
+        }
+    }
+
+    private enum Outcome<Value: Sendable>: Sendable { case value(Value), signal(Int32), cancelled }
+
+    private static func isIgnored(_ signal: Int32) -> Bool {
+        var present = sigaction()
+        sigaction(signal, nil, &present)
+        return unsafeBitCast(present.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+
+    /// Ends the program as the signal does by default.
+    private static func end(by number: Int32) -> Never {
+        signal(number, SIG_DFL)
+        kill(getpid(), number)
+        sleep(1)  // another thread takes the signal
+        _exit(128 + number)
+    }
+}
+
 /// Ends the program at once on a second signal, while it finishes what is in flight.
 ///
 /// A class, because it watches the process's signals; once it is released, a second signal does nothing.

@@ -126,14 +126,9 @@ import Testing
         let script = "trap '' TERM\n(trap '' TERM; sleep 600) & echo $! > \"$(dirname \"$0\")/child\"\nwait\n"
         #expect(try await problem(script, patience: .seconds(10)).contains("was stopped"))
         let child = try String(contentsOfFile: folder.path + "/child", encoding: .utf8).trimmingCharacters(in: .newlines)
-        /// Whether it has ended, or waits only for its parent to take notice.
-        func isOver() -> Bool {
-            let state = try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8).split(separator: ") ").last?.first
-            return state == nil || state == "Z" || state == "X"
-        }
         let deadline = ContinuousClock.now + .seconds(60)
-        while !isOver(), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(10)) }
-        #expect(isOver(), "process \(child) lives on")
+        while !ChildProcess.hasEnded(child), ContinuousClock.now < deadline { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(ChildProcess.hasEnded(child), "process \(child) lives on")
     }
 
     @Test func `a name that a working command refuses is a mistake, and does not pass`() async throws {

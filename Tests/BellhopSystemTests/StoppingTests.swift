@@ -1,6 +1,6 @@
 import BellhopCore
 import BellhopTesting
-import Glibc
+import Foundation
 import Simulator
 import Testing
 
@@ -65,19 +65,26 @@ import Testing
         }
     }
 
-    @Test(arguments: [SIGTERM, SIGINT])
-    func `an agent interrupted while starting ends by the signal`(_ signal: Int32) async throws {
+    @Test(arguments: ["run", "check"], [SIGTERM, SIGINT, SIGHUP])
+    func `a command interrupted while it reads a secret ends by the signal, with the secret's programs`(
+        _ command: String, _ signal: Int32
+    ) async throws {
         func configuration(_ address: String) -> String {
             "secrets: [command: [./slow]]\n"
                 + Stage.configuration(address).replacing("${{ env.PASSWORD }}", with: "${{ secret.a }}")
         }
         try await Stage.set(rules: Self.rules, configuration: configuration) { stage in
-            try stage.folder.write("slow", "#!/bin/sh\ntouch asked\nexec sleep 20\n", mode: 0o700)
-            let agent = try stage.start(["run"])
-            try await eventually("it asks for the secret") { access(stage.folder.path + "/asked", F_OK) == 0 }
+            let script = "#!/bin/sh\ntrap '' TERM INT HUP\nsleep 600 &\necho $$ $! > pids\nmv pids asked\nwait\n"
+            try stage.folder.write("slow", script, mode: 0o700)
+            let agent = try stage.start([command])
+            let asked = stage.folder.path + "/asked"
+            try await eventually("it asks for the secret") { access(asked, F_OK) == 0 }
             agent.send(signal)
             #expect(await agent.end(within: .seconds(10)).code == 128 + signal)
             #expect(access(stage.folder.path + "/bellhop.db", F_OK) != 0, "no store was created")
+            let programs = try String(contentsOfFile: asked, encoding: .utf8).split(whereSeparator: \.isWhitespace)
+            #expect(programs.count == 2)
+            try await eventually("the command and its child end") { programs.allSatisfy { ChildProcess.hasEnded($0) } }
         }
     }
 

@@ -73,6 +73,8 @@ public enum SecretStore: Sendable, Hashable {
         } catch let error as SubprocessError where error.code == .outputLimitExceeded {
             throw SecretError(
                 "The command `\(program)` of `secrets:` printed more than 64 KiB, which cannot be the secret `\(name)`.")
+        } catch _ where Task.isCancelled {
+            throw SecretError("The command `\(program)` of `secrets:` was stopped, because Bellhop ends.", passes: true)
         } catch {
             throw SecretError("The command `\(program)` of `secrets:` could not be run: is it installed, and executable?")
         }

@@ -14,7 +14,7 @@ public final class ChildProcess: Sendable {
         let code = Mutex<Int32?>(nil)
     }
 
-    /// Starts a program in its own process group, with only these three files and no blocked signals.
+    /// Starts a program in its own process group, with only these three files and no blocked or ignored signals.
     /// - Parameter folder: the working folder; nil for the working folder of the tests.
     public init(
         _ program: String, _ arguments: [String], in folder: String? = nil, environment: [String: String],
@@ -39,7 +39,10 @@ public final class ChildProcess: Sendable {
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK))
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] { sigaddset(&signals, signal) }
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(
+            &attributes, Int16(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
         var id: pid_t = 0
         let code = Self.withStrings([program] + arguments) { arguments in
@@ -70,6 +73,12 @@ public final class ChildProcess: Sendable {
             if let code = ended.code.withLock({ $0 }) { return code }
             usleep(1000)
         }
+    }
+
+    /// Whether any process has ended, or waits only for its parent to take notice.
+    public static func hasEnded(_ id: some StringProtocol) -> Bool {
+        let state = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8).split(separator: ") ").last?.first
+        return state == nil || state == "Z" || state == "X"
     }
 
     /// Functions of glibc that are beyond POSIX and missing from its Swift module.
