@@ -155,7 +155,10 @@ let package = Package(
             swiftSettings: house),
         .testTarget(
             name: "BellhopCommandTests",
-            dependencies: ["BellhopCore", "BellhopEngine", "BellhopTesting", "Simulator", "bellhop"], exclude: ["Golden"],
+            dependencies: [
+                "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopTesting",
+                "Simulator", "bellhop",
+            ], exclude: ["Golden"],
             swiftSettings: house),
         .testTarget(
             name: "BellhopConnectorsTests",

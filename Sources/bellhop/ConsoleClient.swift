@@ -19,6 +19,7 @@ struct ConsoleClient {
 
     init(_ address: String, environment: [String: String]) throws(CommandError) {
         let text = address.hasSuffix("/") ? String(address.dropLast()) : address
+        try Self.refuseParts(of: text)
         let url: HTTPAddress
         do { url = try HTTPAddress(text + "/api/v1/inquiries") } catch {
             throw CommandError(
@@ -48,54 +49,78 @@ struct ConsoleClient {
         base = text
     }
 
+    /// - Throws: if an address has a part that the address of a console does not have. Never shows what may be a password.
+    private static func refuseParts(of address: String) throws(CommandError) {
+        if address.contains("@") {
+            throw CommandError(
+                .usage, "--console: the address names a user: leave out what is before the `@`, and set \(variable) to a token.")
+        }
+        for (mark, name) in [("?", "a query"), ("#", "a fragment")] where address.contains(mark) {
+            throw CommandError(.usage, "--console: the address has \(name): leave out the `\(mark)` and what is behind it.")
+        }
+    }
+
     /// Passes on the answer's rows, and returns its end.
     func ask(_ inquiry: Inquiry, row: (JSON) -> Void) async throws(CommandError) -> JSON {
         var question = inquiry.json
         if let command = Person.current?.command { question["command_name"] = .string(command) }
-        let fields: HeaderFields = ["Content-Type": "application/json"]
-        let answer = try await send(HTTPRequest("POST", address, headers: fields, body: question.encoded()))
+        let request = HTTPRequest(
+            "POST", address, headers: ["Content-Type": "application/json"], body: question.encoded())
+        let answer = try await connected { connection in try await send(request, over: connection, expecting: .lines) }
         for line in answer.body.split(separator: UInt8(ascii: "\n")) {
             switch ControlFrame(line: Array(line)) {
             case .row(let value): row(value)
-            case .end(let value): return value
+            case .end(let value):
+                guard inquiry.isAnswered(by: value) else { throw Self.notUnderstood }
+                return value
             case .failure(let error): throw CommandError(error)
-            case nil: break
+            case nil: throw Self.notUnderstood
             }
         }
         throw CommandError(.unreachable, "The console's answer was cut off: try again.")
     }
 
-    /// Searches events or deliveries with the API's parameters, and returns the rows, newest first.
+    /// Searches events or deliveries with the API's parameters, page by page over one connection.
     ///
     /// - Parameters:
     ///   - what: the last part of the address, which is also the member of the rows.
     ///   - limit: how many rows at most.
+    ///   - most: after how many events or deliveries it looks at no other page.
     func search(
-        _ what: String, _ parameters: [(String, String)], limit: Int
-    ) async throws(CommandError) -> (rows: [JSON], failures: SearchFailures) {
-        var (rows, failures, before): ([JSON], SearchFailures, Int64?) = ([], .init(), nil)
-        repeat {
-            var parameters = parameters + [("limit", "\(min(limit - rows.count, Self.mostRows))")]
-            if let before { parameters.append(("before", "\(before)")) }
-            let answer = try await send(HTTPRequest(try address(of: what, parameters)))
-            let page = try? JSON.parse(answer.body)
-            let next = page?["next"]?.asInt
-            // Each page is of earlier rows than the one before.
-            guard let page, let found = page[what]?.asArray, next ?? .min < before ?? .max else {
-                throw CommandError(.problem, "The console gave no answer that this `bellhop` understands.")
-            }
-            rows += found
-            failures += SearchFailures(json: page["failed"])
-            before = next
-        } while before != nil && rows.count < limit
-        return (rows, failures)
+        _ what: String, _ parameters: [(String, String)], limit: Int, lookingAtMost most: Int
+    ) async throws(CommandError) -> SearchPage {
+        try await connected { connection in
+            var found = SearchPage()
+            repeat {
+                var parameters = parameters + [("limit", "\(min(limit - found.rows.count, Self.mostRows))")]
+                if let before = found.next { parameters.append(("before", "\(before)")) }
+                let answer = try await send(
+                    HTTPRequest(try address(of: what, parameters)), over: connection, expecting: .json)
+                // Each page is of earlier rows than the one before.
+                guard let page = (try? JSON.parse(answer.body)).flatMap({ SearchPage(json: $0, what) }),
+                    page.next.map({ $0 < found.next ?? .max && page.seen > 0 }) ?? true
+                else { throw Self.notUnderstood }
+                found.rows += page.rows
+                found.seen += page.seen
+                found.failures += page.failures
+                found.next = page.next
+            } while found.next != nil && found.rows.count < limit && found.seen < most
+            return found
+        }
     }
 
     /// The most rows of one page.
     private static let mostRows = 1000
 
     /// The address of a part of the API with a query.
+    ///
+    /// - Throws: also if a condition among the parameters is longer than an agent takes.
     func address(of part: String, _ parameters: [(String, String)]) throws(CommandError) -> HTTPAddress {
+        do throws(Diagnostics) {
+            for (name, value) in parameters where name == "where" { try SilenceBook.checkLength(of: value, name) }
+        } catch {
+            throw CommandError(error)
+        }
         let query = parameters.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
         do throws(HTTPAddress.Problem) { return try HTTPAddress("\(base)/api/v1/\(part)?\(query)") } catch {
             throw CommandError(.usage, "--console: \(error.message)")
@@ -103,38 +128,40 @@ struct ConsoleClient {
     }
 
     /// Sends a request with the token, and returns its answer if it is a success.
-    private func send(_ request: HTTPRequest) async throws(CommandError) -> HTTPResponse {
-        try Self.checked(
-            await connected { connection, fields in
-                var request = request
-                request.headers.add("Authorization", fields)
-                return try await connection.send(request)
-            })
+    private func send(
+        _ request: HTTPRequest, over connection: HTTPConnection, expecting form: Form
+    ) async throws -> HTTPResponse {
+        var request = request
+        request.headers.add("Authorization", "Bearer \(token)")
+        let answer = try await connection.send(request)
+        try check(answer, expecting: form)
+        return answer
     }
 
     /// Follows an answer without an end line by line, until the server ends it.
     func lines(
         of address: HTTPAddress, _ fields: HeaderFields, line: @escaping @Sendable (String) async -> Void
     ) async throws(CommandError) {
-        let answer = try await connected { connection, authorization in
-            var request = HTTPRequest(address, headers: fields)
-            request.headers.add("Authorization", authorization)
-            return try await connection.lines(of: request, silence: Self.longestSilence, line: line)
+        var fields = fields
+        fields.add("Authorization", "Bearer \(token)")
+        try await connected { [fields] connection in
+            let answer = try await connection.lines(
+                of: address, headers: fields, as: Form.events.rawValue, silence: Self.longestSilence, line: line)
+            if let answer { try check(answer, expecting: .events) }
         }
-        if let answer { _ = try Self.checked(answer) }
     }
 
     /// The console sends something every 15 seconds.
     private static let longestSilence = Duration.seconds(60)
 
-    /// Uses a connection to the console, with the value of the field `Authorization`.
+    /// Uses a connection to the console.
     private func connected<Value>(
-        _ body: (HTTPConnection, String) async throws -> Value
+        _ body: (HTTPConnection) async throws -> Value
     ) async throws(CommandError) -> Value {
         do {
             let connection = try HTTPConnection(configuration, clock: SystemClock())
             let value: Value
-            do { value = try await body(connection, "Bearer \(token)") } catch {
+            do { value = try await body(connection) } catch {
                 try? await connection.shutdown()  // what comes after the failure does not matter
                 throw error
             }
@@ -155,21 +182,6 @@ struct ConsoleClient {
             throw CommandError(.unreachable, "The console at \(address.place) cannot be asked: \(error.message)")
         } catch {
             throw CommandError(.unreachable, "The console at \(address.place) cannot be asked: \(error)")
-        }
-    }
-
-    /// The answer, if it is a success.
-    private static func checked(_ answer: HTTPResponse) throws(CommandError) -> HTTPResponse {
-        if answer.status == 200 { return answer }
-        let detail = ((try? JSON.parse(answer.body))?["detail"]?.asString ?? "it answered \(answer.status).").visible
-        // The agent's own answers are those from its socket.
-        switch answer.status {
-        case 401: throw CommandError(.loginRefused, "The console refused: \(detail)")
-        case 409: throw CommandError(.problem, detail)
-        case 503: throw CommandError(.tryLater, detail)
-        case 429: throw CommandError(.tryLater, "The console refused: \(detail)")
-        case 502, 504: throw CommandError(.unreachable, "The console cannot be reached: \(detail)")
-        default: throw CommandError(.problem, "The console refused: \(detail)")
         }
     }
 }

@@ -6,6 +6,19 @@ enum Files {
         return stat(path, &facts) == 0
     }
 
+    /// Distinguishes a file from all others.
+    struct Identity: Hashable {
+        var device: UInt
+        var number: UInt
+    }
+
+    /// The file that a path names now; nil if it names none.
+    static func identity(of path: String) -> Identity? {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else { return nil }
+        return Identity(device: UInt(facts.st_dev), number: UInt(facts.st_ino))
+    }
+
     /// Writes a new file; false if it exists already.
     static func create(_ path: String, _ text: String, mode: mode_t = 0o644) throws(CommandError) -> Bool {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode)

@@ -93,6 +93,9 @@ struct StoreLink {
     /// False if no agent has ever run: an agent's first act is to create the store.
     var hasRun: Bool { console != nil || Files.exist(store) }
 
+    /// The file that holds the store now; nil if there is none here.
+    var file: Files.Identity? { console == nil ? Files.identity(of: store) : nil }
+
     /// Answers an inquiry: calls `row` for each row of the answer as it is read, and returns the end of the answer.
     func answer(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) async throws(CommandError) -> JSON {
         if let console { return try await console.ask(inquiry, row: row) }

@@ -3,17 +3,15 @@ struct ServerSentEvents: Sendable {
     struct Message: Sendable, Hashable {
         var type: String
         var data: String
+        /// Its id, or that of the last one before it that has one.
+        var id: String
     }
 
-    /// The id of the last event that was read whole. A stream that sends it as `Last-Event-ID` goes on behind it.
-    private(set) var lastID: String
+    private var lastID = ""
     /// The fields of the event that has begun.
     private var (id, type, data): (String?, String, [Substring]) = (nil, "", [])
 
-    init(after id: String) { lastID = id }
-
-    /// Begins with another stream: what the last one began is dropped.
-    mutating func restart() { (id, type, data) = (nil, "", []) }
+    private mutating func endEvent() { (id, type, data) = (nil, "", []) }
 
     /// The event that ends with this line; nil if none does.
     mutating func read(_ line: String) -> Message? {
@@ -30,8 +28,8 @@ struct ServerSentEvents: Sendable {
             }
             return nil
         }
-        defer { restart() }
+        defer { endEvent() }
         if let id { lastID = id }
-        return data.isEmpty ? nil : Message(type: type, data: data.joined(separator: "\n"))
+        return data.isEmpty ? nil : Message(type: type, data: data.joined(separator: "\n"), id: lastID)
     }
 }

@@ -1,3 +1,7 @@
+import BellhopAgent
+import BellhopConnectors
+import BellhopCore
+import BellhopRules
 import Testing
 
 @testable import bellhop
@@ -29,23 +33,235 @@ import Testing
     }
 }
 
+@Suite struct `The address of a console` {
+    @Test(arguments: [
+        ("https://ada:hunter2@console.example", "names a user"), ("https://ada:hunter 2@console.example", "names a user"),
+        ("https://console.example/?token=hunter2", "has a query"), ("https://console.example/#hunter2", "has a fragment"),
+        ("https://console.example?", "has a query"), ("https://console.example/base#", "has a fragment"),
+    ])
+    func `a part that no console's address has is refused in a sentence, without showing it`(_ address: String, _ words: String) {
+        #expect {
+            try ConsoleClient(address, environment: ["BELLHOP_TOKEN": "bh_0123"])
+        } throws: { error in
+            let error = error as? CommandError
+            let message = error?.message ?? ""
+            return error?.code == .usage && message.contains(words) && !message.contains("hunter")
+        }
+    }
+
+    @Test(arguments: ["https://console.example", "https://console.example/", "https://console.example/bellhop/"])
+    func `a path is a part of it, as behind a proxy`(_ address: String) throws {
+        let client = try ConsoleClient(address, environment: ["BELLHOP_TOKEN": "bh_0123"])
+        let path = "\(client.address)".dropFirst("https://".count)
+        #expect(path.hasSuffix("/api/v1/inquiries") && !path.contains("//"))
+    }
+}
+
+@Suite struct `The answers of a console` {
+    private static func client(_ address: String) throws -> ConsoleClient {
+        try ConsoleClient(address, environment: ["BELLHOP_TOKEN": "bh_0123"])
+    }
+
+    /// The error of a question.
+    private func error(_ ask: () async throws(CommandError) -> Void) async -> CommandError? {
+        do throws(CommandError) {
+            try await ask()
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    @Test(arguments: [
+        (CannedServer.Answer(type: "text/html", body: "<html>Welcome to nginx!</html>"), "it answered 200 with text/html."),
+        (.init(status: "404 Not Found", type: "text/html; charset=utf-8", body: "<html/>"), "it answered 404 with text/html."),
+        (.init(body: #"{"status": "UP"}"#), "does not"), (.init(status: "404 Not Found", body: #"{"error": "no"}"#), "404"),
+        (
+            .init(
+                status: "302 Found", type: "text/html", fields: ["Location: https://login.example/in?key=hunter2"], body: ""),
+            "it answered 302 with text/html and leads to https://login.example/in."
+        ),
+        (.init(status: "401 Unauthorized", type: "text/plain", body: "no"), "it answered 401 with text/plain."),
+    ])
+    func `a server that is no console is named as such, to a question, a search and a follower`(
+        _ answer: CannedServer.Answer, _ words: String
+    ) async throws {
+        try await CannedServer.serve({ _ in answer }) { _, address in
+            let client = try Self.client(address)
+            let errors = [
+                await error { () async throws(CommandError) in _ = try await client.ask(.status) { _ in } },
+                await error { () async throws(CommandError) in
+                    try await client.lines(of: try client.address(of: "events/stream", []), [:]) { _ in }
+                },
+                // Another JSON has the right type for a search.
+                answer.status == "200 OK" && answer.type == "application/json"
+                    ? nil
+                    : await error { () async throws(CommandError) in
+                        _ = try await client.search("events", [], limit: 1, lookingAtMost: 1)
+                    },
+            ]
+            for error in errors.compactMap(\.self) {
+                let message = error.message ?? ""
+                #expect(message.contains("\(address) does not answer as a Bellhop console"), "\(message)")
+                #expect(message.contains(words), "\(message)")
+                #expect(!message.contains("hunter2") && !message.contains("cut off"))
+                #expect(error.code == (answer.status.hasPrefix("401") ? .loginRefused : .unreachable))
+            }
+            #expect(errors[0] != nil && errors[1] != nil)
+        }
+    }
+
+    @Test(arguments: ["{}", #"{"end": {}}"#, #"{"row": {}}"#, "", "null\n[]"])
+    func `an answer with empty or strange frames is an error, and no empty page`(_ body: String) async throws {
+        try await CannedServer.serve({ _ in .init(type: "application/x-ndjson", body: body + "\n") }) { _, address in
+            let client = try Self.client(address)
+            let found = await error { () async throws(CommandError) in _ = try await client.ask(.status) { _ in } }
+            #expect(found?.message?.contains("understands") == true || found?.message?.contains("cut off") == true)
+        }
+    }
+
+    @Test(arguments: [
+        #"{"events": [{}], "next": null, "seen": 1}"#, #"{"events": [{"id": ""}], "next": null, "seen": 1}"#,
+        #"{"events": [], "next": 5, "seen": 0}"#, #"{"events": [], "next": "x", "seen": 1}"#, #"{"events": [], "next": null}"#,
+        #"{"deliveries": [], "next": null, "seen": 0}"#, "[]",
+    ])
+    func `a page of a search with empty rows, or without progress, is an error`(_ body: String) async throws {
+        try await CannedServer.serve({ _ in .init(body: body) }) { _, address in
+            let client = try Self.client(address)
+            let found = await error { () async throws(CommandError) in
+                _ = try await client.search("events", [], limit: 50, lookingAtMost: 20_000)
+            }
+            #expect(found?.message?.contains("understands") == true, "\(found?.message ?? "no error")")
+        }
+    }
+
+    @Test func `a search asks for all its pages over one connection, and for no more than it may look at`() async throws {
+        try await CannedServer.serve({ line in
+            let before = line.split(separator: "before=").dropFirst().first.flatMap { Int($0.prefix { $0.isNumber }) } ?? 100_001
+            let rows = #"[{"id": "e\#(before)"}]"#
+            return .init(body: #"{"events": \#(rows), "next": \#(before - 500), "seen": 500, "failed": null}"#)
+        }) { server, address in
+            let found = try await Self.client(address).search(
+                "events", [("where", "true")], limit: 1000, lookingAtMost: 20_000)
+            #expect(found.seen == 20_000 && found.rows.count == 40 && found.next == 80_001)
+            #expect(server.asked.count == 40 && server.connections == 1, "\(server.connections)")
+        }
+    }
+
+    @Test func `a mistake in a condition comes back with its place, as if the command had found it itself`() async throws {
+        let mistakes = Diagnostics([
+            Diagnostic(
+                code: "unknown-name", "there is no `tsk`",
+                at: .init(file: "<where>", line: 1, column: 1, length: 3, excerpt: "tsk.title == 'x'"),
+                help: "did you mean `task`?", corrected: ["task.title == 'x'"], details: ["It is a task."])
+        ])
+        let problem: JSON = [
+            "status": 422, "detail": "no", "problems": .array(mistakes.all.map(\.transferJSON)),
+        ]
+        let answer = CannedServer.Answer(status: "422 Unprocessable", type: "application/problem+json", body: problem.text)
+        try await CannedServer.serve({ _ in answer }) { _, address in
+            let client = try Self.client(address)
+            let found = await error { () async throws(CommandError) in
+                _ = try await client.search("events", [("where", "tsk.title == 'x'")], limit: 1, lookingAtMost: 1)
+            }
+            #expect(found?.diagnostics == mistakes && found?.code == .badConfiguration && found?.message == nil)
+        }
+    }
+
+    @Test func `a condition that is too long is refused before it is sent`() async throws {
+        try await CannedServer.serve({ _ in .init(body: "{}") }) { server, address in
+            let client = try Self.client(address)
+            func search(_ bytes: Int) async -> CommandError? {
+                await error { () async throws(CommandError) in
+                    let text = "'" + String(repeating: "\u{1}", count: bytes - 7) + "'=='x'"
+                    _ = try await client.search("events", [("where", text)], limit: 1, lookingAtMost: 1)
+                }
+            }
+            let found = await search(8193)
+            #expect(found?.code == .badConfiguration && found?.diagnostics?.all.first?.code == "too-long")
+            #expect(server.asked.isEmpty)
+            // The longest one is sent, however it is encoded.
+            #expect(await search(8192)?.message?.contains("understands") == true && server.asked.count == 1)
+        }
+    }
+
+    @Test(arguments: ["414 URI Too Long", "431 Request Header Fields Too Large"])
+    func `a proxy that takes no long address is named`(_ status: String) async throws {
+        try await CannedServer.serve({ _ in .init(status: status, type: "text/html", body: "") }) { _, address in
+            let client = try Self.client(address)
+            let found = await error { () async throws(CommandError) in
+                _ = try await client.search("events", [], limit: 1, lookingAtMost: 1)
+            }
+            #expect(found?.message?.contains("give a shorter condition") == true)
+        }
+    }
+}
+
 @Suite struct `Server-sent events` {
     private func read(_ text: String, _ events: inout ServerSentEvents) -> [ServerSentEvents.Message] {
         text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().compactMap { events.read(String($0)) }
     }
 
-    @Test func `each event has its type and data, and comments are none`() {
-        var events = ServerSentEvents(after: "3")
+    @Test func `each event has its type, its data and its id, and comments are none`() {
+        var events = ServerSentEvents()
         let found = read("retry: 2000\n: watching\n\nid: 4\nevent: a\ndata: {\ndata:}\n\nid: 5\ndata: x\n\n", &events)
-        #expect(found == [.init(type: "a", data: "{\n}"), .init(type: "", data: "x")])
-        #expect(events.lastID == "5")
+        #expect(found == [.init(type: "a", data: "{\n}", id: "4"), .init(type: "", data: "x", id: "5")])
+    }
+}
+
+@Suite struct `Following a stream` {
+    private static func event(_ place: Int, id: Int? = nil) -> String {
+        let event = Event(
+            id: Event.ID("e\(id ?? place)"), type: EventType("task_created"), source: "s", subject: "t",
+            time: Timestamp(seconds: 0), data: [:])
+        return "id: \(id ?? place)\nevent: task_created\ndata: \(event.cloudEvent.text)\n\n"
     }
 
-    @Test func `an event that was cut off is dropped, and its id with it`() {
-        var events = ServerSentEvents(after: "3")
-        #expect(read("id: 4\ndata: a\n\nid: 5\ndata: b\n", &events).map(\.data) == ["a"])
-        #expect(events.lastID == "4")
-        events.restart()
-        #expect(read("id: 5\ndata: c\n\n", &events).map(\.data) == ["c"])
+    private func read(_ text: String, _ stream: inout FollowedStream) -> [FollowedStream.Found] {
+        text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().compactMap { stream.read(String($0)) }
+    }
+
+    private func ids(_ found: [FollowedStream.Found]) -> [String] {
+        found.compactMap { if case .event(let event) = $0 { event["id"]?.asString } else { nil } }
+    }
+
+    private func notes(_ found: [FollowedStream.Found]) -> [String] {
+        found.compactMap { if case .note(let note) = $0 { note } else { nil } }
+    }
+
+    @Test func `an event that was cut off is dropped, and its place with it`() {
+        var stream = FollowedStream(after: 3, failures: .init())
+        let cut = Self.event(5).dropLast(2)
+        #expect(ids(read(Self.event(4) + cut + "\n", &stream)) == ["e4"])
+        #expect(stream.place == 4)
+        stream.restart()
+        #expect(ids(read(Self.event(5), &stream)) == ["e5"])
+    }
+
+    @Test func `an event whose place was shown is not shown again, and a server that repeats is named once`() {
+        var stream = FollowedStream(after: 3, failures: .init())
+        let found = read(Self.event(3) + Self.event(4) + String(repeating: Self.event(4), count: 50) + Self.event(5), &stream)
+        #expect(ids(found) == ["e4", "e5"] && notes(found).count == 1)
+        stream.restart()
+        #expect(read(Self.event(4) + Self.event(5), &stream).isEmpty)
+    }
+
+    @Test(arguments: ["{}", "null", "[]", "x", "{\"id\": \"\"}"])
+    func `what is no event is not shown, and named once`(_ data: String) {
+        var stream = FollowedStream(after: 3, failures: .init())
+        let found = read((4..<50).map { "id: \($0)\ndata: \(data)\n\n" }.joined() + Self.event(50), &stream)
+        #expect(ids(found) == ["e50"] && notes(found).count == 1)
+    }
+
+    @Test func `an event without a place is not shown`() {
+        var stream = FollowedStream(after: 3, failures: .init())
+        let event = Self.event(4).split(separator: "\n", maxSplits: 1)[1]
+        #expect(ids(read(String(event), &stream)).isEmpty)
+    }
+
+    @Test func `with another store the places begin again, which is said`() {
+        var stream = FollowedStream(after: 900, failures: .init())
+        let found = read("id: 7\nevent: bus.replaced\ndata: {\"end\":7}\n\n" + Self.event(8), &stream)
+        #expect(ids(found) == ["e8"] && notes(found) == [Events.replaced] && stream.place == 8)
     }
 }

@@ -114,6 +114,16 @@ import Testing
         #expect(await numbers("event.type == 'task_created' && task.number.endsWith('1')") == ["INC1001"])
         let wrong = await fixture.api("GET", "/events?where=" + PercentText.encoded("tsk.title == 'x'"))
         #expect(wrong.status == 422 && wrong.json["detail"]?.asString?.contains("`task`") == true)
+        // With the place of the mistake, for programs.
+        let mistake = (wrong.json["problems"]?.asArray ?? []).compactMap(Diagnostic.init(json:)).first
+        #expect(mistake?.place == .init(file: "<where>", line: 1, column: 1, length: 3, excerpt: "tsk.title == 'x'"))
+        #expect(mistake?.help == "did you mean `task`?" && mistake?.code == "unknown-name")
+        for path in ["/events", "/deliveries", "/tasks", "/events/stream"] {
+            let long = await fixture.api("GET", path + "?where=" + String(repeating: "%20", count: 8192) + "1")
+            #expect(long.status == 422 && long.json["detail"]?.asString?.contains("at most 8192") == true, "\(path)")
+        }
+        let silence = await fixture.api("POST", "/silences", as: .operator, body: ["for": "1h", "when": "tsk == 1"])
+        #expect(silence.status == 422 && silence.json["problems"]?[0]?["file"] == "<when>")
     }
 
     @Test func `an answer that has not changed is not sent again`() async throws {
@@ -133,15 +143,15 @@ import Testing
         var (seen, place): ([Int64], Int64?) = ([], nil)
         for _ in 0..<4 {
             var looked = 0
-            let (rows, next, _) = try await search.rows(
+            let page = try await search.rows(
                 limit: 100, before: place, at: fixture.clock.now,
                 isOver: {
                     looked += 1
                     return looked == 3
                 }
             ) { query in try await fixture.view.inquirer.newest(query) }
-            seen += rows.compactMap { $0["sequence"]?.asInt }
-            place = next
+            seen += page.rows.compactMap { $0["sequence"]?.asInt }
+            place = page.next
         }
         #expect(seen == Array((1...10).reversed()))
         #expect(place == nil)

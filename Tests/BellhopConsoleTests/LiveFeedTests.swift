@@ -48,7 +48,9 @@ import Testing
         let following = Task { await fixture.feed.follow() }
         defer { following.cancel() }
         var viewer = try #require(fixture.feed.viewer(after: 999) { _, _ in true })
-        _ = try await viewer.next()
+        #expect(try await viewer.next()?.contains("id: 5\nevent: bus.replaced\n") == true)
+        var other = try #require(fixture.feed.viewer(after: 5) { _, _ in true })
+        #expect(try await other.next()?.contains("bus.replaced") == false)
         _ = try await fixture.happen(["Next"], from: 10)
         #expect(try await Self.read(&viewer, until: 6) == [6])
     }

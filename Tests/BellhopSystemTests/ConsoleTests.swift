@@ -1,6 +1,6 @@
 import BellhopCore
 import BellhopTesting
-import Glibc
+import Foundation
 import Simulator
 import Synchronization
 import Testing
@@ -97,13 +97,29 @@ import Testing
                 #expect(there.code == 0 && there.output == here.output, "\(search): \(there.errors)")
             }
             #expect(try await remote(["events", "--where", "task.title.startsWith('Mail')"]).output.contains("Mail is down"))
-            let wrong = try await remote(["events", "--where", "tsk.title == 'x'"])
-            #expect(wrong.code == 1 && wrong.errors.contains("`task`"), "\(wrong.code) \(wrong.errors)")
+            // A mistake looks the same here and there, for people and for programs.
+            let long = String(repeating: "task.title == 'Grüße' || ", count: 400) + "true"
+            let middle = String(repeating: "task.title == 'Grüße' || ", count: 300) + "true"
+            #expect(middle.utf8.count > 8000)
+            for search in [
+                ["events", "--where", "tsk.title == 'x'"], ["events", "--follow", "--where", "tsk.title == 'x'"],
+                ["events", "--where", "task.title ==\n  1 + \"x\""], ["events", "--where", " "], ["events", "--where", long],
+                ["deliveries", "--where", "delivery.sate == 'x'"],
+                ["silence", "add", "--for", "1h", "--when", "tsk.title == 'x'"],
+                ["silence", "add", "--for", "1h", "--when", "true &&"], ["silence", "add", "--for", "1h", "--when", long],
+            ] {
+                for command in [search, search + ["--json"]] {
+                    let (here, there) = (try await stage.start(command).end(), try await remote(command))
+                    #expect(there.code == 78 && here.code == 78, "\(command): \(there.code) \(here.code)")
+                    #expect(there.errors == here.errors && there.output == here.output, "\(command): \(there)")
+                }
+            }
+            // One that is as long as it may be gets there.
+            #expect(try await remote(["events", "--json", "--where", middle]).output.contains("Mail is down"))
             let failed = try await remote(["events", "--where", "[1][task.title.size()] == 2", "--type", "task_created"])
             #expect(failed.code == 0 && failed.errors.contains("The condition failed for 1 event"), "\(failed.errors)")
             let drop = ["deliveries", "drop", "--yes", "--state", "done", "--where", "delivery.rule == 'other'"]
             #expect(try await remote(drop).output.contains("0 deliveries dropped"))
-            #expect(try await remote(["silence", "add", "--for", "1h", "--when", "tsk.title == 'x'"]).errors.contains("`task`"))
             #expect(try await remote(["silence", "add", "--for", "1h", "--when", "task.title == 'x'"]).code == 0)
             #expect(try await remote(["pause", "greet", "--rule", "--why", "too loud"]).code == 0)
             #expect(try await stage.bellhop("status").output.contains("too loud"))
@@ -214,6 +230,43 @@ import Testing
             }
             follower.send(SIGTERM)
             _ = await follower.end()
+        }
+    }
+
+    @Test func `following goes on with another store in place of the first, and says so`() async throws {
+        let port = try FreePort.find()
+        try await Stage.set(rules: Self.rules, configuration: { Self.configuration($0, port) }) { stage in
+            let (store, backup) = (stage.folder.path + "/bellhop.db", stage.folder.path + "/backup.db")
+            stage.instance.addTask("incident", title: "Early", assignedTo: Stage.user)
+            #expect(try await stage.bellhop("run", "--once").code == 0)
+            try FileManager.default.copyItem(atPath: store, toPath: backup)
+            for number in 0..<4 { stage.instance.addTask("incident", title: "Lost \(number)", assignedTo: Stage.user) }
+            let first = try stage.start(["run"])
+            let arguments = ["events", "--follow", "--json", "--type", "task_created"]
+            let here = try stage.start(arguments)
+            try await eventually("the list is printed here") { here.outputSoFar.contains("Lost 3") }
+            let there = try stage.start(
+                arguments + ["--console", "http://127.0.0.1:\(port)"],
+                environment: ["BELLHOP_TOKEN": Secrets.clientSecret + "-of-ada"])
+            try await eventually("the list is printed there") { there.outputSoFar.contains("Lost 3") }
+            first.send(SIGTERM)
+            _ = await first.end()
+            // The restored store learns of nothing that the lost one knew.
+            for task in stage.instance.tasks where task.title != "Early" { stage.instance.deleteTask(task.id) }
+            #expect(rename(backup, store) == 0)
+            let sentence = "The store was replaced: what comes now follows."
+            try await eventually("it is noticed without an agent") { here.errorsSoFar.contains(sentence) }
+            let second = try stage.start(["run"])
+            try await eventually("it is noticed through the console") { there.errorsSoFar.contains(sentence) }
+            stage.instance.addTask("incident", title: "Late", assignedTo: Stage.user)
+            for follower in [here, there] {
+                try await eventually("what comes now is printed") { follower.outputSoFar.contains("\"Late\"") }
+                #expect(follower.errorsSoFar.components(separatedBy: sentence).count == 2, "\(follower.errorsSoFar)")
+                follower.send(SIGTERM)
+                _ = await follower.end()
+            }
+            second.send(SIGTERM)
+            _ = await second.end()
         }
     }
 

@@ -25,23 +25,25 @@ public struct FilteredDeliveries: Sendable {
     public func rows<Failure: Error>(
         limit: Int, before: Int64?, at now: Timestamp, isOver: () -> Bool = { false },
         ask: (DeliveryQuery) async throws(Failure) -> [JSON]
-    ) async throws(Failure) -> (rows: [JSON], next: Int64?, failures: SearchFailures) {
-        var (rows, place, seen, failures): ([JSON], Int64?, Int, SearchFailures) = ([], before, 0, .init())
-        while seen < Self.mostSeen, seen == 0 || !isOver() {
+    ) async throws(Failure) -> SearchPage {
+        var page = SearchPage(next: before)
+        while page.seen < Self.mostSeen, page.seen == 0 || !isOver() {
             var query = query
-            query.through = place.map { $0 - 1 }
+            query.through = page.next.map { $0 - 1 }
             query.limit = Self.step
             let found: [JSON] = try await ask(query).reversed()
-            let matched = condition.matches(among: found, at: now, limit: limit - rows.count, isOver: isOver)
-            rows += matched.places.map { found[$0] }
-            failures += matched.failures
-            if rows.count == limit || matched.seen < found.count {
-                return (rows, found[matched.seen - 1]["place"]?.asInt, failures)
+            let matched = condition.matches(among: found, at: now, limit: limit - page.rows.count, isOver: isOver)
+            page.rows += matched.places.map { found[$0] }
+            page.failures += matched.failures
+            if page.rows.count == limit || matched.seen < found.count {
+                page.seen += matched.seen
+                page.next = found[matched.seen - 1]["place"]?.asInt
+                return page
             }
-            seen += found.count
-            guard found.count == Self.step, let last = found.last?["place"]?.asInt else { return (rows, nil, failures) }
-            place = last
+            page.seen += found.count
+            page.next = found.count == Self.step ? found.last?["place"]?.asInt : nil
+            if page.next == nil { return page }
         }
-        return (rows, place, failures)
+        return page
     }
 }

@@ -24,23 +24,27 @@ public struct FilteredEvents: Sendable {
     public func rows<Failure: Error>(
         limit: Int, before: Int64?, at now: Timestamp, isOver: () -> Bool = { false },
         ask: (EventQuery) async throws(Failure) -> (events: [StoredEvent], count: Int)
-    ) async throws(Failure) -> (rows: [JSON], next: Int64?, failures: SearchFailures) {
-        var (rows, place, seen, failures): ([JSON], Int64?, Int, SearchFailures) = ([], before, 0, .init())
-        while seen < Self.mostSeen, seen == 0 || !isOver() {
+    ) async throws(Failure) -> SearchPage {
+        var page = SearchPage(next: before)
+        while page.seen < Self.mostSeen, page.seen == 0 || !isOver() {
             var query = query
-            query.through = place.map { $0 - 1 }
+            query.through = page.next.map { $0 - 1 }
             query.limit = Self.step
             let found = try await ask(query)
             let events: [StoredEvent] = found.events.reversed()
-            let matched = filter.matches(among: events, at: now, limit: limit - rows.count, isOver: isOver)
-            rows += matched.places.map { events[$0].json }
-            failures += matched.failures
-            if rows.count == limit || matched.seen < events.count { return (rows, events[matched.seen - 1].sequence, failures) }
-            seen += found.count
-            guard found.count == Self.step, let first = found.events.first?.sequence else { return (rows, nil, failures) }
-            place = first
+            let matched = filter.matches(among: events, at: now, limit: limit - page.rows.count, isOver: isOver)
+            page.rows += matched.places.map { events[$0].json }
+            page.failures += matched.failures
+            if page.rows.count == limit || matched.seen < events.count {
+                page.seen += matched.seen
+                page.next = events[matched.seen - 1].sequence
+                return page
+            }
+            page.seen += found.count
+            page.next = found.count == Self.step ? found.events.first?.sequence : nil
+            if page.next == nil { return page }
         }
-        return (rows, place, failures)
+        return page
     }
 
     /// The events in the rows of an agent's answer.

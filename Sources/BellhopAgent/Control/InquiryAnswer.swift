@@ -17,6 +17,8 @@ public struct InquiryAnswer: Sendable {
     private var lastPlace: Int64?
     /// The last place of the bus that was searched. A follower's next inquiry begins after it.
     private var seen: Int64?
+    /// Whether the bus ends before the place after which a follower asks: it is that of another store.
+    private var isOtherBus = false
     /// The end of the answer about a history, once its rows have been given.
     private var historyEnd: JSON?
     /// When to stop waiting for the first event.
@@ -85,7 +87,14 @@ public struct InquiryAnswer: Sendable {
         guard let after = query.after, asked.limit > 0, after < query.through ?? .max else { return endOfEvents }
         query.limit = min(asked.limit, Self.page)
         let page = try await inquirer.store.events(query)
-        if let place = page.seen { seen = max(seen ?? 0, place, after) }
+        if let place = page.seen {
+            // The last place on a bus is never removed.
+            if place < after, query.through == nil {
+                (seen, isOtherBus) = (place, true)
+                return endOfEvents
+            }
+            seen = max(seen ?? 0, place, after)
+        }
         guard let last = page.end else {
             query.after = max(seen ?? 0, after)
             query.limit = asked.limit
@@ -106,7 +115,9 @@ public struct InquiryAnswer: Sendable {
 
     private var endOfEvents: Piece {
         let place = [lastPlace, seen].compactMap(\.self).max()
-        return .end(["unreadable": .int(Int64(unreadable)), "end": place.map(JSON.int) ?? .null])
+        return .end([
+            "unreadable": .int(Int64(unreadable)), "end": place.map(JSON.int) ?? .null, "other_bus": .bool(isOtherBus),
+        ])
     }
 
     private mutating func deliveries(_ asked: DeliveryQuery) async throws(StoreError) -> Piece {

@@ -7,16 +7,19 @@ extension HTTPConnection {
     /// Sends a GET whose answer has no end, and passes on each line of it as it comes, without its line end.
     ///
     /// - Parameters:
+    ///   - type: the media type of a successful answer.
     ///   - silence: how long the server may send nothing while a line is awaited.
     ///   - line: called in order. A last line without its end is incomplete, and not passed on.
-    /// - Returns: the answer if it is no success; nil when the server ended a successful one.
+    /// - Returns: the answer if it is no success, or of another type; nil when the server ended a successful one.
     public func lines(
-        of request: HTTPRequest, silence: Duration, line: @escaping @Sendable (String) async -> Void
+        of address: HTTPAddress, headers: HeaderFields, as type: String, silence: Duration,
+        line: @escaping @Sendable (String) async -> Void
     ) async throws(TransportError) -> HTTPResponse? {
+        let request = HTTPRequest(address, headers: headers)
         try await check(request)
         try await waitForTurn(request)
         var prepared = HTTPClientRequest(url: request.address.text)
-        prepared.headers = headers(of: request)
+        prepared.headers = self.headers(of: request)
         prepared.headers.replaceOrAdd(name: "Accept-Encoding", value: "identity")
         let progress = Progress(changesSomething: false, hasBody: false)
         let heard = LastSign()
@@ -24,9 +27,11 @@ extension HTTPConnection {
             return try await withThrowingTaskGroup(of: HTTPResponse?.self) { group in
                 group.addTask { [client, configuration, prepared] in
                     let answer = try await client.execute(prepared, deadline: .distantFuture)
-                    guard answer.status == .ok else {
+                    let fields = HeaderFields(answer.headers.map { HeaderFields.Field($0.name, $0.value) })
+                    guard answer.status == .ok, fields["Content-Type"]?.lowercased().hasPrefix(type) == true else {
                         let body = try await answer.body.collect(upTo: configuration.maxBody)
-                        return HTTPResponse(status: Int(answer.status.code), body: Array(body.readableBytesView))
+                        return HTTPResponse(
+                            status: Int(answer.status.code), headers: fields, body: Array(body.readableBytesView))
                     }
                     var rest: [UInt8] = []
                     for try await part in answer.body {

@@ -15,7 +15,7 @@ struct DeliverySearch: Sendable {
     }
 
     /// The deliveries, newest first, and the place before which the next page begins.
-    func rows(limit: Int, before: Int64?) async throws(Problem) -> (rows: [JSON], next: Int64?, failures: SearchFailures) {
+    func rows(limit: Int, before: Int64?) async throws(Problem) -> SearchPage {
         let query = DeliveryQuery(
             through: before.map { $0 - 1 }, states: call.texts("state").compactMap(DeliveryState.init),
             rule: call.text("rule"), receiver: call.text("receiver"), since: call.since("since"),
@@ -23,7 +23,8 @@ struct DeliverySearch: Sendable {
             limit: limit)
         guard let condition else {
             let rows = try await call.ask(.deliveries(query)).rows
-            return (rows.reversed(), rows.count == limit ? rows.first?["place"]?.asInt : nil, .init())
+            return SearchPage(
+                rows: rows.reversed(), next: rows.count == limit ? rows.first?["place"]?.asInt : nil, seen: rows.count)
         }
         let clock = call.view.clock
         let end = clock.now + EventSearch.patience
@@ -89,7 +90,7 @@ extension Call {
         do throws(Diagnostics) {
             return try compile(book)
         } catch {
-            throw Problem(422, error.all.map { $0.message + ($0.help.map { ": \($0)" } ?? "") }.joined(separator: "; "))
+            throw Problem(error)
         }
     }
 }

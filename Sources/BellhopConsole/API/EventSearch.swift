@@ -24,15 +24,15 @@ struct EventSearch: Sendable {
 
     /// One page, newest first.
     func page() async throws(Problem) -> ConsoleAnswer {
-        let (rows, next, failures) = try await rows(limit: Int(call.number("limit") ?? 100), before: call.number("before"))
-        return .json(["events": .array(rows), "next": next.map(JSON.int) ?? .null, "failed": failures.json])
+        .json(try await rows(limit: Int(call.number("limit") ?? 100), before: call.number("before")).json("events"))
     }
 
     /// The events, newest first, and the place where the next page begins.
-    func rows(limit: Int, before: Int64?) async throws(Problem) -> (rows: [JSON], next: Int64?, failures: SearchFailures) {
+    func rows(limit: Int, before: Int64?) async throws(Problem) -> SearchPage {
         guard let filter else {
             let rows = try await call.ask(.events(query(through: before.map { $0 - 1 }, limit: limit))).rows
-            return (rows.reversed(), rows.count == limit ? rows.first?["sequence"]?.asInt : nil, .init())
+            return SearchPage(
+                rows: rows.reversed(), next: rows.count == limit ? rows.first?["sequence"]?.asInt : nil, seen: rows.count)
         }
         let (inquirer, clock) = (call.view.inquirer, call.view.clock)
         let end = clock.now + Self.patience

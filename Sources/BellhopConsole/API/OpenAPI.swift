@@ -9,7 +9,8 @@ enum OpenAPI {
             [
                 ("type", .text()), ("title", .text("The same for each problem of its kind.")), ("status", .integer()),
                 ("detail", .text("What happened and what to do.")),
-            ]),
+                ("problems", .list(.named("Diagnostic"))),
+            ], optional: ["problems"]),
         "Event": .object(
             [
                 ("specversion", .text()), ("id", .text()), ("type", .text("Such as `task_created`.")),
@@ -81,7 +82,9 @@ enum OpenAPI {
             [
                 ("severity", .word(["error", "warning", "note"])), ("code", .text()), ("message", .text()), ("file", .text()),
                 ("line", .integer()), ("column", .integer()), ("length", .integer()), ("help", .text("What to do.")),
-            ], optional: ["file", "line", "column", "length", "help"]),
+                ("excerpt", .text("The line with the mistake, in answers about a condition.")),
+                ("corrected", .list(.text("A corrected line."))), ("details", .list(.text("An explanation."))),
+            ], optional: ["file", "line", "column", "length", "help", "excerpt", "corrected", "details"]),
         "TestResult": .object([
             ("file", .text()), ("line", .integer()), ("name", .text()), ("passed", .boolean()),
             ("problems", .list(.named("Diagnostic"))),

@@ -167,6 +167,11 @@ extension Call {
         return try await ask(.edit(edit)).end
     }
 
+    /// - Throws: 422 with what is wrong with the condition of a silence.
+    fileprivate func checkSilence(_ when: String) throws(Problem) {
+        try checked { book throws(Diagnostics) in try book.checkSilence(when) }
+    }
+
     /// The reason of a pause.
     fileprivate var why: String { body["why"]?.asString ?? "" }
 }
@@ -201,7 +206,7 @@ struct SilenceForm {
                 422, "There is no rule `\(name)`" + (Suggestion.didYouMean(name, among: known).map { ": \($0)" } ?? "."))
         }
         let when = body["when"]?.asString
-        if let when { _ = try EventSearch.filter(when, call) }
+        if let when { try call.checkSilence(when) }
         silence = Silence(
             when: when, rules: texts("rules"), receivers: texts("receivers"), starts: starts, ends: ends,
             reason: body["reason"]?.asString ?? "", by: call.visitor.name, writes: body["writes"] == true)
@@ -223,7 +228,7 @@ struct Inquiring {
         try call.visitor.require(inquiry.role)
         switch inquiry {
         case .addSilence(var silence):
-            if let when = silence.when { _ = try EventSearch.filter(when, call) }
+            if let when = silence.when { try call.checkSilence(when) }
             silence.by = call.visitor.name
             inquiry = .addSilence(silence)
         case .pause(let receiver, _): _ = try Operations.receiver(receiver, call.view)

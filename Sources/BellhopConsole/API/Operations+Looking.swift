@@ -48,15 +48,16 @@ extension Operations {
         },
         Operation(
             id: "events", method: .get, path: "/events", summary: "The events on the bus, newest first.", role: .viewer,
-            parameters: filters + [since, limit, before], content: paged("events", "Event", [failed]), problems: [422]
+            parameters: filters + [since, limit, before], content: paged("events", "Event", [seen, failed]), problems: [422]
         ) { call async throws(Problem) in try await EventSearch(call).page() },
         Operation(
             id: "liveEvents", method: .get, path: "/events/stream",
             summary: "The events as they happen, as server-sent events. `Last-Event-ID` continues after a broken connection.",
             role: .viewer, parameters: filters + [.init("after", "Begin after this place.", .place)],
             content: .events(
-                "Each event has its place as its id, its type, and itself as JSON. An event of the type `\(SearchFailures.note)` is a note about "
-                    + "those before it: `count` says how many were left out because `where` failed for them, `error` is the first error."
+                "Each event has its place as its id, its type, and itself as JSON. An event of the type `\(StreamNote.failures.rawValue)` is a note about "
+                    + "those before it: `count` says how many were left out because `where` failed for them, `error` is the first error. One of the type "
+                    + "`\(StreamNote.otherBus.rawValue)` says that `Last-Event-ID` is a place of another store, and goes on at the end of this one."
             ), problems: [422]
         ) { call async throws(Problem) in try EventSearch(call).stream() },
         Operation(
@@ -95,11 +96,10 @@ extension Operations {
                     "Only deliveries for which this condition holds, in the rules' language, about `delivery`: "
                         + "`delivery.attempts > 2 && delivery.task.title.contains(\"mail\")`."),
                 since, limit, before,
-            ], content: paged("deliveries", "Delivery", [failed]), problems: [422]
+            ], content: paged("deliveries", "Delivery", [seen, failed]), problems: [422]
         ) { call async throws(Problem) in
-            let (rows, next, failures) = try await DeliverySearch(call).rows(
-                limit: Int(call.number("limit") ?? 100), before: call.number("before"))
-            return .json(["deliveries": .array(rows), "next": next.map(JSON.int) ?? .null, "failed": failures.json])
+            let limit = Int(call.number("limit") ?? 100)
+            return .json(try await DeliverySearch(call).rows(limit: limit, before: call.number("before")).json("deliveries"))
         },
         Operation(
             id: "delivery", method: .get, path: "/deliveries/{delivery}",

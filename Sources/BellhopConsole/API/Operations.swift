@@ -43,6 +43,9 @@ enum Operations {
                 ] + more))
     }
 
+    /// The member of a search's answer about how far it went.
+    static let seen: (String, Schema) = ("seen", .integer("How many it looked at; the next page goes on behind them."))
+
     /// The member of a search's answer about what its condition failed for.
     static let failed: (String, Schema) = (
         "failed",

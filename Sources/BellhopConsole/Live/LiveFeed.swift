@@ -170,9 +170,11 @@ final class LiveFeed: Sendable {
             let feed = ticket.feed
             if !hasBegun {
                 hasBegun = true
+                let asked = place
                 // A place behind the end is of another store.
                 if let end = await feed.end() { place = min(place ?? end, end) }
-                return "retry: 2000\n: watching\n\n"
+                let note = asked.flatMap { asked in place.flatMap { $0 < asked ? LiveFeed.note(ofOtherBusAt: $0) : nil } }
+                return "retry: 2000\n: watching\n\n" + (note ?? "")
             }
             if let rest, rest > feed.view.clock.now { try await feed.view.clock.sleep(until: rest) }
             rest = nil
@@ -202,7 +204,11 @@ final class LiveFeed: Sendable {
 
     /// The note that says for how many of the events up to a place the viewer's condition failed.
     private static func note(_ failures: SearchFailures, at place: Int64) -> String {
-        "id: \(place)\nevent: \(SearchFailures.note)\ndata: \(failures.json.text)\n\n"
+        "id: \(place)\nevent: \(StreamNote.failures.rawValue)\ndata: \(failures.json.text)\n\n"
+    }
+
+    private static func note(ofOtherBusAt place: Int64) -> String {
+        "id: \(place)\nevent: \(StreamNote.otherBus.rawValue)\ndata: {\"end\":\(place)}\n\n"
     }
 
     /// The next items after a place, and the place that they reach; nil when the feed stops.

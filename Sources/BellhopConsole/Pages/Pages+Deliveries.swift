@@ -10,10 +10,9 @@ extension Pages {
         let query = request.query.filter { filters.contains($0.name) && !$0.value.isEmpty }
         var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
         do throws(Problem) {
-            let failures: SearchFailures
-            (rows, next, failures) = try await DeliverySearch(context.call(query)).rows(
+            let found = try await DeliverySearch(context.call(query)).rows(
                 limit: 50, before: request.value("before").flatMap { Int64($0) })
-            complaint = context.note(failures)
+            (rows, next, complaint) = (found.rows, found.next, context.note(found.failures))
         } catch {
             complaint = try context.complaint(error)
         }

@@ -13,10 +13,9 @@ extension Pages {
         let query = request.query.filter { filters.contains($0.name) && !$0.value.isEmpty }
         var (rows, next, complaint): ([JSON], Int64?, HTML) = ([], nil, "")
         do throws(Problem) {
-            let failures: SearchFailures
-            (rows, next, failures) = try await EventSearch(context.call(query)).rows(
+            let found = try await EventSearch(context.call(query)).rows(
                 limit: pageSize, before: request.value("before").flatMap { Int64($0) })
-            complaint = context.note(failures)
+            (rows, next, complaint) = (found.rows, found.next, context.note(found.failures))
         } catch {
             complaint = try context.complaint(error)
         }
@@ -41,7 +40,7 @@ extension Pages {
     }
 
     static func field(_ name: String, _ label: String, _ value: String?, hint: String = "") -> HTML {
-        "<div><label for=\"f-\(name)\">\(label)</label><input id=\"f-\(name)\" name=\"\(name)\" value=\"\(value ?? "")\" placeholder=\"\(hint)\"></div>"
+        "<div><label for=\"f-\(name)\">\(label)</label><input id=\"f-\(name)\" name=\"\(name)\" value=\"\(value ?? "")\" maxlength=\"\(SilenceBook.longest)\" placeholder=\"\(hint)\"></div>"
     }
 
     private static func eventTable(_ context: PageContext, _ rows: [JSON]) -> HTML {

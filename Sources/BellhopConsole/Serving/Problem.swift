@@ -12,6 +12,8 @@ struct Problem: Error, Sendable, Hashable {
     var retryAfter: Int?
     /// The methods that the address has.
     var allow: String?
+    /// The mistakes in what the request says, each with its place.
+    var mistakes: [Diagnostic] = []
 
     init(_ status: Int, _ detail: String, retryAfter: Int? = nil, allow: String? = nil) {
         self.status = status
@@ -19,6 +21,12 @@ struct Problem: Error, Sendable, Hashable {
         self.retryAfter = retryAfter
         self.allow = allow
         title = Self.titles[status] ?? "Problem"
+    }
+
+    /// About mistakes in an expression.
+    init(_ mistakes: Diagnostics) {
+        self.init(422, mistakes.all.map { $0.message + ($0.help.map { ": \($0)" } ?? "") }.joined(separator: "; "))
+        self.mistakes = mistakes.all
     }
 
     /// From an inquiry's error.
@@ -35,7 +43,11 @@ struct Problem: Error, Sendable, Hashable {
         401, "Send a token of the console as `Authorization: Bearer TOKEN`, or log in at /login.")
 
     var json: JSON {
-        ["type": "about:blank", "title": .string(title), "status": .int(Int64(status)), "detail": .string(detail)]
+        var json: JSON.Object = [
+            "type": "about:blank", "title": .string(title), "status": .int(Int64(status)), "detail": .string(detail),
+        ]
+        if !mistakes.isEmpty { json["problems"] = .array(mistakes.map(\.transferJSON)) }
+        return .object(json)
     }
 
     static let titles = [

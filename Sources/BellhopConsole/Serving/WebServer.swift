@@ -20,8 +20,8 @@ struct WebServer: Sendable {
 
     /// The largest body of a request, in bytes.
     static let largestBody = 1 << 20
-    /// The largest size of all header fields of a request, in bytes.
-    private static let largestHead = 16 << 10
+    /// The largest size of a request's address and header fields, in bytes: the longest condition fits in it, also percent-encoded.
+    private static let largestHead = 32 << 10
     /// How many connections are kept open at once, viewers of live events included.
     private static let mostConnections = 6000
 

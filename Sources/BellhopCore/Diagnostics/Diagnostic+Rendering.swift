@@ -63,4 +63,29 @@ extension Diagnostic {
         if !details.isEmpty { object["details"] = .array(details.map(JSON.string)) }
         return .object(object)
     }
+
+    /// The diagnostic as one `bellhop` sends it to another, which shows it like its own.
+    public var transferJSON: JSON {
+        guard var object = json.asObject, let excerpt = place?.excerpt else { return json }
+        object["excerpt"] = .string(excerpt)
+        return .object(object)
+    }
+
+    /// Reads ``json`` or ``transferJSON``; nil for anything else.
+    public init?(json: JSON) {
+        guard let severity = (json["severity"]?.asString).flatMap(Severity.init), let code = json["code"]?.asString,
+            let message = json["message"]?.asString
+        else { return nil }
+        var place: Place?
+        if let file = json["file"]?.asString {
+            func number(_ name: String) -> Int { json[name]?.asInt.flatMap { Int(exactly: $0) } ?? 1 }
+            place = Place(
+                file: file, line: max(1, number("line")), column: max(1, number("column")), length: number("length"),
+                excerpt: json["excerpt"]?.asString)
+        }
+        func texts(_ name: String) -> [String] { json[name]?.asArray?.compactMap(\.asString) ?? [] }
+        self.init(
+            severity, code: code, message, at: place, help: json["help"]?.asString, corrected: texts("corrected"),
+            details: texts("details"))
+    }
 }

@@ -60,9 +60,6 @@ public struct SearchFailures: Sendable, Hashable {
     /// The first error.
     public private(set) var error = ""
 
-    /// The type of the note about them in a live stream. No event has a type with a point.
-    public static let note = "condition.failed"
-
     public init() {}
 
     mutating func add(_ error: String) {

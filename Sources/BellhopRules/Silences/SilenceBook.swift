@@ -67,6 +67,19 @@ public struct SilenceBook: Sendable {
         return RuleNames(cache.names(for: sources), events: surroundings.events.definitions, zone: surroundings.timeZoneName)
     }
 
+    /// The most bytes of a condition of a search or a silence, so that an address holds it however it is encoded.
+    public static let longest = 8 << 10
+
+    /// - Throws: that a condition is too long to be a search or a silence.
+    public static func checkLength(of text: String, _ key: String) throws(Diagnostics) {
+        guard text.utf8.count > longest else { return }
+        throw Diagnostics([
+            Diagnostic(
+                code: "too-long", "`\(key)` has \(text.utf8.count) bytes, and a condition has at most \(longest)",
+                help: "shorten it, or ask several times with a part of it")
+        ])
+    }
+
     /// Compiles a condition about a message.
     /// - Parameters:
     ///   - key: the setting.
@@ -87,6 +100,7 @@ public struct SilenceBook: Sendable {
                     code: "empty-expression", "`\(key)` is empty", at: place(whole), help: "write an expression, or leave it out")
             ])
         }
+        try checkLength(of: text, key)
         if let template = try? TemplateText(text), template.whole != nil {
             throw Diagnostics([
                 Diagnostic(
@@ -119,6 +133,12 @@ public struct SilenceBook: Sendable {
 }
 
 extension RuleBook {
+    /// - Throws: the mistakes in the condition of a silence.
+    public func checkSilence(_ when: String) throws(Diagnostics) {
+        let problems = SilenceBook.problems(of: when, surroundings: surroundings)
+        if problems.hasErrors { throw problems }
+    }
+
     /// Compiles the conditions of silences against the sources of these rules.
     public func silences(_ silences: [Silence]) -> SilenceBook {
         silences.isEmpty ? .empty : SilenceBook(silences, surroundings: surroundings)

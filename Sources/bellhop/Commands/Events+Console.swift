@@ -13,16 +13,15 @@ extension Events {
         if let condition { parameters.append(("where", condition)) }
         // Whatever comes after this place and is not in the list is in the stream.
         let end = follow ? try await link.rows(.events(EventQuery(limit: 1))).last?["sequence"]?.asInt ?? 0 : 0
-        let (rows, failures) = try await console.search(
-            "events", parameters + (since.map { [("since", $0)] } ?? []), limit: limit)
-        for row in rows.reversed() { show(row, in: link.zone) }
-        Console.note(failures, "event", "events")
-        if rows.isEmpty, condition == nil { try await explain(link) }
+        let found = try await console.search(
+            "events", parameters + (since.map { [("since", $0)] } ?? []), limit: limit, lookingAtMost: FilteredEvents.mostSeen)
+        report(found, in: link.zone)
+        if found.rows.isEmpty, condition == nil { try await explain(link) }
         guard follow else { return }
         let follower = EventFollower(
             console: console, address: try console.address(of: "events/stream", parameters),
-            after: max(end, rows.first?["sequence"]?.asInt ?? 0))
-        try await follower.run(knowing: failures) { [isJSON = output.json, zone = link.zone] event in
+            after: max(end, found.rows.first?["sequence"]?.asInt ?? 0))
+        try await follower.run(knowing: found.failures) { [isJSON = output.json, zone = link.zone] event in
             Self.show(event, asJSON: isJSON, in: zone)
         }
     }
@@ -38,8 +37,7 @@ struct EventFollower: Sendable {
     private static let (shortestWait, longestWait) = (Duration.seconds(1), Duration.seconds(30))
 
     private struct State: Sendable {
-        var events: ServerSentEvents
-        var failures: SearchFailures
+        var stream: FollowedStream
         /// How often the present trouble was met; 0 while the stream works.
         var troubles = 0
         var hasBegun = false
@@ -47,26 +45,22 @@ struct EventFollower: Sendable {
 
     /// Shows each event as it comes. Ends only by an error that does not pass by itself, or one before the first answer.
     func run(knowing failures: SearchFailures, show: @escaping @Sendable (JSON) -> Void) async throws(CommandError) {
-        let state = Mutex(State(events: ServerSentEvents(after: "\(after)"), failures: failures))
+        let state = Mutex(State(stream: FollowedStream(after: after, failures: failures)))
         while true {
             let last = state.withLock { state in
-                state.events.restart()
-                return state.events.lastID
+                state.stream.restart()
+                return state.stream.place
             }
             var reason = "The console ended the stream."
             do throws(CommandError) {
-                try await console.lines(of: address, ["Last-Event-ID": last]) { line in
+                try await console.lines(of: address, ["Last-Event-ID": "\(last)"]) { line in
                     if state.withLock({ Self.begins(&$0) }) { Console.note("The console answers again.") }
-                    guard let message = state.withLock({ $0.events.read(line) }) else { return }
-                    guard let json = try? JSON.parse(message.data) else {
-                        return Console.note("The console sent an event that cannot be read.")
+                    switch state.withLock({ $0.stream.read(line) }) {
+                    case .event(let event): show(event)
+                    case .note(let note): Console.note(note)
+                    case .failures(let failures): Console.note(failures, "event", "events")
+                    case nil: break
                     }
-                    guard message.type == SearchFailures.note else { return show(json) }
-                    let isFirst = state.withLock { state in
-                        defer { state.failures += SearchFailures(json: json) }
-                        return state.failures.count == 0
-                    }
-                    if isFirst { Console.note(SearchFailures(json: json), "event", "events") }
                 }
             } catch {
                 guard error.mayPass, state.withLock({ $0.hasBegun }) else { throw error }
@@ -87,4 +81,63 @@ struct EventFollower: Sendable {
         defer { (state.troubles, state.hasBegun) = (0, true) }
         return state.troubles > 0
     }
+}
+
+/// The events in a console's stream: each once, in the order of their places, whatever the server sends.
+struct FollowedStream: Sendable {
+    enum Found: Sendable, Equatable {
+        case event(JSON)
+        /// A sentence for people.
+        case note(String)
+        /// The first failures of the condition.
+        case failures(SearchFailures)
+    }
+
+    private var events: ServerSentEvents
+    /// The place of the last event, behind which a next stream begins.
+    private(set) var place: Int64
+    private var failures: SearchFailures
+    /// Whether this stream has had an event.
+    private var hasBegun = false
+    /// The notes that are given only once.
+    private var said: Set<String> = []
+
+    init(after place: Int64, failures: SearchFailures) {
+        (self.place, self.failures, events) = (place, failures, ServerSentEvents())
+    }
+
+    /// Begins with another stream: what the last one began is dropped.
+    mutating func restart() {
+        events = ServerSentEvents()
+        hasBegun = false
+    }
+
+    /// What ends with this line; nil if nothing does, or what was shown already.
+    mutating func read(_ line: String) -> Found? {
+        guard let message = events.read(line) else { return nil }
+        guard let json = try? JSON.parse(message.data), let id = Int64(message.id), id >= 0 else { return unreadable }
+        switch StreamNote(rawValue: message.type) {
+        case .failures:
+            defer {
+                failures += SearchFailures(json: json)
+                place = max(place, id)
+            }
+            return failures.count == 0 ? .failures(SearchFailures(json: json)) : nil
+        case .otherBus:
+            guard !hasBegun, id < place else { return nil }
+            place = id
+            return .note(Events.replaced)
+        case nil:
+            guard id > place else { return once("The console repeats events that were shown: they are left out.") }
+            guard Event(cloudEvent: json) != nil else { return unreadable }
+            (place, hasBegun) = (id, true)
+            return .event(json)
+        }
+    }
+
+    private var unreadable: Found? {
+        mutating get { once("The console sends events that cannot be read: they are left out.") }
+    }
+
+    private mutating func once(_ note: String) -> Found? { said.insert(note).inserted ? .note(note) : nil }
 }

@@ -55,24 +55,20 @@ struct Events: DataCommand {
         let filter = try await filter()
         if let filter, !follow {
             let now = SystemClock().now
-            let (rows, next, failures) = try await FilteredEvents(filter, query).rows(limit: limit, before: nil, at: now) {
+            let found = try await FilteredEvents(filter, query).rows(limit: limit, before: nil, at: now) {
                 query async throws(CommandError) in
                 var rows: [JSON] = []
                 _ = try await link.answer(.events(query)) { rows.append($0) }
                 return (FilteredEvents.events(in: rows), rows.count)
             }
-            for row in rows.reversed() { show(row, in: link.zone) }
-            Console.note(failures, "event", "events")
-            if rows.count < limit, next != nil {
-                Console.note(
-                    "The search looked at the newest \(FilteredEvents.mostSeen) events only: narrow it with --type, --source or --task."
-                )
-            }
-            return
+            return report(found, in: link.zone)
         }
-        var (isFirst, failures) = (true, SearchFailures())
+        var (isFirst, failures, file) = (true, SearchFailures(), link.file)
         while true {
             var count = 0
+            let isReplaced = file != nil && link.file.map { $0 != file } ?? false
+            file = link.file ?? file
+            if isReplaced { Console.note(Self.replaced) }
             let asked = ContinuousClock.now
             var last = query.after
             let page = try await link.answer(.events(query, waits: !isFirst)) { event in
@@ -100,11 +96,21 @@ struct Events: DataCommand {
                         : "\(count) events were skipped: the store's records of them cannot be read.")
             }
             guard follow else { return }
+            if page["other_bus"] == true, !isReplaced { Console.note(Self.replaced) }
             query.after = page["end"]?.asInt ?? last ?? 0
             query.limit = 1000
             // A running agent answers as soon as there is an event; the store itself must be read again and again.
             if count == 0 { try await Task.sleep(until: asked + .milliseconds(300)) }
         }
+    }
+
+    /// What a follower says when the events are those of another store.
+    static let replaced = "The store was replaced: what comes now follows. `bellhop events` lists what it held before."
+
+    /// Shows what a search found, and what it left out.
+    func report(_ found: SearchPage, in zone: TimeZoneTable) {
+        for row in found.rows.reversed() { show(row, in: zone) }
+        Console.note(found, limit: limit, "event", "events", narrowedBy: "--type, --source or --task")
     }
 
     /// The condition of `--where`, checked.

@@ -1,3 +1,4 @@
+import BellhopAgent
 import BellhopCore
 import BellhopRules
 import Glibc
@@ -22,6 +23,14 @@ enum Console {
 
     /// Prints a line for people.
     static func note(_ line: String) { prompt(line + "\n") }
+
+    /// Says what a search left out: because its condition failed, or because it looked at so many.
+    static func note(_ found: SearchPage, limit: Int, _ one: String, _ several: String, narrowedBy options: String) {
+        note(found.failures, one, several)
+        if found.rows.count < limit, found.next != nil {
+            note("The search looked at the newest \(found.seen) \(several) only: narrow it with \(options).")
+        }
+    }
 
     /// Says what a search left out because its condition failed.
     static func note(_ failures: SearchFailures, _ one: String, _ several: String) {

@@ -130,8 +130,9 @@ struct DeliveryDecision: ParsableArguments {
             let row = DeliveryList.row(delivery, in: link.zone)
             table.add(row.cells, paints: row.paints)
         }
-        if let rows = try await filter.judged(query, link) {
-            rows.forEach(take)
+        if let found = try await filter.judged(query, link, lookingAtMost: .max) {
+            found.rows.reversed().forEach(take)
+            Console.note(found.failures, "delivery", "deliveries")
         } else {
             let (condition, now) = (try await filter.checkedCondition(config), SystemClock().now)
             var failures = SearchFailures()

@@ -58,17 +58,17 @@ struct DeliveryFilter: ParsableArguments {
         }
     }
 
-    /// The deliveries of a query for which the condition of `--where` holds, oldest first, from the API of a console; nil if the
-    /// command itself must judge.
-    func judged(_ query: DeliveryQuery, _ link: StoreLink) async throws(CommandError) -> [JSON]? {
+    /// The deliveries of a query for which the condition of `--where` holds, from the API of a console; nil if the command itself must
+    /// judge.
+    func judged(
+        _ query: DeliveryQuery, _ link: StoreLink, lookingAtMost most: Int
+    ) async throws(CommandError) -> SearchPage? {
         guard let console = link.console, let condition else { return nil }
         var parameters: [(String, String)] = [("where", condition)] + query.states.map { ("state", $0.rawValue) }
         for (name, value) in [("rule", rule), ("receiver", receiver), ("since", since), ("reason", reason)] {
             if let value { parameters.append((name, value)) }
         }
-        let (rows, failures) = try await console.search("deliveries", parameters, limit: query.limit)
-        Console.note(failures, "delivery", "deliveries")
-        return rows.reversed()
+        return try await console.search("deliveries", parameters, limit: query.limit, lookingAtMost: most)
     }
 
     /// - Parameter states: the states to select without `--state`.

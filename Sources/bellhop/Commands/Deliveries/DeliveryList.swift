@@ -46,25 +46,26 @@ struct DeliveryList: DataCommand {
     private func each(
         of query: DeliveryQuery, _ link: StoreLink, _ show: (JSON) -> Void
     ) async throws {
-        if let rows = try await filter.judged(query, link) { return rows.forEach(show) }
+        if let found = try await filter.judged(query, link, lookingAtMost: FilteredDeliveries.mostSeen) {
+            return report(found, show)
+        }
         guard let condition = try await filter.checkedCondition(config) else {
             _ = try await link.answer(.deliveries(query), row: show)
             return
         }
-        let (rows, next, failures) = try await FilteredDeliveries(condition, query).rows(
+        let found = try await FilteredDeliveries(condition, query).rows(
             limit: limit, before: nil, at: SystemClock().now
         ) { query async throws(CommandError) in
             var rows: [JSON] = []
             _ = try await link.answer(.deliveries(query)) { rows.append($0) }
             return rows
         }
-        for row in rows.reversed() { show(row) }
-        Console.note(failures, "delivery", "deliveries")
-        if rows.count < limit, next != nil {
-            Console.note(
-                "The search looked at the newest \(FilteredDeliveries.mostSeen) deliveries only: narrow it with --state, --rule or --since."
-            )
-        }
+        report(found, show)
+    }
+
+    private func report(_ found: SearchPage, _ show: (JSON) -> Void) {
+        for row in found.rows.reversed() { show(row) }
+        Console.note(found, limit: limit, "delivery", "deliveries", narrowedBy: "--state, --rule or --since")
     }
 
     /// On a narrow screen, the last column (what was done or will be done) is left out last.

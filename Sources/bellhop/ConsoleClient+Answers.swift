@@ -1,0 +1,83 @@
+import BellhopAgent
+import BellhopConnectors
+import BellhopCore
+
+extension ConsoleClient {
+    /// The media type of a console's successful answer.
+    enum Form: String {
+        case lines = "application/x-ndjson"
+        case json = "application/json"
+        case events = "text/event-stream"
+    }
+
+    static let notUnderstood = CommandError(
+        .problem, "The console gave no answer that this `bellhop` understands: do both have the same version?")
+
+    /// The statuses that proxies before a console give themselves.
+    private static let ofProxies = [408, 413, 414, 429, 431, 502, 503, 504]
+
+    /// - Throws: why the answer is no success, or that no console has given it.
+    func check(_ answer: HTTPResponse, expecting form: Form) throws(CommandError) {
+        let type = answer.mediaType
+        if answer.status == 200, type == form.rawValue { return }
+        guard type == "application/problem+json" || Self.ofProxies.contains(answer.status) else { throw strange(answer, type) }
+        let problem = try? JSON.parse(answer.body)
+        let mistakes = (problem?["problems"]?.asArray ?? []).compactMap(Diagnostic.init(json:))
+        if !mistakes.isEmpty { throw CommandError(Diagnostics(mistakes)) }
+        let detail = (problem?["detail"]?.asString ?? "it answered \(answer.status).").visible
+        // The agent's own answers are those from its socket.
+        switch answer.status {
+        case 401: throw CommandError(.loginRefused, "The console refused: \(detail)")
+        case 409: throw CommandError(.problem, detail)
+        case 503: throw CommandError(.tryLater, detail)
+        case 429: throw CommandError(.tryLater, "The console refused: \(detail)")
+        case 408, 502, 504: throw CommandError(.unreachable, "The console cannot be reached: \(detail)")
+        case 413, 414, 431:
+            throw CommandError(
+                .problem,
+                "A proxy before the console does not take so long a request (\(answer.status)): give a shorter condition.")
+        default: throw CommandError(.problem, "The console refused: \(detail)")
+        }
+    }
+
+    /// The error for an answer that is not from a console.
+    private func strange(_ answer: HTTPResponse, _ type: String) -> CommandError {
+        let kind = type.isEmpty ? "" : " with \(type.visible)"
+        let place = "\(address.origin)\(address.path.dropLast("/api/v1/inquiries".count))"
+        let what = "\(place) does not answer as a Bellhop console: it answered \(answer.status)\(kind)"
+        switch answer.status {
+        case 300..<400:
+            let target = answer.headers["Location"].flatMap { address.resolving($0) }
+            let lead = target.map { " and leads to \($0.description.visible)" } ?? ""
+            return CommandError(.unreachable, "\(what)\(lead). Give the address at which the console itself answers.")
+        case 401, 403, 407:
+            return CommandError(
+                .loginRefused,
+                "\(what). Check the address. If a proxy before the console asks for a login of its own, let /api/v1 through it.")
+        default:
+            return CommandError(
+                .unreachable,
+                "\(what). Check the host, the port and the path of the address, and `console` in the bellhop.yaml of that agent."
+            )
+        }
+    }
+}
+
+extension HTTPResponse {
+    /// The type of the body without parameters, in lower case; empty if the answer does not say.
+    fileprivate var mediaType: String {
+        let field = headers["Content-Type"] ?? ""
+        return String(field.prefix { $0 != ";" }.filter { $0 != " " }).lowercased()
+    }
+}
+
+extension Inquiry {
+    /// Whether an agent's answer to it can have this end.
+    func isAnswered(by end: JSON) -> Bool {
+        switch self {
+        case .status: end["sources"]?.asArray != nil && end["agent"]?.asObject != nil
+        case .silences: end["silences"]?.asArray != nil
+        default: end.asObject != nil
+        }
+    }
+}
