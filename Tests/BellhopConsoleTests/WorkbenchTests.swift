@@ -18,7 +18,7 @@ import Testing
         let good = await fixture.api(
             "POST", "/rules/acknowledge/check", as: .operator, body: ["text": .string(Self.changed)]
         ).json
-        #expect(good["difference"]?.asString?.hasPrefix("--- a\(fixture.path)\n+++ b\(fixture.path)\n@@ -") == true, "\(good)")
+        #expect(good["difference"]?.asString?.hasPrefix("--- a/rules/a.yaml\n+++ b/rules/a.yaml\n@@ -") == true, "\(good)")
         #expect(good["fits"] == true && good["difference"]?.asString?.contains("+      text: \"A new one:") == true, "\(good)")
     }
 

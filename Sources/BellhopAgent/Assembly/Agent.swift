@@ -97,7 +97,7 @@ public struct Agent: Sendable {
         let (configuration, shelf) = (assembly.configuration, assembly.shelf)
         let file: @Sendable (String) -> [UInt8]? = { path in shelf.book.flatMap { Self.file(path, of: $0) } }
         let workshop = RuleWorkshop(
-            inquirer, places: RulePlaces(configuration.rules), book: { shelf.book }, file: file
+            inquirer, places: RulePlaces(configuration.rules, in: configuration.folder), book: { shelf.book }, file: file
         ) {
             [store = configuration.store] () throws(StoreError) in
             try Stores.openForReading(store)

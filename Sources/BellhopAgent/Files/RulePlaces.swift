@@ -4,8 +4,34 @@ import Glibc
 /// Where an agent reads rule files: the files, folders and globs of `rules`.
 public struct RulePlaces: Sendable {
     private let paths: [String]
+    private let project: String
 
-    public init(_ paths: [String]) { self.paths = paths }
+    /// - Parameter project: the folder of bellhop.yaml; empty for the working folder.
+    public init(_ paths: [String], in project: String = "") { (self.paths, self.project) = (paths, project) }
+
+    /// The path of a file as seen from the project's folder, where a person keeps it under version control; the whole path of a file
+    /// elsewhere.
+    public func inProject(_ path: String) -> String {
+        let (file, folder) = (Self.parts(of: path), Self.parts(of: project))
+        let isInside = file.count > folder.count && file.starts(with: folder)
+        return isInside ? file.dropFirst(folder.count).joined(separator: "/") : "/" + file.joined(separator: "/")
+    }
+
+    /// The parts of a whole path, without `.` and `..`.
+    private static func parts(of path: String) -> [Substring] {
+        var whole = path
+        if !path.hasPrefix("/"), let pointer = getcwd(nil, 0) {
+            whole = String(cString: pointer) + "/" + path
+            free(pointer)
+        }
+        return whole.split(separator: "/").reduce(into: []) { parts, part in
+            switch part {
+            case ".": break
+            case "..": _ = parts.popLast()
+            default: parts.append(part)
+            }
+        }
+    }
 
     /// The folders in which a new file of rules can be made.
     public var folders: [String] {

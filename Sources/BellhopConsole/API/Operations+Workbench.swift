@@ -97,7 +97,7 @@ extension Operations {
     private static let checked = Operation.Content.json(
         .object([
             ("fits", .boolean("Whether it can be put in force.")), ("problems", .list(.named("Diagnostic"))),
-            ("difference", .text("As `diff -u` prints it; `patch -p1` applies it.")),
+            ("difference", .text("As `diff -u` prints it; `patch -p1` applies it in the folder of bellhop.yaml.")),
         ]))
 
     private static let tested = Operation.Content.json(.object([("tests", .list(.named("TestResult")))]))

@@ -44,8 +44,10 @@ struct Workbench: Sendable {
         return visitor.role.includes(.admin) ? nil : "Saving needs the role `admin`."
     }
 
-    /// The change as a patch of the file.
-    func difference(to text: String) -> String { LineDiff.patch(of: path, from: rule == nil ? nil : self.text, to: text) }
+    /// The change as a patch of the file, to be applied in the folder of bellhop.yaml if the file is in it.
+    func difference(to text: String) -> String {
+        LineDiff.patch(of: workshop.places.inProject(path), from: rule == nil ? nil : self.text, to: text)
+    }
 
     func check(_ text: String) async throws(Problem) -> Diagnostics {
         let file = try edited(text)

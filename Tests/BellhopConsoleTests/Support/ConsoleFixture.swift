@@ -74,7 +74,7 @@ struct ConsoleFixture {
             guard path == file.path else { return nil }
             return folder == nil ? file.bytes : RuleFinder.read(path)?.bytes
         }
-        let places = RulePlaces([folder.map { $0.path + "/rules" } ?? "rules"])
+        let places = RulePlaces([folder.map { $0.path + "/rules" } ?? "rules"], in: folder?.path ?? "")
         let workshop = RuleWorkshop(inquirer, places: places, book: { book }, file: bytes) { () throws(StoreError) in
             try opening()
             return try Stores.openForReading(place)
