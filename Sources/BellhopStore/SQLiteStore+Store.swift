@@ -312,7 +312,7 @@ extension SQLiteStore: Store {
     }
 
     func setNote(
-        _ key: String, to value: JSON?, by act: String, _ facts: JSON.Object, at now: Timestamp
+        _ key: String, to value: JSON?, by act: AuditAct, _ facts: JSON.Object, at now: Timestamp
     ) async throws(StoreError) {
         try await write { [person = Person.current] in
             try $0.setNote(key, to: value)

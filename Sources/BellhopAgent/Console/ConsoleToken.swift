@@ -93,7 +93,7 @@ extension Inquirer {
         let isNew = note[token.name] == nil
         note[token.name] = token.json
         try await store.setNote(
-            ConsoleToken.note, to: .object(note), by: "console token add",
+            ConsoleToken.note, to: .object(note), by: .addToken,
             ["name": .string(token.name), "role": .string(token.role.rawValue)], at: clock.now)
         return ["changed": .bool(isNew)]
     }
@@ -104,7 +104,7 @@ extension Inquirer {
         guard note[name] != nil else { return ["changed": false] }
         note[name] = nil
         try await store.setNote(
-            ConsoleToken.note, to: .object(note), by: "console token remove", ["name": .string(name)], at: clock.now)
+            ConsoleToken.note, to: .object(note), by: .removeToken, ["name": .string(name)], at: clock.now)
         return ["changed": true]
     }
 }

@@ -158,7 +158,7 @@ public struct RuleWorkshop: Sendable {
         guard let bytes = file(edited.path), Self.tag(of: bytes) == tag else { throw .changed }
         if bytes == edited.bytes { return }
         try await note(
-            "edit rules",
+            .editRules,
             ["file": .string(edited.path), "before": .string(tag), "after": .string(Self.tag(of: edited.bytes))])
         let isReplaced: Bool
         do throws(PrivateFile.FileError) {
@@ -180,7 +180,7 @@ public struct RuleWorkshop: Sendable {
             let place = Diagnostic.Place(file: new.path, line: 1, column: 1)
             throw .refused(Diagnostics([Diagnostic(code: "no-rules", "this file contains no rules", at: place)]))
         }
-        try await note("add rules", ["file": .string(new.path), "after": .string(Self.tag(of: new.bytes))])
+        try await note(.addRules, ["file": .string(new.path), "after": .string(Self.tag(of: new.bytes))])
         let isMade: Bool
         do throws(PrivateFile.FileError) { isMade = try SharedFile.make(new.path, with: new.bytes) } catch {
             throw .unwritable(error.message)
@@ -194,7 +194,7 @@ public struct RuleWorkshop: Sendable {
         if SharedFile.exists(path) { throw .exists(path) }
     }
 
-    private func note(_ act: String, _ facts: JSON.Object) async throws(WorkshopError) {
+    private func note(_ act: AuditAct, _ facts: JSON.Object) async throws(WorkshopError) {
         do throws(StoreError) {
             try await inquirer.store.setNote(
                 "console/edited", to: ["file": facts["file"] ?? .null], by: act, facts, at: inquirer.clock.now)

@@ -34,7 +34,7 @@ struct PageContext: Sendable {
     /// - Throws: any other problem.
     func complaint(_ problem: Problem) throws(Problem) -> HTML {
         guard problem.status == 422 else { throw problem }
-        return "<p class=\"bad\" role=\"alert\">\(problem.detail)</p>"
+        return "<p class=\"bad\" role=\"alert\">\(t.sentence(problem.detail))</p>"
     }
 
     /// What a search says about those for which its condition failed.

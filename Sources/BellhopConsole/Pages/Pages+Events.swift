@@ -234,7 +234,7 @@ struct StoryPage {
         let notes = rule.notes.map { note -> HTML in "<p>\(note)</p>" }
         let deliveries = rule.deliveries.map { delivery -> HTML in
             let attempts = delivery.attempts.map { attempt -> HTML in
-                "<li>\(context.time(attempt.at)) \(attempt.outcome) \(attempt.detail)</li>"
+                "<li>\(context.time(attempt.at)) \(t(attempt.outcome)) \(attempt.detail)</li>"
             }
             return
                 "<li>\(context.state(delivery.state.rawValue)) \(context.link("deliveries", delivery.id, text: "\(delivery.action) → \(delivery.receiver)")) <span class=\"long\">\(delivery.content)</span><ul>\(attempts)</ul></li>"

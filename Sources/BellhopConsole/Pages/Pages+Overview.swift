@@ -35,7 +35,7 @@ extension Pages {
 
     private static func needsList(_ needs: [String], _ t: Words) -> HTML {
         if needs.isEmpty { return "<p class=\"good\">\(t("Nothing needs a person."))</p>" }
-        let items = needs.map { need -> HTML in "<li>\(t(need))</li>" }
+        let items = needs.map { need -> HTML in "<li>\(t.sentence(need))</li>" }
         return "<ul class=\"bad\">\(items)</ul>"
     }
 
@@ -60,7 +60,7 @@ extension Pages {
             let about: HTML = number.isEmpty ? "\(timer["subject"].text)" : context.link("tasks", number, text: number)
             return [
                 context.time(timer["due"]), context.link("rules", timer["rule"].text, text: timer["rule"].text),
-                "\(timer["kind"].text)", about,
+                "\(t(timer["kind"].text))", about,
             ]
         }
         let more = Int(status["later_waits"]?.asInt ?? 0)
@@ -83,10 +83,13 @@ extension Pages {
         let shown = rows.reversed().map { row -> [HTML] in
             let entry = try? JSON.parse(row["entry"].text)
             let rest = (entry?.asObject ?? [:]).filter { !["by", "act", "kind", "time"].contains($0.key) }
-            let words = rest.map { "\($0.key): \($0.value.asString ?? $0.value.text)" }.joined(separator: "; ")
+            let words = rest.map { name, value in
+                let text = value.asString ?? value.text
+                return "\(t(name.prefix(1).uppercased() + name.dropFirst())): \(name == "outcome" ? t(text) : text)"
+            }.joined(separator: "; ")
             return [
                 "\(row["number"].shown)", row["at"]?.asInt.map { context.time(Timestamp(microseconds: $0)) } ?? "",
-                "\(entry?["act"]?.asString ?? entry?["kind"].text ?? "")", "\(entry?["by"]?["user"].text ?? "")",
+                "\(t(entry?["act"]?.asString ?? entry?["kind"].text ?? ""))", "\(entry?["by"]?["user"].text ?? "")",
                 "<span class=\"long\">\(words)</span>",
             ]
         }

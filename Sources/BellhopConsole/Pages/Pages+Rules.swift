@@ -158,7 +158,7 @@ extension Pages {
                 "\(silence["reason"].text)", "\(silence["by"].text)", "\(silence["kept"].shown)", act,
             ]
         }
-        let complaint = problem.map { problem -> HTML in "<p class=\"bad\" role=\"alert\">\(problem.detail)</p>" }
+        let complaint = problem.map { problem -> HTML in "<p class=\"bad\" role=\"alert\">\(t.sentence(problem.detail))</p>" }
         func value(_ name: String) -> String? { entered[name]?.asString ?? context.request.value(name) }
         let form: HTML =
             !context.may(.operator)

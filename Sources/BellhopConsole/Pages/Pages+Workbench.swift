@@ -49,14 +49,14 @@ extension Pages {
     /// Why this visitor cannot save, and what to do instead.
     static func note(_ context: PageContext) -> HTML {
         guard let refusal = Workbench.refusal(context.view, context.visitor) else { return "" }
-        return "<p>\(context.t("Commit the file yourself.")) \(refusal)</p>"
+        return "<p>\(context.t("Commit the file yourself.")) \(context.t.sentence(refusal))</p>"
     }
 
     /// The result in a few words.
     static func outcome(_ context: PageContext, _ tried: Tried?) -> HTML {
         let t = context.t
         guard let tried else { return "" }
-        if let refusal = tried.refusal { return "<p class=\"bad\" role=\"alert\">\(refusal.detail)</p>" }
+        if let refusal = tried.refusal { return "<p class=\"bad\" role=\"alert\">\(t.sentence(refusal.detail))</p>" }
         if let tests = tried.tests {
             let failed = tests.count { !$0.passed }
             let rows = tests.map { test -> HTML in

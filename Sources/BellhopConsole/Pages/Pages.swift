@@ -161,7 +161,9 @@ enum Pages {
     ) -> ConsoleAnswer {
         let t = Words(language: Language(request))
         let next = request.form.first { $0.name == "next" }?.value ?? request.value("next") ?? "/"
-        let complaint = problem.map { problem -> HTML in "<p class=\"bad\" role=\"alert\" id=\"problem\">\(problem.detail)</p>" }
+        let complaint = problem.map { problem -> HTML in
+            "<p class=\"bad\" role=\"alert\" id=\"problem\">\(t.sentence(problem.detail))</p>"
+        }
         let account = view.provider.map { _ -> HTML in
             let address = "/login/openid?next=" + PercentText.encoded(next)
             return "<p><a class=\"button\" href=\"\(address)\">\(t("Log in with your account"))</a></p>"
@@ -221,7 +223,7 @@ enum Pages {
     static func problem(_ problem: Problem, _ request: ConsoleRequest, _ view: AgentView) -> ConsoleAnswer {
         let t = Words(language: Language(request))
         let body: HTML = """
-            <main id="content"><h1>\(t("Problem"))</h1><p class="bad" role="alert">\(problem.detail)</p>
+            <main id="content"><h1>\(t("Problem"))</h1><p class="bad" role="alert">\(t.sentence(problem.detail))</p>
             <p><a href="/">\(t("Overview"))</a></p></main>
             """
         var answer = ConsoleAnswer.page(document(t("Problem"), t, body), status: problem.status)

@@ -30,6 +30,11 @@ struct Words: Sendable {
         language == .english ? english : Self.german[english] ?? english
     }
 
+    /// A sentence of the agent. Those that are not in the table stay in English, as a whole.
+    func sentence(_ english: String) -> String {
+        language == .english ? english : Self.germanSentences.lazy.compactMap { $0.translation(of: english) }.first ?? english
+    }
+
     static let german: [String: String] = [
         "Overview": "Übersicht", "Events": "Ereignisse", "Tasks": "Aufgaben", "Rules": "Regeln", "Deliveries": "Zustellungen",
         "Waiting": "Wartendes", "Silences": "Stummschaltungen", "Receivers": "Empfänger", "Audit": "Prüfprotokoll",
@@ -116,13 +121,20 @@ struct Words: Sendable {
         "used_up": "verbraucht", "ended_early": "vorzeitig beendet", "escalating": "eskaliert", "answered": "beantwortet",
         "budget": "Budget erschöpft", "unrouted": "noch nicht von Regeln gesehen", "unseen": "nicht gesehen",
         "unknown": "nicht bekannt",
-        // The agent's sentences that are always the same.
-        "No agent is running.": "Es läuft kein Agent.",
-        "The changed rules have errors, and the old ones are in force: `bellhop check` says which.":
-            "Die geänderten Regeln haben Fehler, und die alten gelten: `bellhop check` nennt sie.",
-        "The configuration changed, and the agent must be restarted to use it.":
-            "Die Konfiguration wurde geändert; der Agent muss neu gestartet werden, um sie zu verwenden.",
         "Pause all writes": "Alles Schreiben anhalten", "Resume writes": "Schreiben fortsetzen",
         "Writes to tasks are paused.": "Schreiben in Aufgaben ist angehalten.",
+        // What was done, as the audit names it, and how attempts ended.
+        "retry": "neuer Versuch", "drop": "verworfen", "edit": "bearbeitet", "pause": "angehalten", "resume": "fortgesetzt",
+        "forget": "vergessen", "replay": "erneut durch die Regeln", "reload": "Regeln neu geladen", "prune": "gekürzt",
+        "silence add": "Stummschaltung begonnen", "silence end": "Stummschaltung beendet",
+        "console token add": "Token ausgestellt", "console token remove": "Token entfernt",
+        "edit rules": "Regeln geändert", "add rules": "Regeln angelegt", "attempt": "Versuch",
+        "postponed": "verschoben", "interrupted": "unterbrochen",
+        "Step": "Schritt", "To": "An", "Attempt": "Versuch", "Outcome": "Ergebnis", "Detail": "Einzelheit",
+        "Silence": "Stummschaltung", "Role": "Rolle", "Cause": "Ursache", "Subject": "Gegenstand", "Through": "Bis",
+        "Hash": "Prüfsumme",
+        // What rules wait for.
+        "for": "Frist", "count": "Anzahl", "group": "Sammlung", "on": "weitere Ereignisse", "none": "Ausbleiben",
+        "escalate": "Eskalation", "schedule": "Zeitplan", "existing": "Bestand",
     ]
 }

@@ -172,7 +172,9 @@ public protocol Store: Notebook {
     /// A page of the audit: what was sent, and what people did.
     func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow]
     /// Sets a note because of a person's act, which becomes a row of the audit.
-    func setNote(_ key: String, to value: JSON?, by act: String, _ facts: JSON.Object, at now: Timestamp) async throws(StoreError)
+    func setNote(
+        _ key: String, to value: JSON?, by act: AuditAct, _ facts: JSON.Object, at now: Timestamp
+    ) async throws(StoreError)
     /// How many events and deliveries there were in each hour since a moment, among the newest of them.
     func activity(since: Timestamp) async throws(StoreError) -> Activity
     /// The range of the newest rows of a query, for reading them page by page, oldest first; nil if there are none.

@@ -15,7 +15,7 @@ extension Session {
 
     /// Adds the row of an attempt that ended, to the chain if its end is known.
     func audit(
-        _ attempt: AuditedAttempt, outcome: String, detail: String, at now: Timestamp, _ chain: inout AuditChain?
+        _ attempt: AuditedAttempt, outcome: AttemptOutcome, detail: String, at now: Timestamp, _ chain: inout AuditChain?
     ) throws {
         var last: AuditChain
         if let chain { last = chain } else { last = try auditChain() }
@@ -38,8 +38,8 @@ extension Session {
     }
 
     /// Adds the row of a person's act.
-    func audit(_ act: String, by person: Person?, _ facts: JSON.Object, at now: Timestamp) throws {
-        var entry: JSON.Object = ["kind": "act", "act": .string(act)]
+    func audit(_ act: AuditAct, by person: Person?, _ facts: JSON.Object, at now: Timestamp) throws {
+        var entry: JSON.Object = ["kind": "act", "act": .string(act.rawValue)]
         for (name, fact) in facts { entry[name] = fact }
         entry["by"] = person?.json ?? .null
         try audit(entry, at: now)
@@ -82,7 +82,8 @@ extension Session {
         guard try empty.next() else { return 0 }
         let hash = empty.text(0)
         empty.stop()
-        try audit(["kind": "prune", "act": "prune", "through": .int(last), "hash": .string(hash)], at: now)
+        let act = AuditAct.prune.rawValue
+        try audit(["kind": .string(act), "act": .string(act), "through": .int(last), "hash": .string(hash)], at: now)
         return count
     }
 }
@@ -118,7 +119,7 @@ struct AuditedAttempt {
     }
 
     /// The entry as it is printed, so that what is exported has the same hash.
-    func entry(outcome: String, detail: String, at now: Timestamp) -> String {
+    func entry(outcome: AttemptOutcome, detail: String, at now: Timestamp) -> String {
         var writer = JSONWriter()
         writer.beginObject()
         writer.member(Names.time, now.rfc3339)
@@ -131,7 +132,7 @@ struct AuditedAttempt {
         if let subject { writer.member(Names.task, subject) }
         writer.name(Names.attempt)
         writer.write(.int(attempt))
-        writer.member(Names.outcome, outcome)
+        writer.member(Names.outcome, outcome.rawValue)
         writer.member(Names.detail, detail)
         writer.endObject()
         return JSON.printable(String(decoding: writer.take(), as: UTF8.self))
@@ -140,14 +141,14 @@ struct AuditedAttempt {
 
 extension RetryPolicy.Next {
     /// The outcome in one word, and what the receiver or the failure says.
-    var audited: (outcome: String, detail: String) {
+    var audited: (outcome: AttemptOutcome, detail: String) {
         switch self {
-        case .done(let receipt): ("done", receipt.summary)
-        case .retry(_, let failure): ("retry", failure.message)
-        case .postponed(let failure): ("postponed", failure.message)
-        case .paused(let failure, _): ("paused", failure.message)
-        case .dead(let failure): ("dead", failure.message)
-        case .held(let failure): ("held", failure.message)
+        case .done(let receipt): (.done, receipt.summary)
+        case .retry(_, let failure): (.retry, failure.message)
+        case .postponed(let failure): (.postponed, failure.message)
+        case .paused(let failure, _): (.paused, failure.message)
+        case .dead(let failure): (.dead, failure.message)
+        case .held(let failure): (.held, failure.message)
         }
     }
 }

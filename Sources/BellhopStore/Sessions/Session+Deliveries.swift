@@ -78,7 +78,7 @@ extension Session {
         }
         var chain: AuditChain?
         for attempt in attempts {
-            try audit(attempt, outcome: "interrupted", detail: failure.message, at: now, &chain)
+            try audit(attempt, outcome: .interrupted, detail: failure.message, at: now, &chain)
         }
         return attempts.count
     }

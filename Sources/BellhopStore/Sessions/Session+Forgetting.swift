@@ -58,7 +58,7 @@ extension Session {
         for key in keys where key.kind != .escalated {
             counts[StateKey(rule: key.ruleName, kind: key.kind, key: ""), default: 0] += 1
         }
-        try audit("forget", by: person, ["task": .string(task.subject), "number": .string(task.number)], at: now)
+        try audit(.forget, by: person, ["task": .string(task.subject), "number": .string(task.number)], at: now)
         let held = try dropHeld(about: task, at: now).map { Forgotten(rule: $0, kind: nil, count: $1) }
         return (counts.map { Forgotten(rule: $0.rule, kind: $0.kind, count: $1) } + held)
             .sorted { ($0.rule, $0.kind?.rawValue ?? "quiet") < ($1.rule, $1.kind?.rawValue ?? "quiet") }

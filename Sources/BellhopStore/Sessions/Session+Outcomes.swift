@@ -29,7 +29,7 @@ extension Session {
             }
             try reorder(row.lane)
             try settleFollowers(of: row.id, at: now)
-            try audit(command.rawValue, by: person, Self.facts(of: id), at: now)
+            try audit(AuditAct(command), by: person, Self.facts(of: id), at: now)
             count += 1
         }
         return count
@@ -51,7 +51,7 @@ extension Session {
             Delivery.coalesces(body.arguments, action: statement.text(2), step: StepPath(statement.text(3))))
         try update.bind(":id", statement.int(0))
         try update.run()
-        try audit("edit", by: person, Self.facts(of: edit.id), at: edit.edit.at)
+        try audit(.edit, by: person, Self.facts(of: edit.id), at: edit.edit.at)
         return true
     }
 

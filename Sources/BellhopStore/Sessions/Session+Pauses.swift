@@ -16,7 +16,7 @@ extension Session {
         guard try keep(pause) else { return false }
         var facts = pause.subject.audited
         facts["why"] = .string(pause.why)
-        try audit("pause", by: person, facts, at: pause.since)
+        try audit(.pause, by: person, facts, at: pause.since)
         return true
     }
 
@@ -36,7 +36,7 @@ extension Session {
         var skip = try prepare(SQL.Pauses.skipEvents)
         try skip.bind(":rule", subject.stored)
         try skip.run()
-        try audit("resume", by: person, subject.audited, at: now)
+        try audit(.resume, by: person, subject.audited, at: now)
         return true
     }
 

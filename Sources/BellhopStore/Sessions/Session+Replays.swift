@@ -16,7 +16,7 @@ extension Session {
             var facts: JSON.Object = ["event": .string(event.event.id.text), "type": .string(event.event.type.name)]
             if let rule { facts["rule"] = .string(rule) }
             if isForced { facts["force"] = true }
-            try audit("replay", by: person, facts, at: now)
+            try audit(.replay, by: person, facts, at: now)
         }
         return count
     }

@@ -59,7 +59,7 @@ extension Session {
         for (name, list) in lists where !list.isEmpty { facts[name] = .array(list.map(JSON.string)) }
         guard !facts.isEmpty else { return }
         if !present.isEmpty { facts["routed"] = .int(try int(SQL.Rules.lastRouted)) }
-        try audit("reload", by: person, facts, at: now)
+        try audit(.reload, by: person, facts, at: now)
     }
 
     func formerRules() throws -> [String: [String: JSON]] {

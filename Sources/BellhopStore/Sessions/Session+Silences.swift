@@ -10,7 +10,7 @@ extension Session {
 
     func add(_ silence: Silence, by person: Person?, at now: Timestamp) throws -> Bool {
         guard try insert(silence) else { return false }
-        try audit("silence add", by: person, ["silence": .object(silence.json)], at: now)
+        try audit(.addSilence, by: person, ["silence": .object(silence.json)], at: now)
         if silence.starts <= now { try start(silence, at: now) }
         return true
     }
@@ -19,7 +19,7 @@ extension Session {
         guard let row = try silenceRows().first(where: { $0.record.silence.id == id && $0.record.ended == nil }) else {
             return nil
         }
-        try audit("silence end", by: person, ["silence": ["id": .string(id)]], at: now)
+        try audit(.endSilence, by: person, ["silence": ["id": .string(id)]], at: now)
         return try end(row, at: now)
     }
 

@@ -28,7 +28,7 @@ extension Session {
         if let notice = pause.notice { try insert([notice]) }
         if pause.stop.cause == .person {
             let facts: JSON.Object = ["receiver": .string(pause.stop.receiver), "why": .string(pause.stop.why)]
-            try audit("pause", by: person, facts, at: pause.stop.since)
+            try audit(.pause, by: person, facts, at: pause.stop.since)
         }
         return true
     }
@@ -44,7 +44,7 @@ extension Session {
         try resumption.run()
         guard wasPaused else { return false }
         try append([.receiverResumed(receiver, at: now)])
-        try audit("resume", by: person, ["receiver": .string(receiver)], at: now)
+        try audit(.resume, by: person, ["receiver": .string(receiver)], at: now)
         return true
     }
 

@@ -260,7 +260,7 @@ final class FaultyStore: Store {
     func history(_ query: HistoryQuery) async throws(StoreError) -> StoredHistory { try await base.history(query) }
     func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow] { try await base.audit(query) }
     func setNote(
-        _ key: String, to value: JSON?, by act: String, _ facts: JSON.Object, at now: Timestamp
+        _ key: String, to value: JSON?, by act: AuditAct, _ facts: JSON.Object, at now: Timestamp
     ) async throws(StoreError) {
         try await base.setNote(key, to: value, by: act, facts, at: now)
     }

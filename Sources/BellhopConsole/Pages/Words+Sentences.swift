@@ -1,0 +1,111 @@
+/// A sentence with values in it: each `%` stands for one, in the same order in both languages.
+struct TranslatedSentence: Sendable {
+    private let english: [String]
+    private let german: [String]
+
+    init(_ english: String, _ german: String) {
+        (self.english, self.german) = (Self.parts(of: english), Self.parts(of: german))
+        precondition(self.english.count == self.german.count, "the translation of `\(english)` has the same values")
+    }
+
+    private static func parts(of text: String) -> [String] {
+        text.split(separator: "%", omittingEmptySubsequences: false).map(String.init)
+    }
+
+    /// Nil for another sentence.
+    func translation(of sentence: String) -> String? {
+        guard let head = english.first, sentence.hasPrefix(head) else { return nil }
+        var rest = sentence.dropFirst(head.count)
+        var translated = german[0]
+        for place in english.indices.dropFirst() {
+            let part = english[place]
+            let isLast = place == english.count - 1
+            let end: Range<Substring.Index>?
+            if part.isEmpty {
+                end = isLast ? rest.endIndex..<rest.endIndex : nil
+            } else if isLast {
+                end = rest.hasSuffix(part) ? rest.index(rest.endIndex, offsetBy: -part.count)..<rest.endIndex : nil
+            } else {
+                end = rest.firstRange(of: part)
+            }
+            guard let end else { return nil }
+            translated += rest[..<end.lowerBound] + german[place]
+            rest = rest[end.upperBound...]
+        }
+        return rest.isEmpty ? translated : nil
+    }
+}
+
+extension Words {
+    /// The agent's sentences on pages: what needs a person, and why something was refused.
+    static let germanSentences: [TranslatedSentence] = [
+        // What needs a person.
+        .init("No agent is running.", "Es läuft kein Agent."),
+        .init(
+            "The changed rules have errors, and the old ones are in force: `bellhop check` says which.",
+            "Die geänderten Regeln haben Fehler, und die alten gelten: `bellhop check` nennt sie."),
+        .init(
+            "The configuration changed, and the agent must be restarted to use it.",
+            "Die Konfiguration wurde geändert; der Agent muss neu gestartet werden, um sie zu verwenden."),
+        .init("The source % is failing: %", "Die Quelle % ist gestört: %"),
+        .init(
+            "The receiver % is paused: % Repair it, then `bellhop resume %`.",
+            "Der Empfänger % ist angehalten: % Beheben Sie es, dann `bellhop resume %`."),
+        .init("The rule % failed when it last ran: %", "Die Regel % scheiterte beim letzten Lauf: %"),
+        .init("1 delivery is dead: %", "1 Zustellung ist aufgegeben: %"),
+        .init("% deliveries are dead: %", "% Zustellungen sind aufgegeben: %"),
+        .init("1 delivery is held: %", "1 Zustellung ist zurückgehalten: %"),
+        .init("% deliveries are held: %", "% Zustellungen sind zurückgehalten: %"),
+        .init(
+            "The connection % does not use the changed keychain: %",
+            "Die Verbindung % verwendet den geänderten Schlüsselbund nicht: %"),
+        .init(
+            "The source % does not use the changed keychain: %", "Die Quelle % verwendet den geänderten Schlüsselbund nicht: %"),
+        .init("The store failed: %", "Der Speicher scheiterte: %"),
+        // Why something was refused.
+        .init("There is no such page.", "Diese Seite gibt es nicht."),
+        .init("This address is for %, not for %.", "Diese Adresse ist für %, nicht für %."),
+        .init(
+            "The form is out of date, or came from another site. Open the page again.",
+            "Das Formular ist veraltet oder kam von einer anderen Seite. Öffnen Sie die Seite neu."),
+        .init("The request came from another site.", "Die Anfrage kam von einer anderen Seite."),
+        .init("This needs the role `%`; yours is `%`.", "Dafür ist die Rolle `%` nötig; Ihre ist `%`."),
+        .init(
+            "Nothing is saved here: `console.edit: true` in bellhop.yaml allows it.",
+            "Hier wird nichts gespeichert: `console.edit: true` in bellhop.yaml erlaubt es."),
+        .init("Saving needs the role `admin`.", "Zum Speichern ist die Rolle `admin` nötig."),
+        .init(
+            "This token is not known. `bellhop console token` makes one.",
+            "Dieses Token ist nicht bekannt. `bellhop console token` erzeugt eines."),
+        .init(
+            "Too many wrong tokens came from this address. Check the token, wait, then try again.",
+            "Zu viele falsche Tokens kamen von dieser Adresse. Prüfen Sie das Token, warten Sie, und versuchen Sie es erneut."),
+        .init("`for` is how long the silence lasts, such as 4h.", "`for` ist die Dauer der Stummschaltung, etwa 4h."),
+        .init(
+            "A silence ends after it begins, and after now.",
+            "Eine Stummschaltung endet nach ihrem Beginn und nicht in der Vergangenheit."),
+        .init("There is no rule `%`: did you mean `%`?", "Es gibt keine Regel `%`: meinten Sie `%`?"),
+        .init("There is no rule `%`.", "Es gibt keine Regel `%`."),
+        .init("There is no connection `%`: did you mean `%`?", "Es gibt keine Verbindung `%`: meinten Sie `%`?"),
+        .init("There is no connection `%`.", "Es gibt keine Verbindung `%`."),
+        .init("There is no event `%`.", "Es gibt kein Ereignis `%`."),
+        .init("There is no delivery `%`.", "Es gibt keine Zustellung `%`."),
+        .init("No event is stored about a task `%`.", "Über eine Aufgabe `%` ist kein Ereignis aufbewahrt."),
+        .init("No event is stored about an event `%`.", "Ein Ereignis `%` ist nicht aufbewahrt."),
+        .init(
+            "There is no back-test `%`: reports are kept for an hour.",
+            "Es gibt keinen Rückblick-Test `%`: Berichte werden eine Stunde lang aufbewahrt."),
+        .init("There is no parameter `%`.", "Es gibt keinen Filter `%`."),
+        .init("There is no parameter `%`: did you mean `%`?", "Es gibt keinen Filter `%`: meinten Sie `%`?"),
+        .init("The parameter `%` is a span of time such as 7d.", "Der Filter `%` ist eine Zeitspanne wie 7d."),
+        .init(
+            "The parameter `%` is a number that an earlier answer gave.",
+            "Der Filter `%` ist eine Zahl aus einer früheren Antwort."),
+        .init("The parameter `%` is one of %.", "Der Filter `%` ist eines von: %."),
+        .init("The parameter `%` is given more than once.", "Der Filter `%` steht mehrfach da."),
+        .init("The rules are not loaded yet: try again.", "Die Regeln sind noch nicht geladen: versuchen Sie es erneut."),
+        .init(
+            "`%` has % bytes, and a condition has at most %: shorten it, or ask several times with a part of it",
+            "`%` hat % Bytes, und eine Bedingung hat höchstens %: kürzen Sie sie, oder suchen Sie mehrmals mit einem Teil"),
+    ]
+}

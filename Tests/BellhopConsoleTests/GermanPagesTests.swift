@@ -1,0 +1,115 @@
+import BellhopCore
+import BellhopRules
+import Testing
+
+@testable import BellhopAgent
+@testable import BellhopConsole
+
+@Suite struct `German pages` {
+    /// The words that the agent has for states, verdicts, acts and kinds.
+    private static let names: [String] =
+        Explanation.Verdict.allCases.map(\.rawValue) + DecisionRecord.Verdict.allCases.map(\.rawValue)
+        + DeliveryState.allCases.map(\.rawValue) + SourceState.allCases.map(\.rawValue)
+        + BackTestJobs.Job.State.allCases.map(\.rawValue) + AuditAct.allCases.map(\.rawValue)
+        + AttemptOutcome.allCases.map(\.rawValue) + StoreStatus.WaitStatus.Part.allCases.map(\.rawValue)
+        + ["schedule", "existing", "attempt", "live", "shadow", "canary", "off", "active", "paused"]
+
+    @Test func `each name of a state, a verdict, an act and a kind has a German word`() {
+        #expect(Self.names.filter { Words.german[$0] == nil } == [])
+    }
+
+    /// The texts between the tags of a page, without what is written as code.
+    private static func texts(_ page: String) -> [String] {
+        page.replacing(/<(pre|textarea|code|script|style)[^>]*>.*?<\/\1>/.dotMatchesNewlines(), with: "").matches(of: />([^<]+)</)
+            .map { String($0.output.1).trimming }.filter { !$0.isEmpty }
+    }
+
+    @Test func `show no English name of a state, a verdict, an act or a kind`() async throws {
+        let fixture = try await ConsoleFixture()
+        let event = try await fixture.happen("A printer burns", "Another").first
+        let browser = try await fixture.logIn(as: .operator)
+        // Acts for the audit.
+        _ = try await fixture.view.ask(.pauseSubject(.rule("acknowledge"), why: "loud"))
+        _ = try await fixture.view.ask(.resumeSubject(.rule("acknowledge")))
+        _ = await fixture.api("POST", "/silences", as: .operator, body: ["for": "2h"])
+        let delivery = await fixture.api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""
+        _ = await browser.post("/backtests")
+        let names = Set(Self.names.filter { Words.german[$0] != $0 })
+        for address in [
+            "/", "/events", "/events/\(event?.id.text ?? "")", "/tasks", "/tasks/INC1000", "/rules", "/rules/acknowledge",
+            "/deliveries",
+            "/deliveries/\(delivery)", "/timers", "/calendar", "/silences", "/receivers", "/audit", "/backtests",
+        ] {
+            let answer = await browser.get(address, language: "de")
+            #expect(answer.status == 200, "\(address)")
+            let texts = Self.texts(answer.text)
+            #expect(texts.filter { names.contains($0) } == [], "\(address)")
+            for label in ["outcome:", "receiver:", "rule:", "silence:"] {
+                #expect(!texts.contains { $0.contains(label) }, "\(address)")
+            }
+        }
+        let audit = await browser.get("/audit", language: "de").text
+        #expect(audit.contains("<td data-label=\"Handlung\">angehalten</td>") && audit.contains("Regel: acknowledge"))
+    }
+
+    @Test func `say in German what needs a person, with the names as they are`() async throws {
+        let now = Timestamp(seconds: 1_800_000_000)
+        let stop = ReceiverStop(receiver: "chat", cause: .refusal, since: now, until: nil, why: "chat answers 404.")
+        func sentences(_ count: Int) -> [String] {
+            var health = SourceHealth()
+            health.announced = true
+            health.lastError = "no answer"
+            let rule = StoreStatus.RuleStatus(
+                rule: "tell", runs: 1, errors: 1, lastError: "no such field", lastRun: now, nextDue: nil, isOff: false)
+            let source = StoreStatus.SourceStatus(
+                source: "incidents", scope: Scope(instance: "i", user: "u", kind: "k", query: "q"), hasBaseline: true, tasks: 0,
+                lastCommit: nil, health: health)
+            let status = StoreStatus(
+                sources: [source], rules: [rule], stops: [.init(stop: stop, waiting: 1)],
+                deliveries: [.dead: count, .held: count], events: 0, unrouted: 0)
+            let trouble: JSON = ["time": .string(now.rfc3339), "message": "The disk is full."]
+            let agent: JSON.Object = [
+                "refused_rules": 1, "restart_needed": true, "store_trouble": trouble,
+                "unbound": ["snow": "the login is missing", "source inbox": "the secret is missing"],
+            ]
+            return Needs.sentences(status, agent: agent, at: now) + Needs.sentences(status, agent: nil, at: now)
+        }
+        let t = Words(language: .german)
+        for sentence in sentences(1) + sentences(3) {
+            let german = t.sentence(sentence)
+            #expect(german != sentence, "\(sentence)")
+            for name in [
+                "`bellhop deliveries --state dead`", "incidents", "no such field", "chat answers 404.", "The disk is full.",
+            ]
+            where sentence.contains(name) {
+                #expect(german.contains(name), "\(german)")
+            }
+        }
+        #expect(t.sentence("The source a is failing: x is failing: y.") == "Die Quelle a ist gestört: x is failing: y.")
+        #expect(t.sentence("3 deliveries are dead: `b`.") == "3 Zustellungen sind aufgegeben: `b`.")
+        #expect(t.sentence("Something else.") == "Something else.")
+        #expect(Words(language: .english).sentence("No agent is running.") == "No agent is running.")
+    }
+
+    @Test func `say in German why something was refused`() async throws {
+        let fixture = try await ConsoleFixture()
+        let browser = try await fixture.logIn(as: .viewer)
+        for (address, words) in [
+            ("/nothing", "Diese Seite gibt es nicht."),
+            ("/rules/acknowlege", "Es gibt keine Regel `acknowlege`: meinten Sie `acknowledge`?"),
+            ("/events?since=soon", "Der Filter `since` ist eine Zeitspanne wie 7d."),
+            ("/rules/acknowledge/workbench", "Dafür ist die Rolle `operator` nötig; Ihre ist `viewer`."),
+            ("/backtests/0123", "Es gibt keinen Rückblick-Test `0123`"), ("/tasks/INC9", "`INC9`"),
+        ] {
+            let text = await browser.get(address, language: "de").text
+            #expect(text.contains("role=\"alert\">") && text.contains(words), "\(address)")
+        }
+        let admin = try await fixture.logIn(as: .operator)
+        let bench = await admin.get("/workbench", language: "de").text
+        #expect(bench.contains("Hier wird nichts gespeichert: `console.edit: true` in bellhop.yaml erlaubt es."))
+    }
+}
+
+extension String {
+    fileprivate var trimming: String { String(drop { $0.isWhitespace }.reversed().drop { $0.isWhitespace }.reversed()) }
+}
