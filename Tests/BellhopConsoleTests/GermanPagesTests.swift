@@ -48,6 +48,10 @@ import Testing
                 #expect(!texts.contains { $0.contains(label) }, "\(address)")
             }
         }
+        let quiet = try #require(try await fixture.happen(["nothing"], from: 20).first)
+        let story = await browser.get("/events/\(quiet.id.text)", language: "de").text
+        #expect(story.contains("</strong> sie ist im Schatten: aufgezeichnet, nicht getan"))
+        #expect(story.contains("die Regel wurde seither geändert"))
         let audit = await browser.get("/audit", language: "de").text
         #expect(audit.contains("<td data-label=\"Handlung\">angehalten</td>") && audit.contains("Regel: acknowledge"))
     }

@@ -231,7 +231,7 @@ struct StoryPage {
         let parts = rule.parts.map { part -> HTML in
             "<li class=\"depth-\(min(part.depth, 6))\"><code>\(part.text)</code> = <code>\(part.brief)</code></li>"
         }
-        let notes = rule.notes.map { note -> HTML in "<p>\(note)</p>" }
+        let notes = rule.notes.map { note -> HTML in "<p>\(t.sentence(note))</p>" }
         let deliveries = rule.deliveries.map { delivery -> HTML in
             let attempts = delivery.attempts.map { attempt -> HTML in
                 "<li>\(context.time(attempt.at)) \(t(attempt.outcome)) \(attempt.detail)</li>"
@@ -240,7 +240,7 @@ struct StoryPage {
                 "<li>\(context.state(delivery.state.rawValue)) \(context.link("deliveries", delivery.id, text: "\(delivery.action) → \(delivery.receiver)")) <span class=\"long\">\(delivery.content)</span><ul>\(attempts)</ul></li>"
         }
         return """
-            <details\(rule.deliveries.isEmpty ? "" : " open" as HTML)><summary>\(context.link("rules", rule.rule, text: rule.rule)) · <strong>\(t(rule.verdict.rawValue))</strong> \(rule.reason)</summary>
+            <details\(rule.deliveries.isEmpty ? "" : " open" as HTML)><summary>\(context.link("rules", rule.rule, text: rule.rule)) · <strong>\(t(rule.verdict.rawValue))</strong> \(t.sentence(rule.reason))</summary>
             \(RunGraph(rule, for: account, t)?.html)<ul class="parts">\(parts)</ul>\(notes)<ul>\(deliveries)</ul></details>
             """
     }

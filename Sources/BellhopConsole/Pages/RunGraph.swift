@@ -36,7 +36,9 @@ struct RunGraph {
         }
         let hasRun = account.verdict == .ran
         nodes.append(
-            Node(title: "\(account.rule): \(t(account.verdict.rawValue))", text: account.reason, tone: hasRun ? "good" : "plain"))
+            Node(
+                title: "\(account.rule): \(t(account.verdict.rawValue))", text: t.sentence(account.reason),
+                tone: hasRun ? "good" : "plain"))
         var leaves = account.deliveries.map { delivery in
             Node(
                 title: "\(delivery.action) → \(delivery.receiver)",

@@ -62,6 +62,47 @@ extension Words {
         .init(
             "The source % does not use the changed keychain: %", "Die Quelle % verwendet den geänderten Schlüsselbund nicht: %"),
         .init("The store failed: %", "Der Speicher scheiterte: %"),
+        // Why a rule ran or did not.
+        .init("`on` does not name `%`", "`on` nennt `%` nicht"),
+        .init("`from` does not name the source `%`", "`from` nennt die Quelle `%` nicht"),
+        .init("`on` asks for other changes than this event has", "`on` verlangt andere Änderungen, als dieses Ereignis hat"),
+        .init("the event belongs to the schedule of another rule", "das Ereignis gehört zum Zeitplan einer anderen Regel"),
+        .init("it is off (`enabled: false`)", "sie ist aus (`enabled: false`)"),
+        .init("`when` is false", "`when` ist nicht erfüllt"),
+        .init("`when` is unknown, because a part of it is null", "`when` ist nicht entscheidbar, weil ein Teil davon leer ist"),
+        .init("`when` failed: %", "`when` scheiterte: %"),
+        .init(
+            "no entry of `on` for this type has a `when` that is true",
+            "kein Eintrag von `on` für diesen Typ hat ein erfülltes `when`"),
+        .init("no `sequence` under way was waiting for this event", "keine laufende `sequence` wartete auf dieses Ereignis"),
+        .init("this event started the time of `none` again", "mit diesem Ereignis begann die Zeit von `none` neu"),
+        .init(
+            "there was no absence under way for this event to end", "es gab kein Ausbleiben, das dieses Ereignis beenden konnte"),
+        .init("no rule has seen the event yet", "noch keine Regel hat das Ereignis gesehen"),
+        .init("the rule was paused since %", "die Regel war seit % angehalten"),
+        .init(
+            "the event is older than the rule, or than its latest `bellhop resume`",
+            "das Ereignis ist älter als die Regel oder als ihr letztes `bellhop resume`"),
+        .init("the event is older than the rule, which was added at %", "das Ereignis ist älter als die Regel (hinzugefügt %)"),
+        .init(
+            "the rule is in the files, but not in force yet", "die Regel steht in den Dateien, gilt aber noch nicht"),
+        .init(
+            "its text allows the run; if something stopped it, the record is gone",
+            "ihr Text erlaubt den Lauf; falls etwas ihn verhinderte, ist es nicht mehr aufbewahrt"),
+        .init(
+            "nothing in its text is against it at the time of the event, but no run is recorded",
+            "nichts in ihrem Text spricht zur Zeit des Ereignisses dagegen, aber es ist kein Lauf aufbewahrt"),
+        .init(
+            "the task is not among those for which the rule is live (`canary`): recorded, not done",
+            "für diese Aufgabe ist die Regel nicht live (`canary`): aufgezeichnet, nicht getan"),
+        .init("it is in shadow mode: recorded, not done", "sie ist im Schatten: aufgezeichnet, nicht getan"),
+        .init("a silence kept everything back", "eine Stummschaltung hielt alles zurück"),
+        .init(
+            "a quiet time keeps everything back until it ends", "eine Ruhezeit hält alles bis zu ihrem Ende zurück"),
+        .init("a quiet time dropped everything", "in der Ruhezeit entfiel alles"),
+        .init(
+            "the rule has changed since; this is what its earlier version did",
+            "die Regel wurde seither geändert; das ist, was ihre frühere Fassung tat"),
         // Why something was refused.
         .init("There is no such page.", "Diese Seite gibt es nicht."),
         .init("This address is for %, not for %.", "Diese Adresse ist für %, nicht für %."),
