@@ -114,6 +114,55 @@ import Testing
         #expect(await fixture.api("GET", "/silences").json["silences"] == [])
     }
 
+    @Test func `a delivery shows its message as people read it, and each attempt with its outcome`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["Mail & <b>more</b>"], initial: .available)
+        for (number, failure) in [(1, Failure(.serverError, .retry(after: nil), "ops answers <500>.")), (2, nil)] {
+            let claimed = try await fixture.store.claim(
+                limit: 1, room: ["ops": Room(attempts: 1)], others: 0, by: .only, until: fixture.clock.now + .seconds(60),
+                at: fixture.clock.now)
+            let claim = try #require(claimed.claims.first, "\(number)")
+            _ = try await fixture.store.finish([
+                Finish(
+                    id: claim.delivery.id, lease: claim.lease, at: fixture.clock.now,
+                    next: failure.map { .retry(at: fixture.clock.now, $0) } ?? .done(Receipt("200 from ops")))
+            ])
+        }
+        let browser = try await fixture.logIn(as: .viewer)
+        let id = await fixture.api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""
+        let page = await browser.get("/deliveries/\(id)", language: "de").text
+        #expect(page.contains("<strong>Mail &amp; &lt;b&gt;more&lt;/b&gt;</strong>"))
+        let rows = page.split(separator: "<tr>").dropFirst(2)
+        #expect(rows.count == 2 && page.contains("ops answers &lt;500&gt;."), "\(page)")
+        #expect(rows.first?.contains("neuer Versuch") == true && rows.last?.contains("200 from ops") == true)
+    }
+
+    @Test func `receivers show their rate, their backlog, and whether they rest, fail or are paused`() async throws {
+        let fixture = try await ConsoleFixture()
+        _ = try await fixture.happen(["One", "Two", "Three"], initial: .available)
+        let browser = try await fixture.logIn(as: .operator)
+        let row = await fixture.api("GET", "/receivers").json["receivers"]?.asArray?.first { $0["receiver"] == "ops" }
+        #expect(row?["waiting"] == 3 && row?["rate"] == "20/s" && row?["stopped"] == .null)
+        #expect(await browser.get("/receivers").text.contains("data-label=\"Backlog\">3</td>"))
+        let claimed = try await fixture.store.claim(
+            limit: 1, room: ["ops": Room(attempts: 1)], others: 0, by: .only, until: fixture.clock.now + .seconds(60),
+            at: fixture.clock.now)
+        let claim = try #require(claimed.claims.first)
+        let rest = ReceiverStop(
+            receiver: "ops", cause: .rest, since: fixture.clock.now, until: fixture.clock.now + .seconds(90),
+            interval: .seconds(1), why: "ops answers 429.")
+        _ = try await fixture.store.finish([
+            Finish(
+                id: claim.delivery.id, lease: claim.lease, at: fixture.clock.now,
+                next: .postponed(Failure(.throttled, .rest(.seconds(90)), "ops answers 429.")), stops: [rest])
+        ])
+        let resting = await browser.get("/receivers").text
+        #expect(resting.contains("<strong class=\"plain\">rests</strong> until <time") && resting.contains("ops answers 429."))
+        #expect(resting.contains("data-label=\"Rate\">20/s</td>") && resting.contains("data-label=\"Backlog\">3</td>"))
+        #expect(await browser.post("/receivers/ops/pause").status == 303)
+        #expect(await browser.get("/receivers").text.contains("<strong class=\"bad\">paused</strong>"))
+    }
+
     @Test func `a pause of all writes is shown, and ended from the same page`() async throws {
         let fixture = try await ConsoleFixture()
         let browser = try await fixture.logIn(as: .operator)

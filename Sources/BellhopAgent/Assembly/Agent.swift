@@ -105,9 +105,18 @@ public struct Agent: Sendable {
         return AgentView(
             inquirer: inquirer, clock: assembly.surroundings.clock, configuration: configuration.console,
             zone: configuration.timeZone, connections: configuration.connections.map { ($0.name, $0.kind) },
+            rates: Self.rates(configuration.connections),
             book: { shelf.book }, file: file,
             news: assembly.surroundings.bells.router, telemetry: assembly.telemetry,
             provider: assembly.provider, workshop: workshop)
+    }
+
+    private static func rates(_ connections: [Configuration.ConnectionEntry]) -> [String: String] {
+        connections.reduce(into: [:]) { rates, connection in
+            let kind = Catalogue.connections.first { $0.kind == connection.kind }
+            rates[connection.name] =
+                connection.settings.text("rate") ?? kind?.settings.first { $0.name == "rate" }?.fallback
+        }
     }
 
     /// The bytes of a file that has rules in force; nil for any other.

@@ -13,6 +13,8 @@ public struct AgentView: Sendable {
     public let zone: TimeZoneTable
     /// The names and kinds of the connections.
     public let connections: [(name: String, kind: String)]
+    /// How many requests connections take, by their names: `20/s`, as bellhop.yaml or their kind says.
+    public let rates: [String: String]
     /// The rules in force; nil before the first are.
     public let book: @Sendable () -> RuleBook?
     /// The bytes of a rule file by the path that a rule's summary gives.
@@ -27,7 +29,8 @@ public struct AgentView: Sendable {
 
     public init(
         inquirer: Inquirer, clock: any AgentClock, configuration: ConsoleConfiguration, zone: TimeZoneTable = .utc,
-        connections: [(name: String, kind: String)] = [], book: @escaping @Sendable () -> RuleBook? = { nil },
+        connections: [(name: String, kind: String)] = [], rates: [String: String] = [:],
+        book: @escaping @Sendable () -> RuleBook? = { nil },
         file: @escaping @Sendable (String) -> [UInt8]? = { _ in nil }, news: Bell = Bell(),
         telemetry: AgentTelemetry? = nil, provider: OpenIDProvider? = nil, workshop: RuleWorkshop? = nil
     ) {
@@ -36,6 +39,7 @@ public struct AgentView: Sendable {
         self.configuration = configuration
         self.zone = zone
         self.connections = connections
+        self.rates = rates
         self.book = book
         self.file = file
         self.news = news

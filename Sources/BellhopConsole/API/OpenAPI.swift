@@ -50,6 +50,9 @@ enum OpenAPI {
             ], optional: ["text", "stops"]),
         "Receiver": .object([
             ("receiver", .text()), ("kind", .text()), ("stopped", .nullable(.any("Why it gets no deliveries now."))),
+            ("rate", .nullable(.text("How many requests it takes: `20/s`."))),
+            ("waiting", .integer("How many of its deliveries are still to be made, among the newest 1,000.")),
+            ("more_wait", .boolean("Whether there are more than 1,000 open deliveries.")),
             ("undecided", .integer("How many of its deliveries wait for a person.")),
         ]),
         "Timer": .object([

@@ -179,11 +179,16 @@ extension Operations {
         let status = try await call.ask(.status).end
         let stopped = status["stopped"]?.asArray ?? []
         let undecided = status["undecided"]?.asArray ?? []
+        let query = DeliveryQuery(states: [.available, .waiting, .running, .quiet], limit: mostRows)
+        let open = try await call.ask(.deliveries(query)).rows
+        let waiting = open.reduce(into: [:]) { $0[$1["receiver"].text, default: 0] += 1 as Int64 }
         return call.view.connections.map { name, kind in
             let mine = undecided.filter { $0["receiver"]?.asString == name }
             return [
                 "receiver": .string(name), "kind": .string(kind),
+                "rate": call.view.rates[name].map(JSON.string) ?? .null,
                 "stopped": stopped.first { $0["receiver"]?.asString == name } ?? .null,
+                "waiting": .int(waiting[name] ?? 0), "more_wait": .bool(open.count == mostRows),
                 "undecided": .int(mine.reduce(0) { $0 + ($1["count"]?.asInt ?? 0) }),
             ]
         }

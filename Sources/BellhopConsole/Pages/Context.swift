@@ -79,6 +79,19 @@ struct PageContext: Sendable {
 
     func state(_ name: String) -> HTML { "<span class=\"state \(Self.tone(name))\">\(t(name))</span>" }
 
+    /// Why a receiver gets nothing now, and until when; nil if it gets what is due.
+    func stop(_ stop: JSON) -> HTML? {
+        guard let cause = stop["cause"]?.asString.flatMap(ReceiverStop.Cause.init) else { return nil }
+        let name =
+            switch cause {
+            case .rest: t("rests")
+            case .failures: t("failing")
+            case .refusal, .person: t("paused")
+            }
+        let until: HTML = stop["until"]?.asString == nil ? "" : " \(t("until")) \(time(stop["until"]))"
+        return "<strong class=\"\(cause == .rest ? "plain" : "bad" as HTML)\">\(name)</strong>\(until) \(stop["why"].text)"
+    }
+
     static func tone(_ state: String) -> HTML {
         switch state {
         case "dead", "failing", "held", "failed": "bad"

@@ -86,11 +86,48 @@ extension Pages {
                 context.button(address + "/retry", t("Retry")) + context.button(address + "/drop", t("Drop"), isDangerous: true)
             if state == .dead || state == .held { acts += "<a class=\"button\" href=\"\(address)/edit\">\(t("Edit"))</a>" }
         }
+        let attempts = try await attempts(context, row).map { attempt -> [HTML] in
+            ["\(Int(attempt.number))", context.time(attempt.at), context.state(attempt.outcome), "\(attempt.detail)"]
+        }
+        let history: HTML =
+            attempts.isEmpty
+            ? ""
+            : """
+            <h2>\(t("Attempts"))</h2>
+            \(context.table(t("Attempts"), [t("Number"), t("Time"), t("Outcome"), t("Detail")], attempts))
+            """
         let sent = row["request"]?["body"] ?? row["message"]?["text"] ?? row["arguments"] ?? .null
         let text = sent.asString ?? sent.text(.pretty)
         return page(
             context, "\(t("Delivery")) \(whole.prefix(12))",
-            "\(facts)<div class=\"acts\">\(acts)</div><h2>\(t("What is sent"))</h2><pre tabindex=\"0\">\(text)</pre>")
+            """
+            \(facts)<div class="acts">\(acts)</div>\(history)<h2>\(t("What is sent"))</h2>\(message(row["message"]))
+            <pre tabindex="0">\(text)</pre>
+            """)
+    }
+
+    /// A message as people read it.
+    private static func message(_ message: JSON?) -> HTML {
+        guard let message, message.asObject != nil else { return "" }
+        let lines = message["text"].text.split(separator: "\n", omittingEmptySubsequences: false).map { "\(String($0))" as HTML }
+        return
+            "<blockquote class=\"message\"><p><strong>\(message["title"].text)</strong></p><p>\(lines.joined(by: "<br>"))</p></blockquote>"
+    }
+
+    /// The attempts of a delivery that ended, as the audit has them.
+    private static func attempts(
+        _ context: PageContext, _ row: JSON
+    ) async throws(Problem) -> [ExplainedDelivery.Attempt] {
+        let occasion = Occasion.ID(row["occasion"].text)
+        var event = occasion.event?.text
+        if event == nil, let place = occasion.begun {
+            let query = EventQuery(after: place - 1, through: place, limit: 1)
+            event = try await context.call().ask(.events(query)).rows.first?["id"]?.asString
+        }
+        guard let event else { return [] }
+        let answer = try await context.call().ask(.history(HistoryQuery(event: event, limit: 1)))
+        let deliveries = ExplanationFacts(rows: answer.rows, end: answer.end).deliveries
+        return deliveries.first { $0.id == row["id"].text }?.attempts ?? []
     }
 
     static func deliveryForm(

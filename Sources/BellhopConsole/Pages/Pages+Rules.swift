@@ -123,8 +123,8 @@ extension Pages {
             let undecided = Int(receiver["undecided"]?.asInt ?? 0)
             return [
                 "<a href=\"/deliveries?receiver=\(PercentText.encoded(name))\">\(name)</a>", "\(receiver["kind"].text)",
-                isStopped ? "<strong class=\"bad\">\(t("paused"))</strong> \(stop?["why"].text ?? "")" : "\(t("Works"))",
-                "\(undecided)", act,
+                stop.flatMap { context.stop($0) } ?? "\(t("Works"))", "\(receiver["rate"].text)",
+                "\(receiver["waiting"].shown)\(receiver["more_wait"] == true ? "+" : "" as HTML)", "\(undecided)", act,
             ]
         }
         var writes: HTML = isPaused ? "<p class=\"bad\">\(t("Writes to tasks are paused."))</p>" : ""
@@ -136,7 +136,9 @@ extension Pages {
         }
         return page(
             context, t("Receivers"),
-            context.table(t("Receivers"), [t("Receiver"), t("Kind"), t("State"), t("Waits for a person"), t("Act")], rows)
+            context.table(
+                t("Receivers"),
+                [t("Receiver"), t("Kind"), t("State"), t("Rate"), t("Backlog"), t("Waits for a person"), t("Act")], rows)
                 + "<div class=\"acts\">\(writes)</div>")
     }
 

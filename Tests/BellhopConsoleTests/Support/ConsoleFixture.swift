@@ -81,7 +81,7 @@ struct ConsoleFixture {
         }
         view = AgentView(
             inquirer: inquirer, clock: clock, configuration: configuration,
-            connections: [("ops", "webhook"), ("tracker", "servicenow")],
+            connections: [("ops", "webhook"), ("tracker", "servicenow")], rates: ["ops": "20/s"],
             book: { book }, file: bytes, news: news,
             telemetry: AgentTelemetry(MetricsRegistry(clock: clock), clock: clock) { reading },
             provider: provider, workshop: workshop)
