@@ -27,6 +27,7 @@ extension ConsoleClient {
         let detail = (problem?["detail"]?.asString ?? "it answered \(answer.status).").visible
         // The agent's own answers are those from its socket.
         switch answer.status {
+        case 400: throw CommandError(.usage, detail)
         case 401: throw CommandError(.loginRefused, "The console refused: \(detail)")
         case 409: throw CommandError(.problem, detail)
         case 503: throw CommandError(.tryLater, detail)

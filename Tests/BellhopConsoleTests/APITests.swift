@@ -81,6 +81,10 @@ import Testing
         #expect(await fixture.api("GET", "/events?limit=0").status == 400)
         #expect(await fixture.api("GET", "/events?limit=99999999999999999999").status == 400)
         #expect(await fixture.api("GET", "/events?since=tomorrow").status == 400)
+        for path in ["/events?type=task_craeted", "/events/stream?type=task_craeted"] {
+            let type = await fixture.api("GET", path)
+            #expect(type.status == 400 && type.json["detail"]?.asString?.contains("`task_created`") == true)
+        }
         let member = await fixture.api("POST", "/silences", as: .operator, body: ["for": "1h", "whn": "x"])
         #expect(member.status == 422 && member.json["detail"]?.asString?.contains("`when`") == true)
         #expect(await fixture.api("POST", "/silences", as: .operator, body: ["for": 4]).status == 422)

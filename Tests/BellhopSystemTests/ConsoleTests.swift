@@ -87,6 +87,19 @@ import Testing
             let status = try await remote(["status", "--json"])
             #expect(status.code == 0 && status.output.contains("\"my-work\""), "\(status.errors)")
             #expect(try await remote(["deliveries"]).output.contains("greet"))
+            let event = try await stage.bellhop("events", "--json", "--type", "task_created").output
+            let id = try JSON.parse(String(event.prefix { $0 != "\n" }))["id"]?.asString ?? ""
+            let delivery = try await stage.deliveries()[0]["id"]?.asString ?? ""
+            for command in [
+                ["events"], ["events", id], ["events", "--type", "nothing", "--json"], ["deliveries"], ["deliveries", "--json"],
+                ["deliveries", "show", delivery], ["deliveries", "show", "no-such-delivery"], ["silence", "list", "--json"],
+                ["audit", "verify"], ["audit", "export"], ["replay", id, "--dry-run"], ["replay", id, "--dry-run", "--json"],
+                ["forget", "NOTHING"], ["pause", "gret", "--rule"], ["deliveries", "retry", "no-such-delivery"],
+            ] {
+                let (here, there) = (try await stage.start(command).end(), try await remote(command))
+                #expect(there.output == here.output && there.errors == here.errors, "\(command): \(there) \(here)")
+                #expect(there.code == here.code, "\(command): \(there.code) \(here.code)")
+            }
             // The agent judges conditions itself.
             for search in [
                 ["events", "--json", "--where", "task.title.startsWith('Mail')"],

@@ -82,6 +82,12 @@ struct TaskSearch: Sendable {
 }
 
 extension Call {
+    /// - Throws: 400 if the agent knows no such type of event.
+    func checkTypes(_ types: [String]) throws(Problem) {
+        guard let book = view.book() else { return }
+        for type in types { if let complaint = book.complaint(aboutEventType: type) { throw Problem(400, complaint) } }
+    }
+
     /// Compiles a condition against the rules in force.
     ///
     /// - Throws: 422 with what is wrong with it.

@@ -9,6 +9,7 @@ struct EventSearch: Sendable {
 
     init(_ call: Call) throws(Problem) {
         self.call = call
+        try call.checkTypes(call.texts("type"))
         filter = try call.text("where").map { text throws(Problem) in try Self.filter(text, call) }
     }
 

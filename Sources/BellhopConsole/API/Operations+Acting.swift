@@ -231,6 +231,7 @@ struct Inquiring {
             if let when = silence.when { try call.checkSilence(when) }
             silence.by = call.visitor.name
             inquiry = .addSilence(silence)
+        case .events(let query, _): try call.checkTypes(query.types.map(\.name))
         case .pause(let receiver, _): _ = try Operations.receiver(receiver, call.view)
         default: break
         }

@@ -34,6 +34,14 @@ public enum MeantEvent {
     /// The event that a word means in other programs; nil if unknown.
     public static func type(for word: String) -> EventType? { names[plain(word)] }
 
+    /// Why no event can be found by the name of a type, in a sentence; nil if there is that type.
+    public static func complaint(about name: String, among types: [String]) -> String? {
+        if types.contains(name) { return nil }
+        let meant = type(for: name).map { "did you mean `\($0.name)`?" }
+        let help = meant ?? Suggestion.didYouMean(name, among: types) ?? "there is \(types.joined(separator: ", "))"
+        return "There is no event `\(name.visible)`: \(help)"
+    }
+
     private static func plain(_ word: String) -> String {
         word.lowercased().replacing("-", with: "_").replacing(".", with: "_").replacing(" ", with: "_")
     }
@@ -46,5 +54,12 @@ public enum MeantEvent {
         }
         if let type = names[plain], types.contains(type.name) { return "did you mean `\(type.name)`?" }
         return Suggestion.didYouMean(word, among: types)
+    }
+}
+
+extension RuleBook {
+    /// Why no event of a type can be found, in a sentence; nil if the rules know the type.
+    public func complaint(aboutEventType name: String) -> String? {
+        MeantEvent.complaint(about: name, among: surroundings.events.definitions.map(\.type.name))
     }
 }

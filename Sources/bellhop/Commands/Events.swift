@@ -127,10 +127,9 @@ struct Events: DataCommand {
     /// Throws if a type is neither Bellhop's nor declared in bellhop.yaml.
     private func checkTypes(_ link: StoreLink) throws(CommandError) {
         let types = EventCatalogue.builtIn.types.map(\.name) + link.events
-        for name in type where link.console == nil && !types.contains(name) {
-            let meant = MeantEvent.type(for: name).map { "did you mean `\($0.name)`?" }
-            let help = meant ?? Suggestion.didYouMean(name, among: types) ?? "there is \(types.joined(separator: ", "))"
-            throw CommandError(.usage, "There is no event `\(name.visible)`: \(help)")
+        // A console knows the types of its agent.
+        for name in type where link.console == nil {
+            if let complaint = MeantEvent.complaint(about: name, among: types) { throw CommandError(.usage, complaint) }
         }
     }
 
