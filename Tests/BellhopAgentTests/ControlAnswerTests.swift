@@ -121,6 +121,13 @@ private final class Rows: Sendable {
         }
     }
 
+    @Test func `a follower whose place is behind the end of the bus is told at once that it is another bus`() async throws {
+        try await withAgent(events: 5, clock: TestClock()) { _, path in
+            let end = try await ask(path, .events(EventQuery(after: 99), waits: true)).get()
+            #expect(end == ["unreadable": 0, "end": 5, "other_bus": true])
+        }
+    }
+
     @Test func `a follower with a filter continues after the events that did not match`() async throws {
         let (bell, clock) = (Bell(), TestClock())
         try await withAgent(events: 700, bytes: 10, bell: bell, clock: clock) { store, path in

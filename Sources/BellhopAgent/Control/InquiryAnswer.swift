@@ -115,9 +115,9 @@ public struct InquiryAnswer: Sendable {
 
     private var endOfEvents: Piece {
         let place = [lastPlace, seen].compactMap(\.self).max()
-        return .end([
-            "unreadable": .int(Int64(unreadable)), "end": place.map(JSON.int) ?? .null, "other_bus": .bool(isOtherBus),
-        ])
+        var end: JSON.Object = ["unreadable": .int(Int64(unreadable)), "end": place.map(JSON.int) ?? .null]
+        if isOtherBus { end["other_bus"] = true }
+        return .end(.object(end))
     }
 
     private mutating func deliveries(_ asked: DeliveryQuery) async throws(StoreError) -> Piece {
