@@ -123,7 +123,7 @@ extension Pages {
             let undecided = Int(receiver["undecided"]?.asInt ?? 0)
             return [
                 "<a href=\"/deliveries?receiver=\(PercentText.encoded(name))\">\(name)</a>", "\(receiver["kind"].text)",
-                stop.flatMap { context.stop($0) } ?? "\(t("Works"))", "\(receiver["rate"].text)",
+                stop.flatMap { context.stop($0) } ?? "\(t("Works"))", "\(receiver["rate"]?.asString ?? t("no limit"))",
                 "\(receiver["waiting"].shown)\(receiver["more_wait"] == true ? "+" : "" as HTML)", "\(undecided)", act,
             ]
         }

@@ -129,7 +129,7 @@ struct Words: Sendable {
         "silence add": "Stummschaltung begonnen", "silence end": "Stummschaltung beendet",
         "console token add": "Token ausgestellt", "console token remove": "Token entfernt",
         "edit rules": "Regeln geändert", "add rules": "Regeln angelegt", "attempt": "Versuch",
-        "Rate": "Durchsatz", "Backlog": "Rückstand", "rests": "ruht", "until": "bis",
+        "Rate": "Durchsatz", "no limit": "ohne Grenze", "Backlog": "Rückstand", "rests": "ruht", "until": "bis",
         "postponed": "verschoben", "interrupted": "unterbrochen",
         "Step": "Schritt", "To": "An", "Attempt": "Versuch", "Outcome": "Ergebnis", "Detail": "Einzelheit",
         "Silence": "Stummschaltung", "Role": "Rolle", "Cause": "Ursache", "Subject": "Gegenstand", "Through": "Bis",
