@@ -131,7 +131,7 @@ import Testing
         let browser = try await fixture.logIn(as: .viewer)
         let id = await fixture.api("GET", "/deliveries").json["deliveries"]?[0]?["id"]?.asString ?? ""
         let page = await browser.get("/deliveries/\(id)", language: "de").text
-        #expect(page.contains("<strong>Mail &amp; &lt;b&gt;more&lt;/b&gt;</strong>"))
+        #expect(page.contains("<p><strong>Mail &amp; &lt;b&gt;more&lt;/b&gt;</strong></p></blockquote>"))
         let rows = page.split(separator: "<tr>").dropFirst(2)
         #expect(rows.count == 2 && page.contains("ops answers &lt;500&gt;."), "\(page)")
         #expect(rows.first?.contains("neuer Versuch") == true && rows.last?.contains("200 from ops") == true)

@@ -109,9 +109,11 @@ extension Pages {
     /// A message as people read it.
     private static func message(_ message: JSON?) -> HTML {
         guard let message, message.asObject != nil else { return "" }
-        let lines = message["text"].text.split(separator: "\n", omittingEmptySubsequences: false).map { "\(String($0))" as HTML }
-        return
-            "<blockquote class=\"message\"><p><strong>\(message["title"].text)</strong></p><p>\(lines.joined(by: "<br>"))</p></blockquote>"
+        // The first line of the plain text is the title.
+        let lines = message["text"].text.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let text = lines.count > 1 ? String(lines[1].drop { $0 == "\n" }) : ""
+        let rest: HTML = text.isEmpty ? "" : "<p>\(text)</p>"
+        return "<blockquote class=\"message\"><p><strong>\(lines.first ?? "")</strong></p>\(rest)</blockquote>"
     }
 
     /// The attempts of a delivery that ended, as the audit has them.
