@@ -47,11 +47,20 @@ extension Inquirer {
         let now = clock.now
         let replays = events.map { Replay(id: 0, event: $0, rule: request.rule, isForced: request.isForced, at: now) }
         let routings = try await surroundings.preview(replays, by: book)
-        let shown = zip(events, routings).map { json(of: $0, $1, by: book) }
+        let paused = try await store.pauses().compactMap { pause -> String? in
+            guard case .rule(let name) = pause.subject, request.rule.map({ $0 == name }) ?? true else { return nil }
+            return name
+        }
+        let shown = zip(events, routings).map { event, routing in
+            json(
+                of: event, routing, by: book,
+                paused: paused.filter { book.judge(event, by: $0, tasks: [:], at: now)?.isInQuestion ?? false })
+        }
         return ["events": .array(shown), "agent": .bool(agent != nil)]
     }
 
-    private func json(of event: StoredEvent, _ routing: Routing, by book: RuleBook) -> JSON {
+    /// - Parameter paused: the rules for such events that are paused.
+    private func json(of event: StoredEvent, _ routing: Routing, by book: RuleBook, paused: [String]) -> JSON {
         let deliveries = routing.deliveries.map { delivery -> JSON in
             var json = delivery.rendered(to: connection(delivery.id.receiver))
             json["rule"] = .string(delivery.id.rule)
@@ -77,6 +86,12 @@ extension Inquirer {
                         "detail": .object(record.detail),
                     ]
                 }
+                    + paused.map { rule in
+                        [
+                            "rule": .string(rule), "verdict": "unseen", "reason": "the rule is paused, and sees no events",
+                            "stops": true, "detail": [:],
+                        ]
+                    }
             ),
         ]
     }

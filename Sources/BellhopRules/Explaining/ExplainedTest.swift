@@ -15,8 +15,8 @@ public struct ExplainedTest: Sendable {
     /// - Parameters:
     ///   - event: the event that the case is about; nil for all events of the first of `facts`.
     ///   - facts: what is kept about the event or its task; then about more of the bus, which is used only if it is needed.
-    ///   - rule: the only rule that is tested; nil for all of the files of those that came into question, or if these do more than they
-    ///     did, for those alone.
+    ///   - rule: the only rule that is tested. Nil for all rules of the files of those that came into question; if others of these
+    ///     files do more in the test than they did, only those that came into question are tested.
     ///   - files: those of the rules.
     ///   - expectsNothing: whether to expect that nothing is done.
     /// - Throws: every problem of the files, or that no test can give such an event.
@@ -45,22 +45,24 @@ public struct ExplainedTest: Sendable {
         let tested = files.filter { paths.contains($0.path) }
         let silences = facts.flatMap(\.silences)
         let all = Set(book.rules.filter { paths.contains($0.file) }.map(\.name))
-        // A silence that has no event is no part of what rules did for these.
-        let own = Set(names).intersection(all)
-        let waiting = own.filter { book.rule(named: $0)?.time.pattern?.beginsByItself ?? false }
-        var choices: [Set<String>] = rule.map { [[$0]] } ?? [all]
-        if rule == nil, own != all { choices.append(own) }
-        if rule == nil, !waiting.isEmpty, own != waiting { choices.append(own.subtracting(waiting)) }
-        let candidates = choices.flatMap { tested in
-            let end = CaseDraft.end(of: subjects, in: facts, testing: tested)
-            return facts.flatMap { facts in
-                CaseDraft.candidates(of: subjects, until: end, in: facts, testing: tested, by: book, surroundings).map { draft in
-                    var draft = draft
-                    draft.only = tested == all ? [] : tested.sorted()
-                    draft.silences = draft.silences(among: silences, testing: tested)
-                    return draft
-                }
+        // Rules that did not see the events did nothing, and an absence that no event began is not about these.
+        let own = Set(asked.flatMap(\.rules).filter { $0.isInQuestion && $0.verdict != .unseen }.map(\.rule)).intersection(all)
+        let direct = own.filter { !(book.rule(named: $0)?.time.pattern?.beginsByItself ?? false) }
+        let choices =
+            rule.map { [Set([$0])] }
+            ?? [all, own, direct].reduce(into: []) { choices, names in
+                if !names.isEmpty, !choices.contains(names) { choices.append(names) }
             }
+        let candidates = choices.flatMap { names in
+            let end = CaseDraft.end(of: subjects, in: facts, testing: names)
+            var drafts = facts.flatMap {
+                CaseDraft.candidates(of: subjects, until: end, in: $0, testing: names, by: book, surroundings)
+            }
+            for place in drafts.indices {
+                drafts[place].only = names == all ? [] : names.sorted()
+                drafts[place].silences = drafts[place].silences(among: silences, testing: names)
+            }
+            return drafts
         }
         func run(_ draft: CaseDraft) throws(Diagnostics) -> [Diagnostic] {
             let file = RuleFile(path: CaseDraft.path(tested), bytes: Array(draft.text(of: tested).utf8))
@@ -111,7 +113,8 @@ private struct CaseDraft {
         by book: RuleBook, _ surroundings: RuleSurroundings
     ) -> [CaseDraft] {
         let rules = book.compiled.filter { names.contains($0.name) }
-        let deliveries = facts.deliveries.filter { names.contains($0.rule) && $0.wasMade }
+        let dropped = Set(facts.decisions.filter { $0.verdict == .quiet && $0.detail["dropped"] == true }.map(\.step))
+        let deliveries = facts.deliveries.filter { names.contains($0.rule) && $0.wasMade && !dropped.contains($0.place) }
         let tasks = Set(subjects.map(\.event.subject))
         let emits = rules.contains { rule in rule.allSteps.contains { $0.action.kind == "emit" } }
         let ids = Set(facts.events.map(\.event.id))
@@ -320,6 +323,25 @@ extension RuleSurroundings {
 extension ExplainedDelivery {
     /// Whether a test of its rule makes it, too: no silence or quiet time kept it back, and no person had its event routed again.
     fileprivate var wasMade: Bool { ![.silenced, .quiet].contains(state) && occasion.replayed == nil }
+}
+
+/// A step of a run, to one receiver.
+private struct RunStep: Hashable {
+    var rule: String
+    var occasion: Occasion.ID
+    var step: String
+    var receiver: String
+}
+
+extension ExplainedDelivery {
+    fileprivate var place: RunStep { RunStep(rule: rule, occasion: occasion, step: step.text, receiver: receiver) }
+}
+
+extension DecisionRecord {
+    fileprivate var step: RunStep {
+        RunStep(
+            rule: rule, occasion: occasion, step: detail["step"]?.asString ?? "", receiver: detail["receiver"]?.asString ?? "")
+    }
 }
 
 extension Occasion.ID {

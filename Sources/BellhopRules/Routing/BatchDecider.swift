@@ -229,7 +229,9 @@ struct BatchDecider {
         tally(number) { $0.runs += 1 }
         let made = deliveries.count
         perform(rule.steps, of: rule, number, isShadow: keys.isShadow)
-        if candidate != nil, rule.time.delays, deliveries.count == made { recordNoStep(rule.steps, of: number) }
+        // Explain finds the reasons of other runs in the rule's text.
+        let isRecorded = candidate != nil && rule.time.delays || matches.replay != nil
+        if isRecorded, deliveries.count == made { recordNoStep(rule.steps, of: number) }
         if let escalation = rule.escalation { begin(escalation, of: rule, number, candidate, isShadow: keys.isShadow) }
         return true
     }

@@ -117,7 +117,7 @@ struct Explain: DataCommand {
         }
         for line in test.text.split(separator: "\n", omittingEmptySubsequences: false).dropLast() { Console.data(String(line)) }
         if test.problems.isEmpty || expect != nil { return }
-        Console.note("This case does not pass as it is, because something that mattered is not in it:")
+        Console.note("This case does not pass as it is: something that mattered is not in it, or the rules are others now:")
         for problem in test.problems { Console.note(problem.rendered()) }
     }
 

@@ -127,6 +127,37 @@ import Testing
         #expect(!test.text.contains("silence") && !test.text.contains("hourly"), "\(test.text)")
     }
 
+    @Test func `a case of a silence has its run, and a case of a message that a quiet time dropped does not expect it`()
+        async throws
+    {
+        let rules = """
+            rule: silence
+            on: {none: task_created, within: 2m, by: source}
+            do: [{log: silent}]
+            ---
+            rule: dropped
+            on: task_created
+            quiet: {hours: "08:00-20:00", then: drop}
+            do: [{notify: {to: chat, title: New}}, {log: made}]
+            """
+        let office = try await Office(rules)
+        try await office.put("a")
+        try await office.wait(20)
+        let history = try await office.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
+        let surroundings = try RuleSurroundings.test(sources: [office.source])
+        let files = [RuleFile.test(rules)]
+        let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
+        let event = try #require(history.events.last { $0.event.type == .taskCreated })
+        func test(_ rule: String) throws -> ExplainedTest {
+            try ExplainedTest(
+                of: event, in: [ExplanationFacts(history)], rule: rule, by: book, files: files, surroundings: surroundings)
+        }
+        let (silence, dropped) = (try test("silence"), try test("dropped"))
+        #expect(silence.problems == [] && silence.text.contains("text: silent"), "\(silence.text)")
+        #expect(
+            dropped.problems == [] && dropped.text.contains("made") && !dropped.text.contains("title: New"), "\(dropped.text)")
+    }
+
     @Test func `a case has the other tasks' events only if they are needed`() async throws {
         for (story, others) in [(Story.throttled, true), (.counts, true), (.plain, false), (.waits, false)] {
             let office = try await Office(story.rules)
