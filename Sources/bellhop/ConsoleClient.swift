@@ -109,6 +109,14 @@ struct ConsoleClient {
         }
     }
 
+    /// A part of the API with parameters, as JSON.
+    func get(_ part: String, _ parameters: [(String, String)] = []) async throws(CommandError) -> JSON {
+        let request = HTTPRequest(try address(of: part, parameters))
+        let answer = try await connected { connection in try await send(request, over: connection, expecting: .json) }
+        guard let json = try? JSON.parse(answer.body) else { throw Self.notUnderstood }
+        return json
+    }
+
     /// The most rows of one page.
     private static let mostRows = 1000
 
@@ -122,7 +130,8 @@ struct ConsoleClient {
             throw CommandError(error)
         }
         let query = parameters.map { "\($0.0)=\(PercentEncoding.encode($0.1))" }.joined(separator: "&")
-        do throws(HTTPAddress.Problem) { return try HTTPAddress("\(base)/api/v1/\(part)?\(query)") } catch {
+        let mark = query.isEmpty ? "" : "?"
+        do throws(HTTPAddress.Problem) { return try HTTPAddress("\(base)/api/v1/\(part)\(mark)\(query)") } catch {
             throw CommandError(.usage, "--console: \(error.message)")
         }
     }

@@ -33,20 +33,6 @@ extension ExplanationFacts {
     }
 }
 
-extension StoredEvent {
-    fileprivate var historyJSON: JSON {
-        var json = json
-        json["hop"] = .int(Int64(event.hop))
-        return json
-    }
-
-    fileprivate init?(historyJSON json: JSON) {
-        guard var event = Event(cloudEvent: json), let sequence = json["sequence"]?.asInt else { return nil }
-        event.hop = json["hop"]?.asInt.map { Int($0) } ?? 0
-        self.init(sequence: sequence, event: event)
-    }
-}
-
 extension DecisionRecord {
     fileprivate var json: JSON {
         [

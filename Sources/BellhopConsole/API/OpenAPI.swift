@@ -67,6 +67,13 @@ enum OpenAPI {
             ("entry", .text("A JSON object, as it was hashed.")),
             ("hash", .text()),
         ]),
+        "Explanation": .object([
+            ("cut", .boolean("Whether there are earlier events.")),
+            ("events", .list(.any("An event, what each of its `rules` did and why, and the ids of those that it `caused`."))),
+            ("others", .list(.any("A delivery for the task that a timer made, if no event here began it."))),
+            ("caused", .list(.any("An event that these runs emitted."))),
+            ("rules_loaded", .boolean("Whether the rules load; if not, only what was recorded is known.")),
+        ]),
         "BackTest": .object(
             [
                 ("id", .text()), ("state", .word(BackTestJobs.Job.State.allCases.map(\.rawValue))),

@@ -129,10 +129,9 @@ extension Operations {
             parameters: [
                 .init("task", "A task's number, sys_id or subject."), .init("event", "An event's id or the start of one."),
                 .init("rule", "Only what this rule did."),
-                .init("limit", "How many events at most, the newest; 20 without it.", .count(most: 200)),
-            ], content: .json(.object([("events", .list(.any())), ("cut", .boolean("Whether there are earlier events."))])),
-            problems: [404]
-        ) { call async throws(Problem) in .json(try await Story(call).explanation.json(isWhole: call.text("rule") != nil)) },
+                .init("limit", "How many events at most, the newest; 20 without it.", .count(most: 1000)),
+            ], content: .json(.named("Explanation")), problems: [404]
+        ) { call async throws(Problem) in .json(try await Story(call).json(isWhole: call.text("rule") != nil)) },
         Operation(
             id: "audit", method: .get, path: "/audit", summary: "The rows of the audit, newest first.", role: .viewer,
             parameters: [limit, before], content: paged("rows", "AuditRow")

@@ -5,6 +5,8 @@ import BellhopRules
 /// The explanation of what happened for a task or an event, and why.
 struct Story: Sendable {
     let explanation: Explanation
+    /// Whether the rules in force could be loaded to explain them.
+    private let hasRules: Bool
 
     /// - Throws: 404 if no event is kept.
     init(_ call: Call) async throws(Problem) {
@@ -27,8 +29,13 @@ struct Story: Sendable {
             guard let scope = row["scope"]?.asString, let snapshot = row["task"].flatMap({ Snapshot(json: $0) }) else { continue }
             tasks[Scope.ID(text: scope), default: []].append(snapshot)
         }
-        explanation = Explanation(facts, by: Self.book(call.view), rule: rule, tasks: tasks, at: call.view.clock.now)
+        let book = Self.book(call.view)
+        explanation = Explanation(facts, by: book, rule: rule, tasks: tasks, at: call.view.clock.now)
+        hasRules = book != nil
     }
+
+    /// - Parameter isWhole: whether to include the rules that are not for such events.
+    func json(isWhole: Bool) -> JSON { explanation.json(isWhole: isWhole, hasRules: hasRules) }
 
     /// The rules in force, able to explain their conditions; nil if their files have changed so that they cannot be loaded.
     private static func book(_ view: AgentView) -> RuleBook? {

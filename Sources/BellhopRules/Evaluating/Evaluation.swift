@@ -61,6 +61,8 @@ public struct Evaluation: Sendable {
         public let outcome: Outcome
         /// How often it was evaluated: more than once inside a macro.
         public let times: Int
+        /// The result on one line, if an agent elsewhere evaluated the part; nothing else is known of it then.
+        var told: String?
     }
 }
 

@@ -240,7 +240,8 @@ extension [Evaluation.Part] {
 extension Evaluation.Part {
     /// Its result on one line.
     public var brief: String {
-        switch outcome {
+        if let told { return told }
+        return switch outcome {
         case .value(let result): result.brief
         case .failure(_, let message): "error: " + message.singleLine
         case .notEvaluated: "not evaluated"

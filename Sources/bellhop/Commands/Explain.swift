@@ -13,9 +13,11 @@ struct Explain: DataCommand {
             changed since, this says so.
 
             --rule R explains one rule only, also for events that it is not for.
+
+            With --console, the agent there explains, with the rules that are in force.
             """)
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
     @Option(help: "Only this rule.")
@@ -44,46 +46,76 @@ struct Explain: DataCommand {
         if asTest, tree || output.json { throw ValidationError("--as-test goes with neither --json nor --tree.") }
         if let expect, expect != "nothing" { throw ValidationError("--expect takes only `nothing`.") }
         if expect != nil, !asTest { throw ValidationError("--expect nothing goes with --as-test.") }
+        if config.console != nil, !tree, limit > Self.mostThroughConsole {
+            throw ValidationError("With --console, --limit is 1 to \(Self.mostThroughConsole).")
+        }
         if subject.isEmpty { throw ValidationError("Name a task or an event.") }
     }
 
     func run() async throws {
+        if asTest { _ = try config.filesHere() }
         let link = try config.storeLink()
         let found = try await facts(link)
-        let workplace = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape)
+        if let console = link.console { return try await explain(console, link, found) }
+        let workplace = try await Workplace.open(config.files, mayLackConfiguration: false, focus: .shape)
         let book: RuleBook?
         do throws(CommandError) {
             book = try await workplace.book(toExplain: true)
         } catch {
             book = nil
-            Console.note("The rules do not load, so only what was recorded is shown: see `bellhop check`.")
+            Console.note(Self.withoutRules)
         }
-        let facts = found ?? ExplanationFacts(events: [])
-        // Of a rule that is gone there may be records.
-        if let rule, let book, !book.contains(rule), !facts.deliveries.contains(where: { $0.rule == rule }),
-            !facts.decisions.contains(where: { $0.rule == rule })
-        {
-            let help = Suggestion.didYouMean(rule, among: book.rules.map(\.name)) ?? "`bellhop status` lists the rules."
-            throw CommandError(.problem, "There is no rule `\(rule.visible)`: \(help)")
+        if let book { try checkRule(among: book.rules.map(\.name), found?.facts) }
+        guard let (facts, _) = found else {
+            let reach = book?.rules.first { $0.name == rule }.map(RuleReach.init)
+            return try await explainAbsence(link, reach, hasRules: book != nil)
         }
-        guard found != nil else { return try await explainAbsence(link, book) }
-        if tree {
-            for line in CauseTree(facts, ExplanationPage(zone: link.zone, isWhole: false)).lines { Console.data(line) }
-            return
-        }
+        if tree { return printTree(facts, link) }
         if asTest { return try await printTest(facts, book, workplace, link) }
-        let subjects = StoredSubjects(config: config, surroundings: workplace.surroundings)
-        let explanation = Explanation(
-            facts, by: book, rule: rule, tasks: try await subjects.tasks(), at: SystemClock().now)
-        if output.json { return Console.json(explanation.json(isWhole: rule != nil)) }
-        let page = ExplanationPage(zone: link.zone, isWhole: rule != nil, lacksRules: book == nil)
+        let subjects = StoredSubjects(config: config.files, surroundings: workplace.surroundings)
+        show(
+            Explanation(facts, by: book, rule: rule, tasks: try await subjects.tasks(), at: SystemClock().now),
+            hasRules: book != nil, in: link.zone)
+    }
+
+    /// What a rule is for.
+    struct RuleReach {
+        var name: String
+        var types: [String]
+        /// Empty for all.
+        var sources: [String]
+
+        init(name: String, types: [String], sources: [String]) { (self.name, self.types, self.sources) = (name, types, sources) }
+
+        init(_ rule: RuleSummary) { self.init(name: rule.name, types: rule.types.map(\.name), sources: rule.sources) }
+    }
+
+    /// - Throws: if `--rule` names a rule that is not among those in the files, and of which no record is left.
+    func checkRule(among known: [String], _ facts: ExplanationFacts?) throws(CommandError) {
+        guard let rule, !known.contains(rule) else { return }
+        let recorded = (facts?.deliveries.map(\.rule) ?? []) + (facts?.decisions.map(\.rule) ?? [])
+        if recorded.contains(rule) { return }
+        let help = Suggestion.didYouMean(rule, among: known) ?? "`bellhop status` lists the rules."
+        throw CommandError(.problem, "There is no rule `\(rule.visible)`: \(help)")
+    }
+
+    func printTree(_ facts: ExplanationFacts, _ link: StoreLink) {
+        for line in CauseTree(facts, ExplanationPage(zone: link.zone, isWhole: false)).lines { Console.data(line) }
+    }
+
+    /// Prints an explanation as lines for people or as JSON.
+    func show(_ explanation: Explanation, hasRules: Bool, in zone: TimeZoneTable) {
+        if output.json { return Console.json(explanation.json(isWhole: rule != nil, hasRules: hasRules)) }
+        let page = ExplanationPage(zone: zone, isWhole: rule != nil, lacksRules: !hasRules)
         for line in page.lines(explanation) { Console.data(line) }
     }
 
+    static let withoutRules = "The rules do not load, so only what was recorded is shown: see `bellhop check`."
+
     /// The stored history of the subject, as a task or else as an event; nil if nothing is stored.
-    private func facts(_ link: StoreLink) async throws(CommandError) -> ExplanationFacts? {
+    private func facts(_ link: StoreLink) async throws(CommandError) -> (facts: ExplanationFacts, areOfTask: Bool)? {
         let ofTask = try await link.history(HistoryQuery(task: subject, withCauses: tree, limit: limit))
-        if !ofTask.events.isEmpty { return ofTask }
+        if !ofTask.events.isEmpty { return (ofTask, true) }
         var facts = try await link.history(HistoryQuery(event: subject, limit: 2))
         guard let first = facts.events.first else { return nil }
         if facts.events.count > 1, !facts.events.contains(where: { $0.event.id.text == subject }) {
@@ -91,7 +123,7 @@ struct Explain: DataCommand {
                 .problem, "Several events begin with \(subject.visible), such as \(first.event.id.text). Give more of the id.")
         }
         if tree { facts = try await link.history(HistoryQuery(event: first.event.id.text, withCauses: true, limit: 1)) }
-        return facts
+        return (facts, false)
     }
 
     /// Prints a case for a file of tests: of all that is kept about the task, or of one event.
@@ -125,10 +157,9 @@ struct Explain: DataCommand {
     private static let mostNeighbours = 500
 
     /// Says which sources would have shown the task, and when they were polled last.
-    private func explainAbsence(_ link: StoreLink, _ book: RuleBook?) async throws(CommandError) {
+    func explainAbsence(_ link: StoreLink, _ reach: RuleReach?, hasRules: Bool) async throws(CommandError) {
         let status = try await link.answer(.status)["sources"]?.asArray ?? []
-        let summary = book?.rules.first { $0.name == rule }
-        let wanted = summary?.sources ?? []
+        let wanted = reach?.sources ?? []
         var lines = status.compactMap { source -> String? in
             guard let name = source["source"]?.asString, wanted.isEmpty || wanted.contains(name) else { return nil }
             let poll = source["last_poll"]?.asString.flatMap { Timestamp(rfc3339: $0) }
@@ -139,14 +170,14 @@ struct Explain: DataCommand {
         for name in wanted where !status.contains(where: { $0["source"]?.asString == name }) {
             lines.append("  \(name.visible): no agent has polled it yet")
         }
-        for row in try await config.storeLink().rows(.tasks(subject)) {
+        for row in try await link.rows(.tasks(subject)) {
             let source = row["task"]?["source"]?.asString ?? ""
             lines.append("  \(source.visible) shows the task now, and no event about it is kept")
         }
-        let who = summary.map { "Rule \($0.name.visible) is for \($0.types.map(\.name).joined(separator: ", ")). " } ?? ""
+        let who = reach.map { "Rule \($0.name.visible) is for \($0.types.map(\.visible).joined(separator: ", ")). " } ?? ""
         if output.json {
             let nothing = Explanation(ExplanationFacts(events: []), by: nil, at: SystemClock().now)
-            var json = nothing.json(isWhole: true).asObject ?? [:]
+            var json = nothing.json(isWhole: true, hasRules: hasRules).asObject ?? [:]
             json["sources"] = .array(
                 status.filter { source in wanted.isEmpty || wanted.contains { source["source"]?.asString == $0 } }.map { source in
                     [
