@@ -80,6 +80,35 @@ import Testing
         #expect(saved.status == 403)
     }
 
+    @Test func `the page of a rule leads to its text in the other mode, and nothing is written before it is saved`() async throws
+    {
+        let link = "<a class=\"button\" href=\"/rules/acknowledge/workbench?mode="
+        let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
+        let browser = try await fixture.logIn(as: .admin)
+        let page = await browser.get("/rules/acknowledge").text
+        #expect(page.contains(link + "shadow\">Shadow</a>") && !page.contains(link + "live"), "\(page)")
+        let bench = await browser.get("/rules/acknowledge/workbench?mode=shadow").text
+        #expect(bench.contains("<ins>+mode: shadow</ins>") && !bench.contains("<del>"), "\(bench)")
+        #expect(bench.contains("name=\"text\" rows=\"24\" spellcheck=\"false\">\nrule: acknowledge\nmode: shadow\n"), "\(bench)")
+        #expect(try fixture.ruleText() == ConsoleFixture.rule)
+        #expect(await browser.get("/rules/acknowledge", language: "de").text.contains("mode=shadow\">Schatten</a>"))
+        let viewer = try await fixture.logIn(as: .viewer)
+        #expect(await !viewer.get("/rules/acknowledge").text.contains(link))
+        #expect(await viewer.get("/rules/acknowledge/workbench?mode=shadow").status == 403)
+        let shadow = ConsoleFixture.rule.replacing("on: task", with: "mode: shadow\non: task")
+        let other = try await ConsoleFixture(inFiles: true, rule: shadow)
+        let colleague = try await other.logIn(as: .operator)
+        #expect(await colleague.get("/rules/acknowledge").text.contains(link + "live\">Live</a>"))
+        #expect(await colleague.get("/rules/acknowledge/workbench?mode=live").text.contains("<del>-mode: shadow</del>"))
+        let german = await colleague.get("/rules/acknowledge", language: "de").text
+        #expect(german.contains(">Live</a>"))
+        try Data("# {\n\(ConsoleFixture.rule)".utf8).write(to: URL(fileURLWithPath: other.path))
+        let byHand = await colleague.get("/rules/acknowledge/workbench?mode=shadow")
+        let vonHand = await colleague.get("/rules/acknowledge/workbench?mode=shadow", language: "de").text
+        #expect(vonHand.contains("lässt sich nur von Hand ändern"))
+        #expect(byHand.status == 422 && byHand.text.contains("only be changed by hand") && !byHand.text.contains("<ins>"))
+    }
+
     @Test func `a file with CRLF keeps it, and only its changed lines are a difference`() async throws {
         let fixture = try await ConsoleFixture(inFiles: true, mayEdit: true)
         try Data(ConsoleFixture.rule.replacing("\n", with: "\r\n").utf8).write(to: URL(fileURLWithPath: fixture.path))

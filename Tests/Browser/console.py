@@ -149,7 +149,7 @@ class Checks:
             "/", "/events", "/events?where=task.number!=%27%27", "/events/" + event["id"], "/tasks",
             "/tasks/" + event["data"]["task"]["number"], "/events/" + event["id"] + "/test", "/tasks?where=task.title!=%27%27",
             "/tasks/" + event["data"]["task"]["number"] + "/test",
-            "/rules", "/rules/tell", "/rules/tell/workbench", "/workbench?name=welcome", "/backtests", "/calendar", "/deliveries", "/deliveries/" + dead["id"],
+            "/rules", "/rules/tell", "/rules/tell/workbench", "/rules/tell/workbench?mode=shadow", "/workbench?name=welcome", "/backtests", "/calendar", "/deliveries", "/deliveries/" + dead["id"],
             "/deliveries?where=delivery.attempts%3E0", "/silences?rule=tell", "/deliveries?rule=tell&where=delivry",
             "/rules?saved=rules/welcome.yaml", "/no-such-page",
             "/deliveries/" + dead["id"] + "/edit", "/timers", "/silences", "/receivers", "/audit",

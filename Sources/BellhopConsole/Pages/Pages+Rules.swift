@@ -42,7 +42,7 @@ extension Pages {
             acts =
                 (rule.isPaused
                     ? context.button(address + "/resume", t("Resume")) : context.button(address + "/pause", t("Pause")))
-                + "<a class=\"button\" href=\"\(address)/workbench\">\(t("Workbench"))</a>"
+                + otherMode(context, rule, address) + "<a class=\"button\" href=\"\(address)/workbench\">\(t("Workbench"))</a>"
                 + context.button(
                     "/backtests", t("Coverage of the last day"), fields: [("rule", name), ("since", "1d"), ("coverage", "true")])
         }
@@ -74,6 +74,18 @@ extension Pages {
             \(context.table(t("Stopped or waited in the last day"), [t("Why"), t("Number"), t("Last")], stops))
             \(try await text(context, list, rule))
             """)
+    }
+
+    /// A link to the workbench, with a change of the rule to the other mode. Nothing is written before a person saves it.
+    private static func otherMode(_ context: PageContext, _ rule: RuleList.Rule, _ address: String) -> HTML {
+        let t = context.t
+        let (mode, text): (ModeEdit.Mode, String)
+        switch rule.summary.mode {
+        case .live, .canary: (mode, text) = (.shadow, t("Shadow"))
+        case .shadow: (mode, text) = (.live, t("Live"))
+        case .off: return ""
+        }
+        return "<a class=\"button\" href=\"\(address)/workbench?mode=\(mode.rawValue)\">\(text)</a>"
     }
 
     /// The text of a rule's file, with its mistakes or with its coverage by recent events.

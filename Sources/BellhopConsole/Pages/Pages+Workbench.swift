@@ -17,6 +17,7 @@ extension Pages {
     static func workbench(_ context: PageContext, _ name: String, _ tried: Tried? = nil) async throws(Problem) -> ConsoleAnswer {
         let t = context.t
         let bench = try await Workbench(context.call(), rule: name)
+        let tried = tried ?? inOtherMode(context, bench)
         let text = tried?.text ?? bench.text
         let address = "/rules/" + PercentText.encoded(name)
         let form: HTML = """
@@ -29,6 +30,20 @@ extension Pages {
         return page(
             context, "\(t("Workbench")) \(name)", status: tried?.refusal?.status ?? 200,
             form + listing(context, text, of: bench.path, tried) + changes(context, bench, text))
+    }
+
+    /// The text with the mode that the address asks for; nil if it asks for none.
+    private static func inOtherMode(_ context: PageContext, _ bench: Workbench) -> Tried? {
+        guard let mode = context.request.value("mode").flatMap(ModeEdit.Mode.init(rawValue:)), let rule = bench.rule else {
+            return nil
+        }
+        var tried = Tried(text: bench.text, tag: bench.tag)
+        if let text = ModeEdit.text(bench.text, rule: rule, mode: mode) {
+            tried.text = text
+        } else {
+            tried.refusal = Problem(422, "The mode of this rule can only be changed by hand.")
+        }
+        return tried
     }
 
     /// The text to edit, and the buttons that try it.

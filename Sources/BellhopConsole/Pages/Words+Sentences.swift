@@ -45,6 +45,8 @@ extension Words {
             "The changed rules have errors, and the old ones are in force: `bellhop check` says which.",
             "Die geänderten Regeln haben Fehler, und die alten gelten: `bellhop check` nennt sie."),
         .init(
+            "The mode of this rule can only be changed by hand.", "Der Modus dieser Regel lässt sich nur von Hand ändern."),
+        .init(
             "The configuration changed, and the agent must be restarted to use it.",
             "Die Konfiguration wurde geändert; der Agent muss neu gestartet werden, um sie zu verwenden."),
         .init("The source % is failing: %", "Die Quelle % ist gestört: %"),

@@ -107,6 +107,7 @@ struct Words: Sendable {
         "is saved. The agent reads it now.": "ist gespeichert. Der Agent liest sie jetzt.",
         "Rules are read from": "Regeln werden gelesen aus",
         "Coverage by recent events": "Abdeckung durch die letzten Ereignisse", "since": "seit",
+        "Shadow": "Schatten", "Live": "Live",
         "Workbench": "Werkbank", "Check": "Prüfen", "Test": "Testen", "The rules are valid.": "Die Regeln sind gültig.",
         "There are no tests beside this file.": "Neben dieser Datei stehen keine Tests.",
         "The whole file to commit": "Die ganze Datei zum Einchecken",
