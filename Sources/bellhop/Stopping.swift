@@ -32,56 +32,40 @@ enum Stopping {
 
 extension Stopping {
     /// Does work that starts other programs. A signal that ends this program first cancels the work, which ends those: they have process
-    /// groups of their own, so that the terminal's Ctrl-C does not reach them.
-    ///
-    /// Signals that are ignored stay ignored, such as those of a shell's background jobs.
+    /// groups of their own, so that the terminal's Ctrl-C does not reach them. Afterwards signals have their effect of before.
     static func endingWithPrograms<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
-        let (signals, continuation) = AsyncStream.makeStream(of: Int32.self)
-        let watches = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].filter { !isIgnored($0) }.map { number in
-            let watch = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            watch.setEventHandler {
-                continuation.yield(number)
-                // The work may be in a call that no cancellation ends.
-                DispatchQueue.global().asyncAfter(deadline: .now() + 2) { end(by: number) }
-            }
-            return watch
-        }
-        defer { for watch in watches { watch.cancel() } }
-        for watch in watches {
-            await withCheckedContinuation { registered in
-                watch.setRegistrationHandler { registered.resume() }
-                watch.activate()
+        let ending = Ending()
+        let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
+        let pipe = SignalPipe([SIGINT, SIGTERM, SIGHUP, SIGQUIT])
+        let source = DispatchSource.makeReadSource(fileDescriptor: pipe.output, queue: .global())
+        source.setEventHandler {
+            guard let asked = ending.take(from: pipe) else { return }
+            continuation.yield()
+            // The work may be in a call that no cancellation ends.
+            DispatchQueue.global().asyncAfter(deadline: .now() + 2) {
+                if !ending.isOver { end(by: asked) }
             }
         }
-        return await withTaskGroup(of: Outcome<Value>.self) { group in
-            group.addTask { .value(await work()) }
+        source.activate()
+        let value = await withTaskGroup(of: Value?.self) { group in
+            group.addTask { await work() }
             group.addTask {
-                for await number in signals { return .signal(number) }
-                return .cancelled
+                for await _ in signals { break }
+                return nil
             }
-            var asked: Int32?
-            for await outcome in group {
-                switch outcome {
-                case .value(let value):
-                    group.cancelAll()
-                    if let asked { end(by: asked) }
-                    return value
-                case .signal(let number):
-                    asked = number
-                    group.cancelAll()
-                case .cancelled: break
-                }
+            var value: Value?
+            for await found in group {
+                value = found ?? value
+                group.cancelAll()
             }
-            preconditionFailure("the work has a value")
+            return value
         }
-    }
-
-    private enum Outcome<Value: Sendable>: Sendable { case value(Value), signal(Int32), cancelled }
-
-    private static func isIgnored(_ signal: Int32) -> Bool {
-        var present = sigaction()
-        sigaction(signal, nil, &present)
-        return unsafeBitCast(present.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+        source.cancel()
+        let asked = ending.finish(pipe)
+        pipe.giveBack()
+        if let asked { end(by: asked) }
+        guard let value else { preconditionFailure("the work has a value") }
+        return value
     }
 
     /// Ends the program as the signal does by default.
@@ -90,6 +74,80 @@ extension Stopping {
         kill(getpid(), number)
         sleep(1)  // another thread takes the signal
         _exit(128 + number)
+    }
+}
+
+/// Whether a signal came during work, and whether the work is over. A class with a mutex, because signals come on threads of their own.
+private final class Ending: Sendable {
+    private let state = Mutex<(asked: Int32?, isOver: Bool)>((nil, false))
+
+    var isOver: Bool { state.withLock { $0.isOver } }
+
+    /// The signal that came; nil if none did.
+    func take(from pipe: SignalPipe) -> Int32? {
+        state.withLock { state in
+            if !state.isOver { state.asked = state.asked ?? pipe.next() }
+            return state.asked
+        }
+    }
+
+    func finish(_ pipe: SignalPipe) -> Int32? {
+        state.withLock { state in
+            state.isOver = true
+            return state.asked ?? pipe.next()
+        }
+    }
+}
+
+/// Where the handler of ``SignalPipe`` writes.
+private nonisolated(unsafe) var signalPipe: Int32 = -1
+
+/// Takes signals in place of their effect, and gives them back. (Dispatch and what is built on it never give back a signal.)
+///
+/// Signals that are ignored stay ignored, such as those of a shell's background jobs.
+private struct SignalPipe: @unchecked Sendable {
+    /// Where the numbers of the signals can be read.
+    let output: Int32
+    private let before: [(number: Int32, action: sigaction)]
+
+    /// One at a time.
+    init(_ numbers: [Int32]) {
+        var ends: [Int32] = [-1, -1]
+        _ = pipe(&ends)
+        for end in ends {
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        }
+        (output, signalPipe) = (ends[0], ends[1])
+        before = numbers.compactMap { number in
+            var present = sigaction()
+            sigaction(number, nil, &present)
+            let isIgnored =
+                unsafeBitCast(present.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+            if isIgnored { return nil }
+            var own = sigaction()
+            own.__sigaction_handler.sa_handler = { number in
+                let error = errno
+                var byte = UInt8(truncatingIfNeeded: number)
+                _ = write(signalPipe, &byte, 1)
+                errno = error
+            }
+            own.sa_flags = SA_RESTART
+            sigaction(number, &own, nil)
+            return (number, present)
+        }
+    }
+
+    /// A signal that came; nil if none did.
+    func next() -> Int32? {
+        var byte: UInt8 = 0
+        return read(output, &byte, 1) == 1 ? Int32(byte) : nil
+    }
+
+    func giveBack() {
+        for (number, var action) in before { sigaction(number, &action, nil) }
+        close(signalPipe)
+        close(output)
     }
 }
 

@@ -65,6 +65,17 @@ import Testing
         }
     }
 
+    @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
+    func `a command that has read its configuration ends by a signal`(_ signal: Int32) async throws {
+        try await Stage.set(rules: Self.rules) { stage in
+            stage.simulation.faults.add(.slow(milliseconds: 60_000), path: "/webhook", times: nil)
+            let command = try stage.start(["notify", "hook"])
+            try await eventually("the webhook is under way") { stage.simulation.requests.count("POST", path: "/webhook") > 0 }
+            command.send(signal)
+            #expect(await command.end(within: .seconds(5)).code == 128 + signal)
+        }
+    }
+
     @Test(arguments: ["run", "check"], [SIGTERM, SIGINT, SIGHUP])
     func `a command interrupted while it reads a secret ends by the signal, with the secret's programs`(
         _ command: String, _ signal: Int32

@@ -115,7 +115,8 @@ public struct Agent: Sendable {
         connections.reduce(into: [:]) { rates, connection in
             let kind = Catalogue.connections.first { $0.kind == connection.kind }
             rates[connection.name] =
-                connection.settings.text("rate") ?? kind?.settings.first { $0.name == "rate" }?.fallback
+                connection.settings.record("rate").flatMap(Rate.init)?.text
+                ?? kind?.settings.first { $0.name == "rate" }?.fallback
         }
     }
 

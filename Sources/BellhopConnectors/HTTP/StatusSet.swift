@@ -10,8 +10,8 @@ struct StatusSet: Sendable, Hashable {
     /// Only 200: the complete resource. 202 only means accepted, 206 is a part.
     static let whole = StatusSet(ranges: [200...200])
 
-    /// Everything but a success.
-    static let failures = StatusSet(ranges: [100...199, 300...999])
+    /// Failures that may pass by themselves, whatever the body says.
+    static let passing = StatusSet(ranges: [408...408, 425...425, 429...429, 500...599])
 
     static let any = StatusSet(ranges: [100...999])
 

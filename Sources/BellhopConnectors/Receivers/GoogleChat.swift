@@ -36,7 +36,9 @@ struct GoogleChatReceiver: HookReceiver {
     /// Google Chat answers 403 to a wrong or deleted token, and 400 to a wrong key.
     func failure(of response: HTTPResponse, _ call: MessageCall, from hook: Hook) -> Failure? {
         let reasons = response.json?["error"]?["details"]?.asArray?.compactMap { $0["reason"]?.asString } ?? []
-        if response.status == 403 || response.status == 400 && reasons.contains("API_KEY_INVALID") {
+        // The page of a proxy says nothing about the webhook.
+        let isRefused = response.status == 403 && response.json?["error"] != nil
+        if isRefused || response.status == 400 && reasons.contains("API_KEY_INVALID") {
             return Failure(
                 .unauthenticated, .pauseReceiver,
                 "\(hook.label) answered \(response.status): it does not accept the webhook's key or token (any more). Create a new webhook and put its address into `url`."

@@ -262,10 +262,11 @@ struct HookConnection<Receiver: HookReceiver>: MessageReceiver, Connection {
             conversation: call.place.change(message, reference: receiver.reference(in: response, call)))
     }
 
-    /// A status that refuses decides, however long the page with it is.
+    /// The status of a failure that may pass decides, however long or late the page with it is. Other refusals say in the body what they
+    /// mean, such as that a message is gone.
     private func request(_ body: JSON, _ call: MessageCall) throws(Failure) -> HTTPRequest {
         var request = try receiver.request(body, call)
-        request.settledBy = request.settledBy ?? .failures
+        request.settledBy = request.settledBy ?? .passing
         return request
     }
 

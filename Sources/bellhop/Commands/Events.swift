@@ -68,7 +68,10 @@ struct Events: DataCommand {
             var count = 0
             let isReplaced = file != nil && link.file.map { $0 != file } ?? false
             file = link.file ?? file
-            if isReplaced { Console.note(Self.replaced) }
+            if isReplaced {
+                Console.note(Self.replaced)
+                query.after = try await link.rows(.events(EventQuery(limit: 1))).last?["sequence"]?.asInt ?? 0
+            }
             let asked = ContinuousClock.now
             var last = query.after
             let page = try await link.answer(.events(query, waits: !isFirst)) { event in

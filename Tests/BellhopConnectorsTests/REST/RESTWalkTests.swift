@@ -87,7 +87,7 @@ import Testing
         let failure = await practice.failure(settings(4000))
         #expect(failure?.reason == .tooLarge && failure?.remedy == .retry(after: nil))
         #expect(
-            failure?.message.contains("together larger than the 4000 bytes that `paging.max_total` of source issues allows")
+            failure?.message.contains("together larger than the 4 KB that `paging.max_total` of source issues allows")
                 == true)
         let asked = practice.simulation.requests.total
         #expect(asked < 6, "reading ends with the page over the limit")

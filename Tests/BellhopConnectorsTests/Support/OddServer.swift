@@ -8,6 +8,8 @@ struct OddServer {
         case nothing
         /// It promises 1,000 bytes, sends ten and disconnects.
         case half
+        /// 404, and the connection ends in the middle of the body.
+        case halfRefusal
         /// 100 MB of a JSON text.
         case huge
         /// 503 with `Retry-After`, and 100 MB of a page.
@@ -70,6 +72,7 @@ struct OddServer {
             switch answer {
             case .nothing: context.close(promise: nil)
             case .half: say("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{\"ok\":true", context, closing: true)
+            case .halfRefusal: say("HTTP/1.1 404 Not Found\r\nContent-Length: 1000\r\n\r\n{\"ok\":true", context, closing: true)
             case .huge:
                 say("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 104857600\r\n\r\n", context)
                 sendMore(context)
