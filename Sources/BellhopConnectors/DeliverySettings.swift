@@ -40,7 +40,8 @@ extension ConnectionManifest {
                 "The most deliveries at once."),
             Setting(
                 "on_paused", .name,
-                "Another connection, which gets a message if this one is paused because its address is gone or its token is not accepted."
+                "Another connection, which gets a message if this one is paused because a person must repair it: its address is gone, its "
+                    + "token is not accepted, or it may not post."
             ),
         ]
         if messages != nil {

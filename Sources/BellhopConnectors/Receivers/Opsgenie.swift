@@ -98,7 +98,8 @@ struct OpsgenieReceiver: HookReceiver {
     func action(_ kind: String, over hook: Hook) -> (any Action)? {
         guard kind == AcknowledgeAction.manifest.kind else { return nil }
         return AcknowledgeAction { alert, delivery, attempt throws(Failure) in
-            let request = post("acknowledge", alert, to: hook.address, notAfter: delivery.expires)
+            var request = post("acknowledge", alert, to: hook.address, notAfter: delivery.expires)
+            request.settledBy = .passing
             let response = try await hook.answer(to: request)
             if let failure = Self.failure(of: response, from: hook)
                 ?? hook.failure(of: response, expecting: .success, wait: Self.wait(in: response), at: attempt.now)

@@ -89,9 +89,10 @@ struct PagerDutyReceiver: HookReceiver {
         return AcknowledgeAction { alert, delivery, attempt throws(Failure) in
             var body = Self.event("acknowledge", alert)
             body["routing_key"] = .string(routingKey)
-            let request = HTTPRequest(
+            var request = HTTPRequest(
                 "POST", hook.address, headers: ["Content-Type": "application/json"], body: body.encoded(),
                 notAfter: delivery.expires)
+            request.settledBy = .passing
             let response = try await hook.answer(to: request)
             if let failure = Self.failure(of: response, from: hook)
                 ?? hook.failure(of: response, expecting: .success, at: attempt.now)

@@ -15,7 +15,8 @@ struct WebhookReceiver: HookReceiver {
         ),
         Setting(
             "allow_private", .boolean, default: "false",
-            "Whether a step that computes the host of its `url` may reach this machine and private networks."),
+            "Whether a step that computes the host of its `url` may reach this machine and private networks, and ports other than 80, "
+                + "443, 8080 and 8443."),
         Setting(
             "format", .oneOf(Format.allCases.map(\.rawValue)), default: Format.bellhop.rawValue,
             "How a message is sent: as Bellhop's own document, or as a CloudEvent 1.0 in the body (`cloudevents`) or with its attributes as header fields (`cloudevents_binary`)."

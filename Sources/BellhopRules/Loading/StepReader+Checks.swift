@@ -18,7 +18,8 @@ extension StepReader {
         compiler.report(
             Diagnostics([
                 Diagnostic(
-                    .warning, code: "computed-host", "a value determines the host, so private addresses are refused",
+                    .warning, code: "computed-host",
+                    "a value determines the host, so private addresses and unusual ports are refused, and behind a `proxy` every name",
                     at: Diagnostic.Place(place, file: compiler.file),
                     help:
                         "write the host in the rule; if it must be computed and is your own, set `allow_private: true`, here or on the connection in `to`"
