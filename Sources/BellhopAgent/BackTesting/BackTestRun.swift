@@ -67,6 +67,7 @@ public struct BackTestRun {
         take(test.finish(at: report.until), other?.finish(at: report.until))
         report.tally = test.tally
         report.tally.list(test.book.rules.map(\.name))
+        report.samples = report.tally.rules.compactMapValues { $0.latest.map(BackTestSample.init) }
         try await readActs(store)
         report.gaps = gaps.sentences(of: test.book, report, other: other?.tally)
     }

@@ -11,8 +11,7 @@ public struct BackTestTally: TrialWitness {
         public var verdicts: [DecisionRecord.Verdict: Int] = [:]
         /// Its deliveries by the state in which they began.
         public var deliveries: [String: Int] = [:]
-        /// The latest of its deliveries.
-        public var samples: [Delivery] = []
+        public var latest: Delivery?
         /// How many of its keys were dropped, because it had more than it may remember.
         public var droppedKeys = 0
         /// When it was paused, because it had too many keys of `once` or escalations.
@@ -32,10 +31,18 @@ public struct BackTestTally: TrialWitness {
     public private(set) var groups: [String: Int] = [:]
     public private(set) var tasks: [String: Int] = [:]
 
-    /// How many samples of each rule, and how many receivers, groups and tasks, are kept.
-    static let (mostSamples, mostCounted) = (3, 20_000)
+    /// How many receivers, groups and tasks are kept.
+    static let mostCounted = 20_000
 
     public init(rules: Set<String>?) { counted = rules }
+
+    /// A tally of all rules that was counted elsewhere.
+    public init(
+        rules: [String: OfRule], days: [String: Int], receivers: [String: Int], groups: [String: Int], tasks: [String: Int]
+    ) {
+        counted = nil
+        (self.rules, self.days, self.receivers, self.groups, self.tasks) = (rules, days, receivers, groups, tasks)
+    }
 
     /// Lists these rules, too, if they are counted and did nothing.
     public mutating func list(_ names: [String]) {
@@ -74,8 +81,7 @@ public struct BackTestTally: TrialWitness {
         let state = isReleased && delivery.initial == .available ? "released" : delivery.initial.name
         rules[delivery.id.rule, default: OfRule()].deliveries[state, default: 0] += 1
         if isReleased { return }
-        rules[delivery.id.rule, default: OfRule()].samples.append(delivery)
-        if rules[delivery.id.rule]?.samples.count ?? 0 > Self.mostSamples { rules[delivery.id.rule]?.samples.removeFirst() }
+        rules[delivery.id.rule, default: OfRule()].latest = delivery
         days[day(of: delivery.createdAt), default: 0] += 1
         Self.count(delivery.id.receiver, in: &receivers)
         if let group, !group.isEmpty { Self.count(group, in: &groups) }

@@ -38,6 +38,14 @@ public struct DeliveryDifference: Sendable {
         self.mostSingles = mostSingles
     }
 
+    /// Reads what ``json`` wrote. Nothing can be added to it.
+    public init?(json: JSON) {
+        guard let same = json["same"]?.asInt else { return nil }
+        func list(_ name: String) -> DeliveryOutlines { DeliveryOutlines(json: json[name], count: json["counts"]?[name]) }
+        (gone, come, changed) = (list("goes"), list("comes"), list("changes"))
+        (self.same, mostSingles) = (Int(same), 0)
+    }
+
     public var isEmpty: Bool { before.isEmpty && after.isEmpty && come.count + gone.count + changed.count == 0 }
 
     /// The deliveries that only the second back-test makes, in the order of their times.

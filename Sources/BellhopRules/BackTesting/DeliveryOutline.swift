@@ -22,9 +22,20 @@ public struct DeliveryOutline: Sendable, Hashable {
 
     public var json: JSON {
         [
-            "rule": .string(rule), "occasion": .string(occasion), "action": .string(action), "receiver": .string(receiver),
-            "state": .string(state), "task": task.map(JSON.string) ?? .null, "time": .string(time.rfc3339),
+            "rule": .string(rule), "occasion": .string(occasion), "step": .string(step.text), "action": .string(action),
+            "receiver": .string(receiver), "state": .string(state), "task": task.map(JSON.string) ?? .null,
+            "time": .string(time.rfc3339),
         ]
+    }
+
+    /// Reads what ``json`` wrote; nil for anything else.
+    public init?(json: JSON) {
+        func text(_ name: String) -> String { json[name]?.asString ?? "" }
+        guard let rule = json["rule"]?.asString, let time = json["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
+        else { return nil }
+        (self.rule, self.time) = (rule, time)
+        (occasion, step, receiver) = (text("occasion"), StepPath(text("step")), text("receiver"))
+        (action, state, task) = (text("action"), text("state"), json["task"]?.asString)
     }
 }
 
@@ -36,6 +47,15 @@ public struct DeliveryOutlines: Sendable, Hashable {
     private let most: Int
 
     public init(most: Int = 100_000) { self.most = most }
+
+    /// Reads what ``json`` wrote.
+    ///
+    /// - Parameter count: how many there are, also of those that the list lacks.
+    public init(json: JSON?, count: JSON?) {
+        self.init()
+        first = (json?.asArray ?? []).compactMap(DeliveryOutline.init(json:))
+        self.count = max(first.count, count?.asInt.flatMap { Int(exactly: $0) } ?? 0)
+    }
 
     /// Returns the index of the outline, or nil if it is not kept.
     @discardableResult

@@ -71,7 +71,7 @@ struct BackTestCommand: DataCommand {
         }
         meter.end()
         if output.json { return Console.json(report.json) }
-        BackTestPage(report, link: link, rules: names.isEmpty ? book.rules.map(\.name) : names).print()
+        BackTestPage(report, zone: link.zone, rules: names).print()
     }
 
     /// The rules to compare with.

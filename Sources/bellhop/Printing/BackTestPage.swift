@@ -5,17 +5,17 @@ import BellhopRules
 /// The report of a back-test, for people.
 struct BackTestPage {
     private let report: BackTestReport
-    private let link: StoreLink
+    private let zone: TimeZoneTable
     /// The rules that are shown.
     private let rules: [String]
 
     /// How many lines of a list are shown.
     private static let most = 10
-    /// The most characters of a sample; `bellhop render` shows all of a message.
-    private static let mostOfSample = 2000
 
-    init(_ report: BackTestReport, link: StoreLink, rules: [String]) {
-        (self.report, self.link, self.rules) = (report, link, rules)
+    /// - Parameter names: the rules that are shown, in this order; empty for all.
+    init(_ report: BackTestReport, zone: TimeZoneTable, rules names: [String]) {
+        (self.report, self.zone) = (report, zone)
+        rules = names.isEmpty ? report.tally.rules.keys.sorted() : names
     }
 
     func print() {
@@ -32,7 +32,7 @@ struct BackTestPage {
             Console.data("")
             Console.data(Paint.bold("Limits of this result"))
             for gap in report.gaps {
-                Console.data("  \(gap.withLocalTimes(in: link.zone).visible)".wrapped(to: Screen.dataWidth, indent: 2))
+                Console.data("  \(gap.withLocalTimes(in: zone).visible)".wrapped(to: Screen.dataWidth, indent: 2))
             }
         }
     }
@@ -43,7 +43,7 @@ struct BackTestPage {
             .init("RULE"), .init("RAN"), .init("DELIVERIES", isText: true), .init("STOPPED OR WAITED", rank: 1, isText: true),
         ])
         for name in rules {
-            let rule = report.tally.rules[name] ?? BackTestTally.OfRule()
+            guard let rule = report.tally.rules[name] else { continue }
             table.add([
                 name.visible, "\(rule.runs)", words(rule.deliveries.map { ($0.key, $0.value) }),
                 words(rule.verdicts.map { ($0.key.rawValue, $0.value) }),
@@ -58,18 +58,15 @@ struct BackTestPage {
 
     private func printSamples() {
         for name in rules {
-            for delivery in report.tally.rules[name]?.samples.suffix(1) ?? [] {
-                let json = delivery.rendered(to: link.connections[delivery.id.receiver])
-                let content = json["message"]?["text"]?.asString ?? (json["arguments"] ?? .null).text(.pretty)
-                let number = delivery.task.map { " about \($0.number)" } ?? ""
-                Console.data("")
-                Console.data(
-                    Paint.bold("The latest of \(name.visible)")
-                        + ", \(delivery.action.visible) to \(delivery.id.receiver.visible)\(number.visible), \(time(delivery.createdAt)):"
-                )
-                for line in content.cut(to: Self.mostOfSample).split(separator: "\n", omittingEmptySubsequences: false) {
-                    Console.data("  " + String(line).visible)
-                }
+            guard let sample = report.samples[name] else { continue }
+            let number = sample.task.map { " about \($0)" } ?? ""
+            Console.data("")
+            Console.data(
+                Paint.bold("The latest of \(name.visible)")
+                    + ", \(sample.action.visible) to \(sample.receiver.visible)\(number.visible), \(time(sample.time)):"
+            )
+            for line in sample.text.split(separator: "\n", omittingEmptySubsequences: false) {
+                Console.data("  " + String(line).visible)
             }
         }
     }
@@ -78,7 +75,7 @@ struct BackTestPage {
         Console.data("")
         if difference.isEmpty { return Console.data("The same deliveries as with the other rules: \(difference.same).") }
         Console.data(Paint.bold("Compared with the other rules") + " (deliveries that are the same: \(difference.same)):")
-        for line in difference.lines(zone: link.zone) {
+        for line in difference.lines(zone: zone) {
             let paint: Paint = line.mark == "+" ? .green : line.mark == "-" ? .red : .yellow
             Console.data("  \(paint(line.mark)) \(line.text)")
         }
@@ -103,5 +100,5 @@ struct BackTestPage {
         counts.sorted { ($1.1, $0.0) < ($0.1, $1.0) }.map { "\($0.1) \($0.0.replacing("_", with: " "))" }.joined(separator: ", ")
     }
 
-    private func time(_ moment: Timestamp) -> String { link.zone.dateAndClock(moment) }
+    private func time(_ moment: Timestamp) -> String { zone.dateAndClock(moment) }
 }
