@@ -49,9 +49,40 @@ import Testing
             let id = await fixture.api("POST", "/backtests", as: .operator, body: [:]).json["id"]?.asString ?? ""
             let report = try await over(fixture, id)["report"]
             #expect(report?["events"] == 600 && report?["deliveries"]?.asArray?.count == BackTestJobs.mostInList)
+            #expect(report?["cut"] == true && report?["count"] == 600)
             let browser = try await fixture.logIn(as: .viewer)
             let page = await browser.get("/backtests/" + id).text
             #expect(page.contains("<p>+ 400+</p>") || page.contains("<p>+ 500</p>"))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `files run beside the rules in force, alone, or in place of all that count`() async throws
+    {
+        let fixture = try await ConsoleFixture(inFiles: true)
+        _ = try await fixture.happen("Printer", "Scanner", "nothing")
+        try await fixture.working {
+            let draft: JSON = ["file": "drafts/a.yaml", "text": .string(Self.other.replacing("acknowledge", with: "greet"))]
+            func report(_ more: JSON.Object) async throws -> JSON? {
+                var body: JSON.Object = ["files": [draft], "against": "in-force"]
+                for (name, value) in more { body[name] = value }
+                let begun = await fixture.api("POST", "/backtests", as: .operator, body: .object(body)).json
+                return try await over(fixture, begun["id"]?.asString ?? "")["report"]
+            }
+            for scope in ["beside", "alone", "all"] {
+                let report = try await report(["scope": .string(scope)])
+                #expect(report?["rules"]?.asArray?.map { $0["rule"]?.asString } == ["greet"], "\(scope)")
+                #expect(report?["difference"]?["counts"]?["comes"] == 2, "\(scope)")
+                #expect(report?["difference"]?["counts"]?["goes"] == (scope == "all" ? 2 : 0), "\(scope)")
+            }
+            let named: JSON.Object = ["rules": ["acknowledge"]]
+            #expect(try await report(named)?["rules"]?[0]?["runs"] == 2)
+            let alone = await fixture.api(
+                "POST", "/backtests", as: .operator, body: ["files": [draft], "rules": ["acknowledge"], "scope": "alone"])
+            #expect(alone.status == 422 && alone.json["detail"]?.asString?.contains("no rule `acknowledge`") == true)
+            let empty = await fixture.api(
+                "POST", "/backtests", as: .operator,
+                body: ["files": [["file": "drafts/a.yaml", "text": "# later"]], "scope": "alone"])
+            #expect(empty.status == 422 && empty.json["detail"]?.asString?.contains("no rules") == true, "\(empty.json)")
         }
     }
 
@@ -60,6 +91,8 @@ import Testing
         let file: JSON = ["file": .string(fixture.path), "text": .string(Self.other.replacing("title", with: "titel"))]
         let wrong = await fixture.api("POST", "/backtests", as: .operator, body: ["files": [file]])
         #expect(wrong.status == 422 && wrong.json["detail"]?.asString?.contains("a.yaml:3:") == true)
+        let mistake = try #require((wrong.json["problems"]?[0]).flatMap(Diagnostic.init(json:)))
+        #expect(mistake.place?.file == fixture.path && mistake.place?.line == 3 && mistake.place?.excerpt != nil)
         let unknown = await fixture.api("POST", "/backtests", as: .operator, body: ["rules": ["acknowlege"]])
         #expect(unknown.status == 422 && unknown.json["detail"]?.asString?.contains("`acknowledge`") == true)
         #expect(await fixture.api("POST", "/backtests", as: .operator, body: ["since": "soon"]).status == 422)

@@ -106,7 +106,8 @@ public struct RuleWorkshop: Sendable {
     /// Loads the rules of a back-test.
     public func prepare(_ request: BackTestRequest) async throws(WorkshopError) -> BackTestPlan {
         let present = try inForce()
-        let files = try await files(with: request.files)
+        let scope = request.files.isEmpty ? .beside : request.scope
+        let files = scope == .beside ? try await files(with: request.files) : request.files
         let coverage = request.measuresCoverage ? CoverageRecord() : nil
         let book: RuleBook
         do throws(Diagnostics) {
@@ -115,12 +116,19 @@ public struct RuleWorkshop: Sendable {
         } catch {
             throw .refused(error)
         }
-        let paths = Set(request.files.map(\.path))
-        let edited = (book.rules + present.rules).filter { paths.contains($0.file) }.map(\.name)
+        if scope != .beside, book.rules.isEmpty { throw .noRules }
         for name in request.rules where !book.contains(name) {
             throw .unknownRule(name, among: book.rules.map(\.name))
         }
-        let counted = request.rules.isEmpty ? edited : request.rules
+        var counted = request.rules
+        if counted.isEmpty {
+            let paths = Set(request.files.map(\.path))
+            switch scope {
+            case .beside: counted = (book.rules + present.rules).filter { paths.contains($0.file) }.map(\.name)
+            case .alone: counted = book.rules.map(\.name)
+            case .all: break
+            }
+        }
         return BackTestPlan(
             book: book, against: request.comparesWithForce ? present : nil, counting: counted.isEmpty ? nil : Set(counted),
             span: request.span, coverage: coverage)
@@ -209,6 +217,8 @@ public enum WorkshopError: Error, Sendable, Hashable {
     /// No rules are in force yet.
     case notReady
     case unknownRule(String, among: [String])
+    /// The files have no rules.
+    case noRules
     /// No rule in force is in this file.
     case unknownFile(String)
     /// The rules have mistakes.
@@ -226,8 +236,18 @@ public enum WorkshopError: Error, Sendable, Hashable {
 
 /// A request for a back-test.
 public struct BackTestRequest: Sendable, Hashable {
-    /// Files in place of those in force, or beside them.
+    /// Which rules `files` stand in place of.
+    public enum Scope: String, Sendable, CaseIterable {
+        /// Those in force in files with the same paths. The others in force run beside them.
+        case beside
+        /// No others run, and the rules of `files` count.
+        case alone
+        /// No others run, and all rules count, also those in force that `files` lack.
+        case all
+    }
+
     public var files: [RuleFile]
+    public var scope: Scope
     /// The rules that are counted; empty for those of `files`, or without files for all.
     public var rules: [String]
     /// How far back.
@@ -237,10 +257,11 @@ public struct BackTestRequest: Sendable, Hashable {
     public var measuresCoverage: Bool
 
     public init(
-        files: [RuleFile] = [], rules: [String] = [], span: Duration, comparesWithForce: Bool = false,
+        files: [RuleFile] = [], scope: Scope = .beside, rules: [String] = [], span: Duration, comparesWithForce: Bool = false,
         measuresCoverage: Bool = false
     ) {
         self.files = files
+        self.scope = scope
         self.rules = rules
         self.span = span
         self.comparesWithForce = comparesWithForce

@@ -82,7 +82,10 @@ enum OpenAPI {
                 ("finished", .nullable(.time())), ("problem", .nullable(.text("Why there is no report."))),
                 (
                     "report",
-                    .nullable(.any("What the rules would have done; lists have at most \(BackTestJobs.mostInList) members."))
+                    .nullable(
+                        .any(
+                            "What the rules would have done. Lists have at most \(BackTestJobs.mostInList) members; `cut` is there, and true, if one had more."
+                        ))
                 ),
             ], optional: ["report"]),
         "RuleFile": .object([

@@ -18,8 +18,15 @@ extension Operations {
                                 [("file", .text("The path, as in the list of rules.")), ("text", .text())], isOpen: false))
                     ),
                     ("since", .text("How far back: 7d without it.")),
+                    (
+                        "scope",
+                        .word(
+                            BackTestRequest.Scope.allCases.map(\.rawValue),
+                            "What runs with `files`: `beside` them, the other files in force (this without it); `alone`, none; `all`, none, and the rules in force that `files` lack count, too."
+                        )
+                    ),
                     ("against", .word(["in-force"])), ("coverage", .boolean("Whether to add which parts of the rules ran.")),
-                ], optional: ["rules", "files", "since", "against", "coverage"], isOpen: false),
+                ], optional: ["rules", "files", "scope", "since", "against", "coverage"], isOpen: false),
             content: .json(.named("BackTest")), success: 202, problems: [409]
         ) { call async throws(Problem) in
             let job = try await BackTestForm(call.body).begin(call)
@@ -61,8 +68,9 @@ struct BackTestForm {
         for file in body["files"]?.asArray ?? [] { files.append(try RuleFile(edited: file, call)) }
         let names = (body["rules"]?.asArray ?? []).compactMap(\.asString)
         let request = BackTestRequest(
-            files: files, rules: names, span: span, comparesWithForce: body["against"]?.asString != nil,
-            measuresCoverage: body["coverage"] == true)
+            files: files, scope: (body["scope"]?.asString).flatMap(BackTestRequest.Scope.init) ?? .beside, rules: names,
+            span: span,
+            comparesWithForce: body["against"]?.asString != nil, measuresCoverage: body["coverage"] == true)
         let plan: BackTestPlan
         do throws(WorkshopError) { plan = try await workshop.prepare(request) } catch { throw Problem(error) }
         let about = (names.isEmpty ? files.map(\.path) : names).prefix(10).joined(separator: ", ")
@@ -104,6 +112,8 @@ extension Problem {
         case .unknownFile(let path): self.init(404, "No rule in force is in the file \(path).")
         case .refused(let problems):
             self.init(422, problems.all.prefix(20).map(\.inOneLine).joined(separator: "; "))
+            mistakes = problems.all
+        case .noRules: self.init(422, "There are no rules in the files.")
         case .changed:
             self.init(412, "The file was changed meanwhile: read it again, and make your change there. Nothing was saved.")
         case .misplaced(let message): self.init(422, message)

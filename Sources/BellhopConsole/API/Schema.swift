@@ -4,7 +4,7 @@ import BellhopCore
 indirect enum Schema: Sendable {
     case text(String = "")
     /// One of these words.
-    case word([String])
+    case word([String], String = "")
     /// A moment, in RFC 3339.
     case time(String = "")
     case integer(String = "")
@@ -22,7 +22,7 @@ indirect enum Schema: Sendable {
     var json: JSON {
         switch self {
         case .text(let about): Self.described(["type": "string"], about)
-        case .word(let words): ["type": "string", "enum": .array(words.map(JSON.string))]
+        case .word(let words, let about): Self.described(["type": "string", "enum": .array(words.map(JSON.string))], about)
         case .time(let about): Self.described(["type": "string", "format": "date-time"], about)
         case .integer(let about): Self.described(["type": "integer", "format": "int64"], about)
         case .number(let about): Self.described(["type": "number"], about)
@@ -53,7 +53,7 @@ indirect enum Schema: Sendable {
         switch self {
         case .any: return nil
         case .text: return value.asString == nil ? wrong("a text, not \(value.kindPhrase)") : nil
-        case .word(let words):
+        case .word(let words, _):
             guard let text = value.asString else { return wrong("a text, not \(value.kindPhrase)") }
             if words.contains(text) { return nil }
             return wrong("one of \(words.joined(separator: ", "))")

@@ -167,8 +167,9 @@ final class BackTestJobs: Sendable {
         do throws(StoreError) {
             let report = try await workshop.run(plan) { progress in change(id) { job, _ in job.progress = progress } }
             if Task.isCancelled { return }
-            var json = report.json.cut(to: Self.mostInList)
-            let coverage = plan.met
+            let (whole, coverage) = (report.json, plan.met)
+            var json = whole.cut(to: Self.mostInList)
+            if json != whole { json = json.with("cut", true) }
             if let coverage { json = json.with("coverage", coverage.json.cut(to: Self.mostInList)) }
             change(id) { job, now in
                 job.report = json
@@ -182,7 +183,7 @@ final class BackTestJobs: Sendable {
     }
 
     /// The most members of a list in a report.
-    static let mostInList = 500
+    static let mostInList = BackTestReport.mostSent
 
     /// Changes a job that has not ended.
     private func change(_ id: String, _ change: (inout Job, Timestamp) -> Void) {
