@@ -19,7 +19,7 @@ extension ConsoleClient {
     /// - Throws: why the answer is no success, or that no console has given it.
     func check(_ answer: HTTPResponse, expecting form: Form) throws(CommandError) {
         let type = answer.mediaType
-        if answer.status == 200, type == form.rawValue { return }
+        if [200, 202].contains(answer.status), type == form.rawValue { return }
         guard type == "application/problem+json" || Self.ofProxies.contains(answer.status) else { throw strange(answer, type) }
         let problem = try? JSON.parse(answer.body)
         let mistakes = (problem?["problems"]?.asArray ?? []).compactMap(Diagnostic.init(json:))
@@ -33,10 +33,12 @@ extension ConsoleClient {
         case 503: throw CommandError(.tryLater, detail)
         case 429: throw CommandError(.tryLater, "The console refused: \(detail)")
         case 408, 502, 504: throw CommandError(.unreachable, "The console cannot be reached: \(detail)")
+        case 413 where problem?["detail"] != nil: throw CommandError(.problem, "The console refused: \(detail)")
         case 413, 414, 431:
             throw CommandError(
                 .problem,
-                "A proxy before the console does not take so long a request (\(answer.status)): give a shorter condition.")
+                "A proxy before the console does not take so long a request (\(answer.status)): give a shorter condition, or fewer rules."
+            )
         default: throw CommandError(.problem, "The console refused: \(detail)")
         }
     }

@@ -117,6 +117,12 @@ struct ConsoleClient {
         return json
     }
 
+    /// The rules in force there.
+    func rules() async throws(CommandError) -> [JSON] {
+        guard let rules = try await get("rules")["rules"]?.asArray else { throw Self.notUnderstood }
+        return rules
+    }
+
     /// The most rows of one page.
     private static let mostRows = 1000
 
@@ -137,7 +143,7 @@ struct ConsoleClient {
     }
 
     /// Sends a request with the token, and returns its answer if it is a success.
-    private func send(
+    func send(
         _ request: HTTPRequest, over connection: HTTPConnection, expecting form: Form
     ) async throws -> HTTPResponse {
         var request = request
@@ -164,7 +170,7 @@ struct ConsoleClient {
     private static let longestSilence = Duration.seconds(60)
 
     /// Uses a connection to the console.
-    private func connected<Value>(
+    func connected<Value>(
         _ body: (HTTPConnection) async throws -> Value
     ) async throws(CommandError) -> Value {
         do {

@@ -18,7 +18,7 @@ struct ConfigOptions: ParsableArguments {
     /// The configuration, checked.
     func load(focus: ConfigurationLoader.Focus = .everything) async throws(CommandError) -> Configuration {
         let loader = ConfigurationLoader(environment: environment, keychain: keychain)
-        let loaded = await Stopping.endingWithPrograms { [config] in
+        let loaded = await Stopping.cancelledBySignals { [config] in
             do throws(ConfigurationError) {
                 return Result<_, ConfigurationError>.success(try await loader.load(config, focus: focus))
             } catch {

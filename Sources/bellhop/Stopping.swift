@@ -31,9 +31,10 @@ enum Stopping {
 }
 
 extension Stopping {
-    /// Does work that starts other programs. A signal that ends this program first cancels the work, which ends those: they have process
-    /// groups of their own, so that the terminal's Ctrl-C does not reach them. Afterwards signals have their effect of before.
-    static func endingWithPrograms<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
+    /// Does work that must end something else before a signal ends this program: a signal first cancels the work. Programs that it
+    /// starts have process groups of their own, so that the terminal's Ctrl-C does not reach them; what it began at an agent
+    /// elsewhere would go on there. Afterwards signals have their effect of before.
+    static func cancelledBySignals<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
         let ending = Ending()
         let (signals, continuation) = AsyncStream.makeStream(of: Void.self)
         let pipe = SignalPipe([SIGINT, SIGTERM, SIGHUP, SIGQUIT])

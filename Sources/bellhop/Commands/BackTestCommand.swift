@@ -15,9 +15,11 @@ struct BackTestCommand: DataCommand {
             deliveries come, go or change.
 
             The limits of the result are listed at the end. Works beside a running agent.
+
+            With --console, the agent there does this with its events, for its rules in force or for files from here.
             """)
 
-    @OptionGroup var config: ConfigOptions
+    @OptionGroup var config: AgentOptions
     @OptionGroup var output: OutputOptions
 
     @Option(help: "How far back: 90s, 15m, 7d.")
@@ -31,29 +33,23 @@ struct BackTestCommand: DataCommand {
 
     func validate() throws {
         do { _ = try DurationText.parse(since) } catch { throw ValidationError("--since: \(error)") }
+        if config.console != nil, against ?? "in-force" != "in-force" {
+            throw ValidationError("With --console, --against takes only `in-force`: the agent there compares with its own rules.")
+        }
     }
 
     func run() async throws {
-        let workplace = try await Workplace.open(config, mayLackConfiguration: false, focus: .shape)
-        // A name of a rule comes before a file or folder of this name.
-        let unclear = rules.filter { !Self.isPath($0) && Files.exist($0) }
-        let known = unclear.isEmpty ? [] : (try? await workplace.book())?.rules.map(\.name) ?? []
-        let paths = rules.filter { Self.isPath($0) || (unclear.contains($0) && !known.contains($0)) }
-        var names = rules.filter { !paths.contains($0) }
-        let book = try await paths.isEmpty ? workplace.book() : workplace.book(of: paths)
-        for name in names where !book.contains(name) {
-            let known = book.rules.map(\.name)
-            let help = Suggestion.didYouMean(name, among: known) ?? "there is \(known.sorted().joined(separator: ", "))."
-            throw CommandError(.problem, "There is no rule `\(name.visible)`: \(help)")
-        }
-        if !paths.isEmpty {
-            if book.rules.isEmpty { throw CommandError(.problem, "There are no rules in \(paths.listed).") }
-            // A single file is compared with its own rules in force, not with all.
-            if names.isEmpty, paths.allSatisfy({ $0.hasSuffix(".yaml") || $0.hasSuffix(".yml") }) {
-                names = book.rules.map(\.name)
-            }
-        }
         let link = try config.storeLink()
+        if let console = link.console { return try await runThere(console, link) }
+        let workplace = try await Workplace.open(config.files, mayLackConfiguration: false, focus: .shape)
+        let (names, paths) = try await sorted { () async throws(CommandError) in
+            (try? await workplace.book())?.rules.map(\.name) ?? []
+        }
+        let book = try await paths.isEmpty ? workplace.book() : workplace.book(of: paths)
+        try Self.check(names, among: book.rules.map(\.name))
+        if !paths.isEmpty, book.rules.isEmpty { throw CommandError(.problem, "There are no rules in \(paths.listed).") }
+        // A single file is compared with its own rules in force, not with all.
+        let counted = names.isEmpty && !paths.isEmpty && Self.areFiles(paths) ? book.rules.map(\.name) : names
         let store = try link.openForReading()
         let other = try await other(workplace, store)
         let now = SystemClock().now
@@ -62,7 +58,7 @@ struct BackTestCommand: DataCommand {
         let report: BackTestReport
         do throws(StoreError) {
             report = try await BackTestRun.report(
-                store, book, against: other, counting: names.isEmpty ? nil : Set(names), from: start, to: now
+                store, book, against: other, counting: counted.isEmpty ? nil : Set(counted), from: start, to: now
             ) { meter.show($0) }
             try await store.close()
         } catch {
@@ -73,6 +69,29 @@ struct BackTestCommand: DataCommand {
         if output.json { return Console.json(report.json) }
         BackTestPage(report, zone: link.zone, rules: names).print()
     }
+
+    /// The names of rules among the arguments, and the files and folders. A name of a rule comes before a file or folder of this name.
+    ///
+    /// - Parameter known: the names of the rules, asked only if an argument may be either.
+    func sorted(
+        known: () async throws(CommandError) -> [String]
+    ) async throws(CommandError) -> (names: [String], paths: [String]) {
+        let unclear = rules.filter { !Self.isPath($0) && Files.exist($0) }
+        let known = unclear.isEmpty ? [] : try await known()
+        let paths = rules.filter { Self.isPath($0) || (unclear.contains($0) && !known.contains($0)) }
+        return (rules.filter { !paths.contains($0) }, paths)
+    }
+
+    /// - Throws: if a name is not among those of the rules.
+    static func check(_ names: [String], among known: [String]) throws(CommandError) {
+        for name in names where !known.contains(name) {
+            let help = Suggestion.didYouMean(name, among: known) ?? "there is \(known.sorted().joined(separator: ", "))."
+            throw CommandError(.problem, "There is no rule `\(name.visible)`: \(help)")
+        }
+    }
+
+    /// Whether all are single files.
+    static func areFiles(_ paths: [String]) -> Bool { paths.allSatisfy { $0.hasSuffix(".yaml") || $0.hasSuffix(".yml") } }
 
     /// The rules to compare with.
     private func other(_ workplace: Workplace, _ store: any Store) async throws(CommandError) -> RuleBook? {

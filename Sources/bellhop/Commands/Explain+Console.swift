@@ -33,8 +33,7 @@ extension Explain {
 
     /// The rules in force at an agent elsewhere.
     private static func reaches(_ console: ConsoleClient) async throws(CommandError) -> [RuleReach] {
-        guard let rules = try await console.get("rules")["rules"]?.asArray else { throw ConsoleClient.notUnderstood }
-        return rules.map { rule in
+        try await console.rules().map { rule in
             func texts(_ list: String) -> [String] { (rule[list]?.asArray ?? []).compactMap(\.asString) }
             return RuleReach(name: rule["rule"]?.asString ?? "", types: texts("types"), sources: texts("sources"))
         }

@@ -1,0 +1,64 @@
+import BellhopAgent
+import BellhopConnectors
+import BellhopCore
+
+extension ConsoleClient {
+    /// How far a back-test elsewhere is.
+    enum BackTestProgress { case waits, reads(Double) }
+
+    /// Has the agent there make a back-test, and returns its report. If this task is cancelled, the back-test ends there, too.
+    func backTest(_ body: JSON, progress: (BackTestProgress) -> Void) async throws(CommandError) -> JSON {
+        let begin = HTTPRequest(
+            "POST", try address(of: "backtests", []), headers: ["Content-Type": "application/json"], body: body.encoded())
+        return try await connected { connection in
+            // Cut off here, it could have begun there without a name by which to end it.
+            let begun = await uncancelled { () -> Result<HTTPResponse, any Error> in
+                do { return .success(try await send(begin, over: connection, expecting: .json)) } catch {
+                    return .failure(error)
+                }
+            }
+            let answer = try begun.get()
+            guard let id = (try? JSON.parse(answer.body))?["id"]?.asString else { throw Self.notUnderstood }
+            let place = try address(of: "backtests/\(PercentEncoding.encode(id))", [])
+            do {
+                return try await report(at: place, over: connection, progress)
+            } catch {
+                // What is over is left to be looked at in the console.
+                if !(error is BackTestOver) {
+                    await uncancelled {
+                        // It ends by itself after some minutes.
+                        _ = try? await send(HTTPRequest("DELETE", place), over: connection, expecting: .json)
+                    }
+                }
+                throw (error as? BackTestOver)?.error ?? error
+            }
+        }
+    }
+
+    /// A back-test that has no report and does not run any more.
+    private struct BackTestOver: Error { var error: CommandError }
+
+    /// Asks for a back-test until it has its report, more and more seldom.
+    private func report(
+        at place: HTTPAddress, over connection: HTTPConnection, _ progress: (BackTestProgress) -> Void
+    ) async throws -> JSON {
+        var pause = Duration.milliseconds(50)
+        while true {
+            let answer = try await send(HTTPRequest(place), over: connection, expecting: .json)
+            guard let job = try? JSON.parse(answer.body) else { throw Self.notUnderstood }
+            switch job["state"]?.asString {
+            case "waiting": progress(.waits)
+            case "running": progress(.reads(job["progress"]?.asDouble ?? 0))
+            case "done":
+                guard let report = job["report"], report.asObject != nil else { throw Self.notUnderstood }
+                return report
+            case "failed", "ended":
+                let problem = job["problem"]?.asString ?? "it does not say why."
+                throw BackTestOver(error: CommandError(.problem, "The back-test there ended: \(problem.visible)"))
+            default: throw Self.notUnderstood
+            }
+            try await SystemClock().sleep(for: pause)
+            pause = min(pause * 2, .seconds(1))
+        }
+    }
+}

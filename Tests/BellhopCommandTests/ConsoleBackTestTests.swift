@@ -1,0 +1,68 @@
+import BellhopCore
+import BellhopTesting
+import Foundation
+import Testing
+
+@testable import bellhop
+
+@Suite(.timeLimit(.minutes(1))) struct `A back-test through a console` {
+    /// A console whose only back-test has this state.
+    private static func answer(_ job: String) -> @Sendable (String) -> CannedServer.Answer {
+        { line in
+            line.hasPrefix("POST") ? .init(status: "202 Accepted", body: #"{"id": "b1", "state": "waiting"}"#) : .init(body: job)
+        }
+    }
+
+    private static func client(_ address: String) throws -> ConsoleClient {
+        try ConsoleClient(address, environment: ["BELLHOP_TOKEN": "bh_0123"])
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM])
+    func `a signal ends it there, too, and then the command`(_ signal: Int32) async throws {
+        try await CannedServer.serve(Self.answer(#"{"state": "running", "progress": 0.5}"#)) { server, address in
+            let folder = try TemporaryFolder()
+            let program = try Program(
+                ["backtest", "--console", address], in: folder.path, environment: ["BELLHOP_TOKEN": "bh_0123"])
+            while !server.asked.contains(where: { $0.hasPrefix("GET") }) { try await Task.sleep(for: .milliseconds(5)) }
+            program.send(signal)
+            let ended = await program.end()
+            #expect(server.asked.last == "DELETE /api/v1/backtests/b1 HTTP/1.1", "\(server.asked)")
+            #expect(ended.output.isEmpty && ended.code == 128 + signal, "\(ended)")
+        }
+    }
+
+    @Test(arguments: ["failed", "ended"])
+    func `one that has no report says why, and stays to be looked at`(_ state: String) async throws {
+        let job = #"{"state": "\#(state)", "problem": "A person ended it."}"#
+        try await CannedServer.serve(Self.answer(job)) { server, address in
+            let error = await #expect(throws: CommandError.self) {
+                _ = try await Self.client(address).backTest([:]) { _ in }
+            }
+            #expect(error?.code == .problem && error?.message == "The back-test there ended: A person ended it.")
+            #expect(!server.asked.contains { $0.hasPrefix("DELETE") })
+        }
+    }
+
+    @Test(arguments: ["{}", #"{"state": "done"}"#, #"{"state": "done", "report": null}"#, "nonsense"])
+    func `an answer that is no back-test is an error, and nothing goes on there`(_ job: String) async throws {
+        try await CannedServer.serve(Self.answer(job)) { server, address in
+            let error = await #expect(throws: CommandError.self) {
+                _ = try await Self.client(address).backTest([:]) { _ in }
+            }
+            #expect(error?.message?.contains("understands") == true, "\(error?.message ?? "")")
+            #expect(server.asked.last?.hasPrefix("DELETE") == true)
+        }
+    }
+
+    @Test func `rules that the console itself finds too large are refused in its words`() async throws {
+        let answer = CannedServer.Answer(
+            status: "413 Content Too Large", type: "application/problem+json",
+            body: #"{"status": 413, "detail": "The text has more than 256 KB."}"#)
+        try await CannedServer.serve({ _ in answer }) { _, address in
+            let error = await #expect(throws: CommandError.self) {
+                _ = try await Self.client(address).backTest([:]) { _ in }
+            }
+            #expect(error?.message == "The console refused: The text has more than 256 KB.")
+        }
+    }
+}
