@@ -298,7 +298,8 @@ final class LiveFeed: Sendable {
     /// The last place on the bus.
     fileprivate func end() async -> Int64? {
         guard let newest = try? await view.ask(.events(EventQuery(limit: 1))) else { return nil }
-        return newest.rows.last?["sequence"]?.asInt ?? 0
+        // Also of an event that cannot be read.
+        return newest.end["end"]?.asInt ?? 0
     }
 }
 

@@ -122,7 +122,7 @@ extension Pages {
     ) async throws(Problem) -> [ExplainedDelivery.Attempt] {
         let occasion = Occasion.ID(row["occasion"].text)
         var event = occasion.event?.text
-        if event == nil, let place = occasion.begun {
+        if event == nil, let place = occasion.begun ?? occasion.lastBefore {
             let query = EventQuery(after: place - 1, through: place, limit: 1)
             event = try await context.call().ask(.events(query)).rows.first?["id"]?.asString
         }

@@ -76,15 +76,32 @@ extension Words {
         .init(
             "no entry of `on` for this type has a `when` that is true",
             "kein Eintrag von `on` für diesen Typ hat ein erfülltes `when`"),
-        .init("no `sequence` under way was waiting for this event", "keine laufende `sequence` wartete auf dieses Ereignis"),
-        .init("this event started the time of `none` again", "mit diesem Ereignis begann die Zeit von `none` neu"),
         .init(
-            "there was no absence under way for this event to end", "es gab kein Ausbleiben, das dieses Ereignis beenden konnte"),
+            "no `sequence` is recorded that was waiting for this event",
+            "es ist keine `sequence` verzeichnet, die auf dieses Ereignis wartete"),
+        .init("this event started `none` again, which waits until %", "mit diesem Ereignis begann `none` neu und wartet bis %"),
+        .init(
+            "`none` has no run for the time after this event: most likely a later event started it again",
+            "`none` hat keinen Lauf für die Zeit nach diesem Ereignis: wohl begann es mit einem späteren neu"),
+        .init(
+            "`%` was due at %, and comes with the agent's next poll",
+            "`%` war um % fällig und kommt mit der nächsten Abfrage des Agenten"),
+        .init("`%` was due at %, and comes once an agent runs", "`%` war um % fällig und kommt, sobald ein Agent läuft"),
+        .init(
+            "`%` was due at %, and comes once the rule is resumed", "`%` war um % fällig und kommt, sobald die Regel weiterläuft"),
+        .init(
+            "`for` had begun before, with event % at %, and the rule had run: `for` begins again when `when` has been false",
+            "`for` hatte vorher begonnen, mit Ereignis % um %, und die Regel war gelaufen: `for` beginnt neu, sobald `when` nicht erfüllt war"
+        ),
+        .init("`%` had begun before, with event % at %", "`%` hatte vorher begonnen, mit Ereignis % um %"),
+        .init("`%` waits until %", "`%` wartet bis %"),
+        .init(
+            "no absence is recorded that this event ended",
+            "es ist kein Ausbleiben verzeichnet, das dieses Ereignis beendet hätte"),
         .init("no rule has seen the event yet", "noch keine Regel hat das Ereignis gesehen"),
         .init("the rule was paused since %", "die Regel war seit % angehalten"),
-        .init(
-            "the event is older than the rule, or than its latest `bellhop resume`",
-            "das Ereignis ist älter als die Regel oder als ihr letztes `bellhop resume`"),
+        .init("the rule was paused when the event came", "die Regel war angehalten, als das Ereignis kam"),
+        .init("the event is older than the rule", "das Ereignis ist älter als die Regel"),
         .init("the event is older than the rule, which was added at %", "das Ereignis ist älter als die Regel (hinzugefügt %)"),
         .init(
             "the rule is in the files, but not in force yet", "die Regel steht in den Dateien, gilt aber noch nicht"),

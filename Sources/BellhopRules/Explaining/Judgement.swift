@@ -179,11 +179,11 @@ extension Pattern {
         case .all: return nil
         case .sequence:
             if entries.first?.fits(event, activation) ?? true { return nil }
-            return (.conditionFalse, "no `sequence` under way was waiting for this event")
+            return (.conditionFalse, "no `sequence` is recorded that was waiting for this event")
         case .none:
             if beginsByItself { return nil }
             if after.contains(where: { $0.fits(event, activation) }) { return nil }
-            return (.conditionFalse, "there was no absence under way for this event to end")
+            return (.conditionFalse, "no absence is recorded that this event ended")
         }
     }
 }

@@ -153,7 +153,7 @@ import Testing
             facts.decisions.append(
                 DecisionRecord(rule: "r", verdict: .notTrueWhenDue, occasion: timer, at: Fixture.start - .seconds(1)))
         }
-        #expect(over.verdict == .conditionFalse && over.reason.hasPrefix("there was no absence under way"))
+        #expect(over.verdict == .conditionFalse && over.reason.hasPrefix("no absence is recorded"))
         let ended = try found { facts in
             facts.events.append(StoredEvent(sequence: 3, event: Fixture.event(id: "end")))
             facts.decisions[0].detail["place"] = 2
