@@ -4,10 +4,12 @@ extension SQL {
     enum History {
         static let unrouted = "SELECT sequence FROM unrouted WHERE sequence IN (SELECT value FROM json_each(:places))"
 
-        /// The deliveries for these events, and those for these subjects that timers made. (PostgreSQL: `split_part`.)
+        /// The deliveries for these events, and those for these subjects that timers made, also as elements of a list. (PostgreSQL:
+        /// `split_part`.)
         static let deliveries = """
             \(Looking.deliveryRows)
-            WHERE \(isForEvents) OR (occasion LIKE 'timer/%' AND subject IN (SELECT value FROM json_each(:subjects)))
+            WHERE \(isForEvents) OR (
+                (occasion LIKE 'timer/%' OR occasion LIKE 'element/%') AND subject IN (SELECT value FROM json_each(:subjects)))
             ORDER BY id DESC
             LIMIT :limit
             """

@@ -74,6 +74,25 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.allCases)
+    func `a task's history has what a schedule's list did for it`(_ kind: StoreUnderTest) async throws {
+        let bench = try kind.make()
+        let event = Sample.event(1)
+        try await bench.store.append([event])
+        var (own, other) = (Sample.delivery(20), Sample.delivery(21))
+        for (number, subject) in [event.subject, "acme/other"].enumerated() {
+            let occasion = Occasion.element(of: Event.ID("5c4ed01e"), key: "\(number)").id
+            var delivery = number == 0 ? own : other
+            delivery.id = Delivery.ID(occasion: occasion, rule: "a", step: StepPath(index: 0), receiver: "chat")
+            delivery.task?.subject = subject
+            if number == 0 { own = delivery } else { other = delivery }
+        }
+        try await bench.store.route(Routing(deliveries: [own, other]))
+        let history = try await bench.store.history(HistoryQuery(task: event.subject))
+        #expect(history.deliveries.map(\.delivery.id) == [own.id])
+        #expect(try await bench.store.history(HistoryQuery(event: event.id.text)).deliveries.isEmpty)
+    }
+
+    @Test(arguments: StoreUnderTest.allCases)
     func `a history with causes has the events before and after in the chain of causes, up to a limit`(
         _ kind: StoreUnderTest
     ) async throws {
