@@ -393,7 +393,7 @@ class Checks:
         """From the address bar: the skip link comes first, then each control in the order of the page, and none holds the focus."""
         controls = (
             "[...document.querySelectorAll('a, button, input:not([type=hidden]), select, textarea, summary, [tabindex=\"0\"]')]"
-            ".filter((e) => e.getClientRects().length && !e.hidden)"
+            ".filter((e) => e.checkVisibility() && e.getClientRects().length && !e.hidden)"
         )
         for path in self.paths():
             driver.get(self.site.address + path)
