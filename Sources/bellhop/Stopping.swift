@@ -47,6 +47,8 @@ extension Stopping {
                 if !ending.isOver { end(by: asked) }
             }
         }
+        // Dispatch may use the descriptor until then.
+        source.setCancelHandler { close(pipe.output) }
         source.activate()
         let value = await withTaskGroup(of: Value?.self) { group in
             group.addTask { await work() }
@@ -61,9 +63,9 @@ extension Stopping {
             }
             return value
         }
-        source.cancel()
         let asked = ending.finish(pipe)
         pipe.giveBack()
+        source.cancel()
         if let asked { end(by: asked) }
         guard let value else { preconditionFailure("the work has a value") }
         return value
@@ -100,12 +102,13 @@ private final class Ending: Sendable {
     }
 }
 
-/// Where the handler of ``SignalPipe`` writes.
+/// Where the handler of ``SignalPipe`` writes. Unsafe, because a handler of signals may take no lock; it is set before they are taken.
 private nonisolated(unsafe) var signalPipe: Int32 = -1
 
 /// Takes signals in place of their effect, and gives them back. (Dispatch and what is built on it never give back a signal.)
 ///
-/// Signals that are ignored stay ignored, such as those of a shell's background jobs.
+/// Signals that are ignored stay ignored, such as those of a shell's background jobs. Unchecked, because C's `sigaction` has pointers to
+/// functions; nothing changes after `init`.
 private struct SignalPipe: @unchecked Sendable {
     /// Where the numbers of the signals can be read.
     let output: Int32
@@ -148,7 +151,6 @@ private struct SignalPipe: @unchecked Sendable {
     func giveBack() {
         for (number, var action) in before { sigaction(number, &action, nil) }
         close(signalPipe)
-        close(output)
     }
 }
 

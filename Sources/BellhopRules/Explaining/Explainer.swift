@@ -10,7 +10,8 @@ struct Explainer {
     private let decisions: [Event.ID: [DecisionRecord]]
     /// The beginnings of waits of `for` and `none`, by rule and key.
     private let waits: [[String]: [DecisionRecord]]
-    /// When timers came due, and whether `when` held then, by rule and the place of the event that began the wait, with the time of its replay.
+    /// When timers came due, and whether `when` held then, by rule and the place of the event that began the wait, with the time of
+    /// its replay.
     private let fired: [[String]: (at: BellhopCore.Timestamp, due: BellhopCore.Timestamp?, isRun: Bool)]
     /// The ends of waits before their time, by rule and the run that began the wait.
     private let ends: [[String]: [DecisionRecord]]
@@ -109,16 +110,16 @@ struct Explainer {
         let rule = book?.rule(named: account.rule)
         if let rule, let timer = absence(of: rule, at: event), timer.payload["after"]?.asInt == event.sequence {
             (account.verdict, account.reason) = (.waiting, "this event started `none` again, which \(predicate(timer))")
-        } else if let wait = judgement.wait, let continued = continued(wait, account.rule, at: event) {
-            (account.verdict, account.reason) = continued
-        } else if facts.lackDeliveries {
-            (account.verdict, account.reason) = lacking(account.rule)
         } else if facts.unrouted.contains(event.sequence) {
             (account.verdict, account.reason) = (.unrouted, "no rule has seen the event yet")
         } else if let pause = facts.pause(of: account.rule, at: event.event.time) {
             (account.verdict, account.reason) = (.unseen, "the rule was paused since \(time(pause, account.rule))")
         } else if facts.wasPaused(account.rule, at: event.event.time) {
             (account.verdict, account.reason) = (.unseen, "the rule was paused when the event came")
+        } else if facts.lackDeliveries {
+            (account.verdict, account.reason) = lacking(account.rule)
+        } else if let wait = judgement.wait, let continued = continued(wait, account.rule, at: event) {
+            (account.verdict, account.reason) = continued
         } else if let since = facts.rules.first(where: { $0.name == account.rule })?.since, event.sequence <= since,
             !facts.wasResumed(account.rule, after: event.event.time)
         {

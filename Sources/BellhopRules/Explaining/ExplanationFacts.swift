@@ -17,7 +17,7 @@ public struct ExplanationFacts: Sendable {
     }
 
     /// Whether there are more deliveries than were read.
-    var lackDeliveries: Bool { deliveries.count >= HistoryQuery.most }
+    var lackDeliveries: Bool { deliveries.count + earlier.count >= HistoryQuery.most }
     public var unrouted: Set<Int64> = []
     public var deliveries: [ExplainedDelivery] = []
     /// Those for timers that earlier events had begun, during whose waits these events came.

@@ -243,6 +243,21 @@ import Testing
         }
     }
 
+    @Test func `an event that no rule has seen, or that came during a pause, is not told as part of a wait`() throws {
+        let began = DecisionRecord(
+            rule: "r", verdict: .waiting, occasion: Occasion.event(Event.ID("e0")).id, at: Fixture.start,
+            detail: ["part": "for", "key": "my-work/a1", "place": 1])
+        func account(_ change: (inout ExplanationFacts) -> Void) throws -> Explanation.Account {
+            try self.account("on: task_created\nfor: 10m") { facts in
+                add(began, due: Fixture.start + .seconds(7200), to: &facts)
+                change(&facts)
+            }
+        }
+        #expect(try account { _ in }.verdict == .waiting)
+        #expect(try account { $0.unrouted = [5] }.verdict == .unrouted)
+        #expect(try account { $0.turns = [.init(of: "r", isPause: false, at: Fixture.start + .seconds(60))] }.verdict == .unseen)
+    }
+
     @Test func `an escalation tells of its next step only while it goes on, and of no other escalation`() throws {
         let rule = "on: task_created\nescalate: [{after: 10m, do: [{log: late}]}]"
         var record = record(.escalating, ["key": "my-work/a1", "until": "2026-01-05T23:00:00Z"])
