@@ -108,6 +108,17 @@ import Testing
         #expect(acted > 0)
     }
 
+    /// The case of the last task that was created.
+    private func caseOfLastTask(in office: Office, by rules: String, rule: String? = nil) async throws -> ExplainedTest {
+        let history = try await office.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
+        let surroundings = try RuleSurroundings.test(sources: [office.source])
+        let files = [RuleFile.test(rules)]
+        let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
+        let event = try #require(history.events.last { $0.event.type == .taskCreated })
+        return try ExplainedTest(
+            of: event, in: [ExplanationFacts(history)], rule: rule, by: book, files: files, surroundings: surroundings)
+    }
+
     @Test func `a case is of the rules that came into question, if those beside them would do more in the test`() async throws {
         let deadMan = "rule: silence\non: {none: task_created, within: 2m, by: source}\ndo: [{log: silent}]"
         let hourly = "rule: hourly\non: {every: 1m}\ndo: [{log: tick}]"
@@ -116,13 +127,7 @@ import Testing
         try await office.wait(90)
         try await office.put("a")
         try await office.wait(20)
-        let history = try await office.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
-        let surroundings = try RuleSurroundings.test(sources: [office.source])
-        let files = [RuleFile.test(rules)]
-        let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
-        let event = try #require(history.events.last { $0.event.type == .taskCreated })
-        let test = try ExplainedTest(
-            of: event, in: [ExplanationFacts(history)], by: book, files: files, surroundings: surroundings)
+        let test = try await caseOfLastTask(in: office, by: rules)
         #expect(test.problems == [] && test.text.contains("only:") && test.text.contains("rule: r"), "\(test.text)")
         #expect(!test.text.contains("hourly"), "\(test.text)")
     }
@@ -143,16 +148,8 @@ import Testing
         let office = try await Office(rules)
         try await office.put("a")
         try await office.wait(20)
-        let history = try await office.bench.store.history(HistoryQuery(through: .max / 2, limit: .max / 2))
-        let surroundings = try RuleSurroundings.test(sources: [office.source])
-        let files = [RuleFile.test(rules)]
-        let book = try RuleBook.loadToExplain(files, surroundings: surroundings)
-        let event = try #require(history.events.last { $0.event.type == .taskCreated })
-        func test(_ rule: String) throws -> ExplainedTest {
-            try ExplainedTest(
-                of: event, in: [ExplanationFacts(history)], rule: rule, by: book, files: files, surroundings: surroundings)
-        }
-        let (silence, dropped) = (try test("silence"), try test("dropped"))
+        let silence = try await caseOfLastTask(in: office, by: rules, rule: "silence")
+        let dropped = try await caseOfLastTask(in: office, by: rules, rule: "dropped")
         #expect(silence.problems == [] && silence.text.contains("text: silent"), "\(silence.text)")
         #expect(
             dropped.problems == [] && dropped.text.contains("made") && !dropped.text.contains("title: New"), "\(dropped.text)")
