@@ -21,6 +21,8 @@ enum LatencyRun {
         let action = WebhookAction(over: http, guarded: http)
         let dispatcher = Dispatcher(surroundings) { _ in action }
         let router = Router(surroundings, shelf: shelf)
+        try await fill(store, bench.size(20_000), at: clock.now)
+        try await router.routePending()
         let source = GrowingSource(tasks: 1000)
         var times: [Double] = []
         var syncs: [Double] = []
@@ -57,6 +59,17 @@ enum LatencyRun {
                     + "\(Quantity.time(times.median)) at the median, \(Quantity.time(times.quantile(0.99))) at the 99th percentile of "
                     + "\(times.count); the figure is the median without three fdatasync of one page.")
         ]
+    }
+
+    /// Adds events that no rule wants. The write-ahead log then has its full length, as after some hours of use: commits that make it
+    /// longer take longer.
+    private static func fill(_ store: any Store, _ count: Int, at now: Timestamp) async throws {
+        let events = Tasks.keys(count, seed: 8).enumerated().map {
+            Tasks.event(.taskChanged, Tasks.snapshot($0.offset, key: $0.element), at: now)
+        }
+        for start in stride(from: 0, to: count, by: 1000) {
+            try await store.append(Array(events[start..<min(start + 1000, count)]))
+        }
     }
 
     private static func rules(_ address: String) throws -> RuleBook {
