@@ -34,12 +34,12 @@ import Testing
     }
 
     @Test func `a console that others could reach without encryption is refused`() async throws {
-        for place in ["0.0.0.0:8090", "[::]:8090", "192.0.2.1:8090"] {
+        for place in ["0.0.0.0:8090", "[::]:8090", "192.0.2.1:8090", "127.example:8090"] {
             #expect(try await problems("{listen: \"\(place)\"}").count == 1)
             #expect(try await problems("{listen: \"\(place)\", public_url: http://bellhop.example}").count == 1)
             #expect(try await problems("{listen: \"\(place)\", public_url: https://bellhop.example}") == [])
         }
-        for place in ["127.0.0.1:8090", "[::1]:8090", "localhost:8090"] {
+        for place in ["127.0.0.1:8090", "127.1.2.3:8090", "[::1]:8090", "localhost:8090", "LOCALHOST:8090"] {
             #expect(try await problems("{listen: \"\(place)\"}") == [])
         }
     }

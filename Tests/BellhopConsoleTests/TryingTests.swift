@@ -53,6 +53,22 @@ import Testing
         #expect(await numbers("task.title == 'Task 4'") == ["INC4"])
     }
 
+    @Test func `tasks without a number are all found, page by page, and the page names them by their id`() async throws {
+        let fixture = try await ConsoleFixture()
+        try await fixture.show((0..<9).map { "Page \($0)" }, numbered: false)
+        var (found, after): ([String], String?) = ([], nil)
+        repeat {
+            let target = "/tasks?limit=2" + (after.map { "&after=" + PercentText.encoded($0) } ?? "")
+            let page = await fixture.api("GET", target).json
+            found += (page["tasks"]?.asArray ?? []).compactMap { $0["task"]?["id"]?.asString }
+            after = page["next"]?.asString
+        } while after != nil
+        #expect(found == (0..<9).map { "key\($0)" })
+        let browser = try await fixture.logIn(as: .viewer)
+        #expect(await browser.get("/tasks").text.contains("href=\"/tasks/key3\">key3</a>"))
+        #expect(await browser.get("/tasks/key3").text.contains("Page 3"))
+    }
+
     @Test func `an answer says for how many its condition failed, and why first, in the API and on the page`() async throws {
         let fixture = try await ConsoleFixture()
         _ = try await fixture.happen(["7", "Printer", "Mail", "8"])

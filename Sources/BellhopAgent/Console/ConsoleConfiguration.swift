@@ -147,7 +147,8 @@ struct ConsoleReading {
                     help: "write `public_url: https://bellhop.example.com`")
             }
         }
-        if !Self.isLoopback(place.host), console.tls == nil, console.publicURL?.hasPrefix("https://") != true {
+        if !HTTPAddress.isLoopback(place.host.lowercased()), console.tls == nil, console.publicURL?.hasPrefix("https://") != true
+        {
             reader.report(
                 code: "open-console", "the console would listen at \(place.host) without encryption", at: node["listen"] ?? node,
                 help: "listen at 127.0.0.1, or add `tls`, or name the proxy's address with `public_url: https://…`")
@@ -219,7 +220,4 @@ struct ConsoleReading {
         }
         return users
     }
-
-    /// Whether only programs of this machine can connect.
-    static func isLoopback(_ host: String) -> Bool { host == "::1" || host == "localhost" || host.hasPrefix("127.") }
 }

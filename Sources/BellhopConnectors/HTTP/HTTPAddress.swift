@@ -64,7 +64,7 @@ public struct HTTPAddress: Sendable, Hashable {
     public var isLoopback: Bool { Self.isLoopback(host) }
 
     /// - Parameter host: in lower case.
-    static func isLoopback(_ host: String) -> Bool {
+    public static func isLoopback(_ host: String) -> Bool {
         if host == "localhost" || host.hasSuffix(".localhost") || host == "::1" { return true }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)
         return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }

@@ -55,7 +55,7 @@ struct TaskSearch: Sendable {
         let keyed = try await call.ask(.tasks(nil)).rows.compactMap { row -> (key: String, row: JSON)? in
             let task = row["task"] ?? .null
             guard source == nil || task["source"]?.asString == source else { return nil }
-            return ("\(task["source"]?.asString ?? "")/\(task["sys_id"]?.asString ?? task["number"]?.asString ?? "")", row)
+            return ("\(task["source"]?.asString ?? "")/\(task["id"]?.asString ?? "")", row)
         }
         var later = keyed.filter { $0.key > after }.sorted { $0.key < $1.key }
         var (next, failures): (String?, SearchFailures) = (nil, .init())

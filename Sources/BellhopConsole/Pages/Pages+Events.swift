@@ -133,7 +133,7 @@ extension Pages {
         }
         let rows = found.map { row -> [HTML] in
             let task = row["task"] ?? .null
-            let name = task["number"].text.isEmpty ? task["sys_id"].text : task["number"].text
+            let name = task["number"].text.isEmpty ? task["id"].text : task["number"].text
             return [
                 context.link("tasks", name, text: name), "\(task["title"].text)", "\(task["source"].text)",
                 "\(task["state"].shown)",
