@@ -26,7 +26,6 @@ let asyncHTTPClient = Target.Dependency.product(name: "AsyncHTTPClient", package
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
-let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
 let hummingbirdTLS = Target.Dependency.product(name: "HummingbirdTLS", package: "hummingbird")
 let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
@@ -34,6 +33,7 @@ let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collect
 let metrics = Target.Dependency.product(name: "Metrics", package: "swift-metrics")
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
 let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
+let nioHTTPTypes = Target.Dependency.product(name: "NIOHTTPTypes", package: "swift-nio-extras")
 let nioHTTPCompression = Target.Dependency.product(name: "NIOHTTPCompression", package: "swift-nio-extras")
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -94,7 +94,8 @@ let package = Package(
         .target(
             name: "BellhopInbound",
             dependencies: [
-                "BellhopCore", crypto, httpTypes, hummingbirdCore, logging, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                "BellhopCore", crypto, httpTypes, hummingbirdCore, logging, nioCore, nioHTTP1, nioHTTPTypes, nioPosix,
+                serviceLifecycle,
             ],
             swiftSettings: house),
         .target(name: "BellhopRules", dependencies: ["BellhopCore", "CEL", "YAML", heap], swiftSettings: house),
@@ -128,7 +129,7 @@ let package = Package(
         .target(
             name: "Simulator",
             dependencies: [
-                "BellhopCore", crypto, cryptoExtras, httpTypes, hummingbird, hummingbirdCore, logging, nioCore, nioPosix, nioSSL,
+                "BellhopCore", crypto, cryptoExtras, httpTypes, hummingbirdCore, logging, nioCore, nioPosix, nioSSL,
             ],
             swiftSettings: house),
 
@@ -139,8 +140,8 @@ let package = Package(
         .executableTarget(
             name: "bellhop",
             dependencies: [
-                "BellhopAgent", "BellhopConnectors", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopRules",
-                "BellhopStore", "CEL", "Simulator", "YAML", argumentParser, logging, nioCore, serviceLifecycle, unixSignals,
+                "BellhopAgent", "BellhopConnectors", "BellhopConsole", "BellhopCore", "BellhopEngine", "BellhopInbound",
+                "BellhopRules", "BellhopStore", "Simulator", argumentParser, logging, nioCore, serviceLifecycle, unixSignals,
             ],
             resources: shippedRules.map { .embedInCode("Rules/\($0)") },
             swiftSettings: house, linkerSettings: compactProgram),
@@ -149,15 +150,14 @@ let package = Package(
             name: "BellhopAgentTests",
             dependencies: [
                 "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopInbound", "BellhopRules",
-                "BellhopStore", "BellhopTelemetry", "BellhopTesting", "Simulator",
-                "YAML", logging, metrics, nioCore, nioHTTP1, nioPosix, serviceLifecycle,
+                "BellhopStore", "BellhopTelemetry", "BellhopTesting", "CMalloc", "Simulator", "YAML", logging, metrics,
             ],
             swiftSettings: house),
         .testTarget(
             name: "BellhopCommandTests",
             dependencies: [
                 "BellhopAgent", "BellhopConnectors", "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopTesting",
-                "Simulator", "bellhop",
+                "Simulator", "bellhop", argumentParser,
             ], exclude: ["Golden"],
             swiftSettings: house),
         .testTarget(
@@ -180,8 +180,7 @@ let package = Package(
         .testTarget(
             name: "BellhopEngineTests",
             dependencies: [
-                "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "BellhopTelemetry", "BellhopTesting", logging,
-                serviceLifecycle,
+                "BellhopCore", "BellhopEngine", "BellhopRules", "BellhopStore", "BellhopTesting", logging, serviceLifecycle,
             ],
             swiftSettings: house),
         .testTarget(

@@ -1,32 +1,19 @@
+import Glibc
 import Testing
 
 @testable import Simulator
 
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
 @Suite struct ServerEndTests {
     /// Connects to a port of this machine, and sends nothing.
     private static func connect(to port: Int) -> Int32 {
-        #if canImport(Darwin)
-            let client = socket(AF_INET, SOCK_STREAM, 0)
-        #else
-            let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        #endif
+        let client = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var place = sockaddr_in()
         place.sin_family = sa_family_t(AF_INET)
         place.sin_port = in_port_t(UInt16(port)).bigEndian
         place.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
         withUnsafePointer(to: &place) { place in
             place.withMemoryRebound(to: sockaddr.self, capacity: 1) { place in
-                #if canImport(Darwin)
-                    _ = Darwin.connect(client, place, socklen_t(MemoryLayout<sockaddr_in>.size))
-                #else
-                    _ = Glibc.connect(client, place, socklen_t(MemoryLayout<sockaddr_in>.size))
-                #endif
+                _ = Glibc.connect(client, place, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
         return client

@@ -1,10 +1,5 @@
 public import BellhopCore
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import Glibc
 
 /// Runs a program on this machine, without a shell.
 ///

@@ -1,12 +1,7 @@
 import BellhopCore
+import Glibc
 import Subprocess
 import SystemPackage
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
 
 /// A program to run, without a shell and in a session of its own. It gets from the agent only what these properties give.
 struct Program: Sendable {

@@ -1,15 +1,10 @@
 import BellhopCore
+import Glibc
 import HTTPTypes
-import Hummingbird
 import HummingbirdCore
 public import Logging
 import NIOCore
-
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
+import NIOPosix
 
 /// A ``Simulation`` over HTTP/1.1 on the loopback interface.
 ///
@@ -25,7 +20,7 @@ public final class SimulatorServer: Sendable {
     public let simulation: Simulation
     private let wantedPort: Int
     private let logger: Logger
-    private let listening = EventLoopGroupProvider.singleton.eventLoopGroup.any().makePromise(of: Int.self)
+    private let listening = MultiThreadedEventLoopGroup.singleton.any().makePromise(of: Int.self)
     private let connections = UnhandledConnections()
 
     /// - Parameter port: on 127.0.0.1; 0 takes any free port.
@@ -47,7 +42,7 @@ public final class SimulatorServer: Sendable {
             onServerRunning: { [self] channel in
                 listening.succeed(channel.localAddress?.port ?? wantedPort)
             },
-            eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup, logger: logger)
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: logger)
         do {
             try await server.run()
             await connections.finish()
