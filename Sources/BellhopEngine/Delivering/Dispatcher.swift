@@ -3,8 +3,8 @@ import BellhopTelemetry
 
 /// Makes deliveries: claims those that are due, performs them, records the outcome.
 ///
-/// A delivery is claimed only when its receiver can take it now (``Lanes``). So waiting for a turn, a rate or the end of a rest
-/// is not an attempt and holds no lease, and a stop leaves waiting deliveries unchanged.
+/// A delivery is claimed only when its receiver can take it now (``ReceiverCapacity``). So waiting for a turn, a rate or the end of a
+/// rest is not an attempt and holds no lease, and a stop leaves waiting deliveries unchanged.
 public struct Dispatcher: Sendable {
     /// How many attempts may run at once, and for how long.
     public struct Limits: Sendable, Hashable {
@@ -12,7 +12,7 @@ public struct Dispatcher: Sendable {
         public var inFlight: Int
         /// Attempts in flight to one receiver, so that a slow one leaves room for the others.
         public var perReceiver: Int
-        /// An attempt that takes longer is ended, with an unknown outcome.
+        /// The time limit of an attempt. One that exceeds it is cancelled, with an unknown outcome.
         public var attempt: Duration
         /// How long a claim holds; longer than an attempt, so that its outcome can still be recorded.
         public var lease: Duration
@@ -30,8 +30,8 @@ public struct Dispatcher: Sendable {
     let surroundings: Surroundings
     private let actions: @Sendable (Delivery) -> (any Action)?
     let limits: Limits
-    let lanes: Lanes
-    let endings = Endings()
+    let capacity: ReceiverCapacity
+    let endedAttempts = EndedAttempts()
 
     /// - Parameters:
     ///   - receivers: the limits of a receiver.
@@ -44,18 +44,18 @@ public struct Dispatcher: Sendable {
         self.surroundings = surroundings
         self.limits = limits
         self.actions = actions
-        lanes = Lanes(most: limits.perReceiver, receivers: surroundings.receivers, limits: receivers)
+        capacity = ReceiverCapacity(most: limits.perReceiver, receivers: surroundings.receivers, limits: receivers)
     }
 
     /// How many attempts are in flight.
-    public var inFlight: Int { lanes.total }
+    public var inFlight: Int { capacity.total }
 
     /// When the first lease in flight ends; nil if there is none.
-    var firstLeaseEnd: Timestamp? { lanes.firstLeaseEnd }
+    var firstLeaseEnd: Timestamp? { capacity.firstLeaseEnd }
 
     /// Claims and performs until the stop sign is raised or the task is cancelled; returns when the last attempt has ended.
     ///
-    /// It runs on the store's executor, because each turn is mainly one transaction; attempts run elsewhere.
+    /// The loop runs on the store's executor, because each turn is mainly one transaction; attempts run elsewhere.
     public func run(until stop: StopSign = StopSign()) async {
         await withTaskExecutorPreference(surroundings.store.executor) { await work(until: stop) }
     }
@@ -63,7 +63,7 @@ public struct Dispatcher: Sendable {
     private func work(until stop: StopSign) async {
         await withDiscardingTaskGroup { group in
             var latest = surroundings.clock.now
-            endings.beginClaiming()
+            endedAttempts.beginClaiming()
             while !Task.isCancelled, !stop.isUp {
                 do throws(StoreError) {
                     if surroundings.clock.now < latest {
@@ -74,8 +74,8 @@ public struct Dispatcher: Sendable {
                     surroundings.turns.begin(.dispatcher, at: surroundings.clock.elapsed)
                     let turn = try await turn(in: &group)
                     if !turn.claims.isEmpty { group.addTask { await attempt(turn.claims) } }
-                    if !turn.isCutShort, endings.isEmpty {
-                        let next = lanes.total < limits.inFlight ? try await nextLook() : nil
+                    if !turn.isCutShort, endedAttempts.isEmpty {
+                        let next = capacity.total < limits.inFlight ? try await nextLook() : nil
                         surroundings.turns.end(.dispatcher)
                         await surroundings.bells.dispatcher.wait(
                             until: next, on: surroundings.clock, stride: Self.stride)
@@ -86,14 +86,14 @@ public struct Dispatcher: Sendable {
                 }
             }
             surroundings.turns.end(.dispatcher)
-            if lanes.total > 0 { surroundings.signals.emit(.stopping(inFlight: lanes.total)) }
-            endings.endClaiming()
-            await storeEndings()
+            if capacity.total > 0 { surroundings.signals.emit(.stopping(inFlight: capacity.total)) }
+            endedAttempts.endClaiming()
+            await storeOutcomes()
         }
     }
 
-    /// Performs everything that is due now, or becomes due through it, then returns the number of attempts. Waits for receivers
-    /// that have room again soon.
+    /// Performs all deliveries that are due now, or become due through these; returns the number of attempts. Waits for receivers
+    /// that have room again within seconds.
     @discardableResult
     public func dispatchPending() async throws(StoreError) -> Int {
         var attempts = 0
@@ -102,10 +102,10 @@ public struct Dispatcher: Sendable {
             attempts += claims.count
             if !claims.isEmpty {
                 await withDiscardingTaskGroup { group in
-                    group.addTask { await storeEndings() }
+                    group.addTask { await storeOutcomes() }
                     await attempt(claims)
                 }
-            } else if let next = lanes.nextForWaiting, next - surroundings.clock.now <= Self.patience {
+            } else if let next = capacity.nextForWaiting, next - surroundings.clock.now <= Self.patience {
                 guard (try? await surroundings.clock.sleep(until: next)) != nil else { break }
             } else {
                 break
@@ -119,10 +119,10 @@ public struct Dispatcher: Sendable {
 
     /// When to look again without a ring.
     private func nextLook() async throws(StoreError) -> Timestamp? {
-        let (closed, opens) = lanes.closed()
+        let (closed, opens) = capacity.closed()
         let due = try await surroundings.store.nextDue(excluding: closed)
         guard let next = [due, opens].compactMap(\.self).min() else { return nil }
-        // A lease that ran out while its attempt continues is already due; look again soon, not at once.
+        // A lease that ran out while its attempt continues is always due: look again in a second, not at once.
         let now = surroundings.clock.now
         return next > now ? next : now + .seconds(1)
     }
@@ -133,37 +133,37 @@ public struct Dispatcher: Sendable {
     /// The most attempts in one claim.
     private var most: Int { max(limits.perReceiver / 4, 1) }
 
-    /// Attempts to perform, and whether another claim at once may find more.
+    /// The claimed attempts, and whether an immediate second claim may find more.
     private struct Turn {
         var claims: [Claim] = []
         var isCutShort = false
     }
 
-    /// Stores the outcomes that wait (T4) and claims what there is room for (T3), in one transaction.
+    /// Stores the waiting outcomes (T4) and claims as many deliveries as there is room for (T3), in one transaction.
     private func turn(in group: inout DiscardingTaskGroup) async throws(StoreError) -> Turn {
         try await surroundings.receivers.restore(from: surroundings.store, at: surroundings.clock.now)
-        let ended = endings.take().map(ending)
+        let ended = endedAttempts.take().map(record)
         do throws(StoreError) {
             return try await claim(finishing: ended)
         } catch {
-            // Perhaps only one outcome cannot be stored: store each of them without the claim.
+            // Perhaps the store refuses only one of the outcomes: store them without the claim, if necessary one by one.
             if !ended.isEmpty { group.addTask { await conclude(ended) } }
             throw error
         }
     }
 
-    private func claim(finishing ended: [Ending] = []) async throws(StoreError) -> Turn {
+    private func claim(finishing ended: [AttemptRecord] = []) async throws(StoreError) -> Turn {
         var ended = ended
         try await surroundings.receivers.restore(from: surroundings.store, at: surroundings.clock.now)
         while true {
-            let limit = min(limits.inFlight - lanes.total + ended.count, most)
+            let limit = min(limits.inFlight - capacity.total + ended.count, most)
             guard limit > 0 else { return Turn() }
             let now = surroundings.clock.now
             surroundings.checkpoint(.beforeClaim)
             let claimed: Claimed
             do throws(StoreError) {
-                let room = lanes.room(limit: limit, without: ended.map(\.ended), at: now)
-                for (receiver, above) in lanes.coalescing(room) {
+                let room = capacity.room(limit: limit, without: ended.map(\.ended), at: now)
+                for (receiver, above) in capacity.coalescing(room) {
                     let count = try await surroundings.store.coalesce(receiver: receiver, above: above, at: now)
                     if count > 0 { surroundings.signals.emit(.coalesced(receiver: receiver, count: count)) }
                 }
@@ -179,14 +179,16 @@ public struct Dispatcher: Sendable {
                     ended = []
                 }
             } catch {
-                lanes.abandon(at: now)
+                capacity.abandon(at: now)
                 throw error
             }
             if !claimed.claims.isEmpty { surroundings.checkpoint(.afterClaim) }
-            let taking = lanes.took(claimed, at: now)
-            endings.expect(claimed.claims.count)
-            for receiver in taking.trials { surroundings.signals.emit(.breakerTrial(receiver: receiver)) }
-            if !claimed.claims.isEmpty || !taking.hasMet { return Turn(claims: claimed.claims, isCutShort: taking.isCutShort) }
+            let effects = capacity.took(claimed, at: now)
+            endedAttempts.expect(claimed.claims.count)
+            for receiver in effects.trials { surroundings.signals.emit(.breakerTrial(receiver: receiver)) }
+            if !claimed.claims.isEmpty || !effects.foundNewReceiver {
+                return Turn(claims: claimed.claims, isCutShort: effects.isCutShort)
+            }
         }
     }
 
@@ -217,9 +219,9 @@ public struct Dispatcher: Sendable {
                                     Failure(.timeout, .unknownOutcome, "The attempt did not end within \(limit) and was stopped.")
                                 )
                             }
-                            let ended = Ended(
+                            let ended = EndedAttempt(
                                 claim: claim, outcome: outcome, took: ContinuousClock.now - started, at: clock.now)
-                            if endings.add(ended) { surroundings.bells.dispatcher.ring() }
+                            if endedAttempts.add(ended) { surroundings.bells.dispatcher.ring() }
                         }
                     }
                 }
@@ -233,15 +235,15 @@ public struct Dispatcher: Sendable {
         }
     }
 
-    /// Performs in the trace context of the attempt, which the action may pass on.
+    /// Performs the attempt in its trace context, which the action may pass on.
     private func traced(_ claim: Claim, _ action: (any Action)?) async -> Outcome {
-        guard let tracer = surroundings.tracer else { return await admitted(claim, action) }
-        return await TraceContext.$current.withValue(tracer.context(of: claim)) { await admitted(claim, action) }
+        guard let tracer = surroundings.tracer else { return await rateLimited(claim, action) }
+        return await TraceContext.$current.withValue(tracer.context(of: claim)) { await rateLimited(claim, action) }
     }
 
-    /// Performs with the requests that are reserved for the attempt.
-    private func admitted(_ claim: Claim, _ action: (any Action)?) async -> Outcome {
-        guard let rate = lanes.limits(of: claim.delivery.id.receiver)?.rate else { return await perform(claim, action) }
+    /// Performs the attempt with the requests that are reserved for it.
+    private func rateLimited(_ claim: Claim, _ action: (any Action)?) async -> Outcome {
+        guard let rate = capacity.limits(of: claim.delivery.id.receiver)?.rate else { return await perform(claim, action) }
         return await rate.spend { await perform(claim, action) }
     }
 
@@ -250,9 +252,9 @@ public struct Dispatcher: Sendable {
         if let expires = delivery.expires, surroundings.clock.now > expires {
             return .failed(Failure(.expired, .giveUp, "It was not sent by \(expires) and has expired."))
         }
-        // Without this limit a delivery whose every attempt ends the process would be attempted for ever.
+        // Without this limit, a delivery that crashes the process at each attempt would be attempted for ever.
         let begun = claim.attempt.number - 1
-        if begun >= delivery.retry.attempts + Self.mostUnended {
+        if begun >= delivery.retry.attempts + Self.mostInterrupted {
             return .failed(
                 Failure(
                     .interrupted, .hold,
@@ -267,7 +269,7 @@ public struct Dispatcher: Sendable {
         do throws(Failure) {
             return .delivered(try await action.perform(delivery, attempt: claim.attempt))
         } catch {
-            // A refusal is certain, even if the task was cancelled since.
+            // The receiver has refused, even if the task was cancelled since.
             switch error.remedy {
             case .rest, .pauseReceiver: return .failed(error)
             case .retry, .giveUp, .unknownOutcome, .hold, .pauseConnection:
@@ -276,6 +278,6 @@ public struct Dispatcher: Sendable {
         }
     }
 
-    /// How many attempts beyond the policy's may be interrupted by the end of the process before the delivery is held.
-    private static let mostUnended = 2
+    /// How many attempts beyond those of the retry policy may be interrupted by the end of the process, before the delivery is held.
+    private static let mostInterrupted = 2
 }

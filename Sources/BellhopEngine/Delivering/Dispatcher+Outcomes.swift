@@ -3,29 +3,28 @@ import BellhopTelemetry
 
 /// Stores the outcomes of attempts (T4) and emits their signals.
 extension Dispatcher {
-    /// An attempt that has ended, as it is stored.
-    struct Ending: Sendable {
-        var ended: Ended
+    /// An ended attempt, with its effect on the receiver and the outcome to store.
+    struct AttemptRecord: Sendable {
+        var ended: EndedAttempt
         var change: ReceiverGate.Change
         var finish: Finish
     }
 
-    func ending(_ ended: Ended) -> Ending {
+    func record(_ ended: EndedAttempt) -> AttemptRecord {
         surroundings.checkpoint(.afterPerform)
-        let change = lanes.ended(ended.claim, ended.outcome, at: surroundings.clock.now)
-        return Ending(ended: ended, change: change, finish: finish(ended.claim, ended.outcome, change))
+        let change = capacity.ended(ended.claim, ended.outcome, at: surroundings.clock.now)
+        return AttemptRecord(ended: ended, change: change, finish: finish(ended.claim, ended.outcome, change))
     }
 
     /// Stores outcomes as they come, until no attempt is open.
-    func storeEndings() async {
-        while let batch = await endings.next() { await conclude(batch.map(ending)) }
+    func storeOutcomes() async {
+        while let batch = await endedAttempts.next() { await conclude(batch.map(record)) }
     }
 
     /// Stores how attempts ended, even if the task is cancelled.
-    func conclude(_ batch: [Ending]) async {
+    func conclude(_ batch: [AttemptRecord]) async {
         var left = batch
-        // If this fails, nothing is lost: the lease runs out, and the attempt counts as one of unknown outcome. But the attempt
-        // would then be repeated, so retry until the lease ends.
+        // An outcome that is never stored counts as unknown when the lease ends, and the attempt may be repeated. So retry until then.
         while true {
             left = await uncancelled { [left] in await keep(left) }
             let now = surroundings.clock.now
@@ -36,9 +35,9 @@ extension Dispatcher {
         surroundings.bells.dispatcher.ring()
     }
 
-    func leave(_ batch: [Ending]) {
-        for ending in batch { lanes.leave(ending.ended.claim) }
-        endings.settle(batch.count)
+    func leave(_ batch: [AttemptRecord]) {
+        for record in batch { capacity.leave(record.ended.claim) }
+        endedAttempts.settle(batch.count)
     }
 
     private func finish(_ claim: Claim, _ outcome: Outcome, _ change: ReceiverGate.Change) -> Finish {
@@ -49,47 +48,47 @@ extension Dispatcher {
         if case .dead(let failure) = next, let notice = delivery.deathNotice(failure, at: now) { events.append(notice) }
         return Finish(
             id: delivery.id, lease: claim.lease, at: now, next: next, uncertain: outcome.isUncertain, stops: change.stops,
-            pause: change.pause.map { ReceiverPause($0, telling: lanes.limits(of: delivery.id.receiver)?.onPaused) },
+            pause: change.pause.map { ReceiverPause($0, telling: capacity.limits(of: delivery.id.receiver)?.onPaused) },
             events: events)
     }
 
     /// Records how attempts ended (T4); returns those that the store did not accept.
-    private func keep(_ endings: [Ending]) async -> [Ending] {
+    private func keep(_ records: [AttemptRecord]) async -> [AttemptRecord] {
         do throws(StoreError) {
-            let kept = try await surroundings.store.finish(endings.map(\.finish))
-            stored(endings, kept)
+            let kept = try await surroundings.store.finish(records.map(\.finish))
+            stored(records, kept)
             return []
         } catch {
-            guard endings.count > 1 else {
+            guard records.count > 1 else {
                 surroundings.report(error, doing: "storing an outcome")
-                return endings
+                return records
             }
-            // An outcome that cannot be stored does not stop the others.
-            var left: [Ending] = []
-            for ending in endings { left += await keep([ending]) }
+            // One outcome that cannot be stored must not stop the others.
+            var left: [AttemptRecord] = []
+            for record in records { left += await keep([record]) }
             return left
         }
     }
 
-    func stored(_ endings: [Ending], _ kept: [Bool]) {
+    func stored(_ records: [AttemptRecord], _ kept: [Bool]) {
         surroundings.checkpoint(.afterFinish)
-        for (ending, isKept) in zip(endings, kept) { signal(ending, isKept: isKept) }
+        for (record, isKept) in zip(records, kept) { signal(record, isKept: isKept) }
     }
 
-    private func signal(_ ending: Ending, isKept: Bool) {
-        let (claim, finish) = (ending.ended.claim, ending.finish)
-        signal(ending.change, pause: finish.pause)
+    private func signal(_ record: AttemptRecord, isKept: Bool) {
+        let (claim, finish) = (record.ended.claim, record.finish)
+        signal(record.change, pause: finish.pause)
         guard isKept else { return surroundings.signals.emit(.leaseLost(claim.delivery)) }
         if let tracer = surroundings.tracer {
             let context = tracer.context(of: claim)
-            // The metrics name the trace beside the time that the attempt took.
+            // The metrics take the trace of the attempt from the context.
             TraceContext.$current.withValue(context) {
-                signal(claim, finish, took: ending.ended.took, isNewRest: ending.change.isNew)
+                signal(claim, finish, took: record.ended.took, isNewRest: record.change.isNew)
             }
             tracer.attempted(
-                claim, in: context, answered: ending.ended.at, stored: surroundings.clock.now, outcome: finish.next)
+                claim, in: context, answered: record.ended.at, stored: surroundings.clock.now, outcome: finish.next)
         } else {
-            signal(claim, finish, took: ending.ended.took, isNewRest: ending.change.isNew)
+            signal(claim, finish, took: record.ended.took, isNewRest: record.change.isNew)
         }
         if !finish.events.isEmpty { surroundings.bells.router.ring() }
     }
@@ -122,7 +121,7 @@ extension Dispatcher {
 }
 
 extension Outcome {
-    /// True if the other side may have done it although no proof of that reached us.
+    /// True if the other side may have made the delivery without confirming it.
     var isUncertain: Bool {
         switch self {
         case .delivered: false

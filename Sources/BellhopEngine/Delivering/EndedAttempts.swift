@@ -1,8 +1,8 @@
 import BellhopCore
 import Synchronization
 
-/// The outcome of an attempt, and how long it took.
-struct Ended: Sendable {
+/// An attempt with its outcome and duration.
+struct EndedAttempt: Sendable {
     var claim: Claim
     var outcome: Outcome
     var took: Duration
@@ -14,13 +14,13 @@ struct Ended: Sendable {
 /// otherwise the caller of ``next()`` stores them.
 ///
 /// A class over a mutex, because attempts end in tasks of their own.
-final class Endings: Sendable {
+final class EndedAttempts: Sendable {
     fileprivate struct State {
-        var waiting: [Ended] = []
+        var waiting: [EndedAttempt] = []
         /// Attempts that began, and whose outcome was neither stored nor given up.
         var open = 0
         var isClaiming = false
-        var waiter: CheckedContinuation<[Ended]?, Never>?
+        var waiter: CheckedContinuation<[EndedAttempt]?, Never>?
     }
 
     private let state = Mutex(State())
@@ -41,10 +41,12 @@ final class Endings: Sendable {
     }
 
     /// Adds an ended attempt. True if the dispatcher should wake to store its outcome.
-    func add(_ ended: Ended) -> Bool {
+    func add(_ ended: EndedAttempt) -> Bool {
         let (isFirst, waiter, batch) = state.withLock { state in
             state.waiting.append(ended)
-            if state.isClaiming { return (state.waiting.count == 1, nil as CheckedContinuation<[Ended]?, Never>?, [Ended]()) }
+            if state.isClaiming {
+                return (state.waiting.count == 1, nil as CheckedContinuation<[EndedAttempt]?, Never>?, [EndedAttempt]())
+            }
             guard let waiter = state.takeWaiter() else { return (false, nil, []) }
             return (false, waiter, state.takeAll())
         }
@@ -58,13 +60,13 @@ final class Endings: Sendable {
     func endClaiming() { state.withLock { $0.isClaiming = false } }
 
     /// Takes all ended attempts.
-    func take() -> [Ended] { state.withLock { $0.takeAll() } }
+    func take() -> [EndedAttempt] { state.withLock { $0.takeAll() } }
 
-    /// Waits until an attempt has ended and takes all ended attempts; nil if no attempt is open. For one caller at a time, and not
-    /// while the dispatcher claims. Cancelling the task has no effect, because every outcome must be stored.
-    func next() async -> [Ended]? {
+    /// Waits until an attempt has ended, and takes all ended attempts; nil if no attempt is open. Only one caller at a time may wait,
+    /// and only while the dispatcher does not claim. Cancelling the task has no effect, because every outcome must be stored.
+    func next() async -> [EndedAttempt]? {
         await withCheckedContinuation { continuation in
-            let found: [Ended]?? = state.withLock { state in
+            let found: [EndedAttempt]?? = state.withLock { state in
                 if !state.waiting.isEmpty { return state.takeAll() }
                 if state.open == 0 { return .some(nil) }
                 state.waiter = continuation
@@ -75,13 +77,13 @@ final class Endings: Sendable {
     }
 }
 
-extension Endings.State {
-    fileprivate mutating func takeAll() -> [Ended] {
+extension EndedAttempts.State {
+    fileprivate mutating func takeAll() -> [EndedAttempt] {
         defer { waiting = [] }
         return waiting
     }
 
-    fileprivate mutating func takeWaiter() -> CheckedContinuation<[Ended]?, Never>? {
+    fileprivate mutating func takeWaiter() -> CheckedContinuation<[EndedAttempt]?, Never>? {
         defer { waiter = nil }
         return waiter
     }

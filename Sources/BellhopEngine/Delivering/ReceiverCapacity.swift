@@ -1,0 +1,194 @@
+import BellhopCore
+import Synchronization
+
+/// How many attempts each receiver can take now. This is decided before a claim, so that no attempt waits after it began.
+///
+/// A class over a mutex, because attempts end in tasks of their own.
+final class ReceiverCapacity: Sendable {
+    private struct Capacity {
+        var limits: ReceiverLimits
+        var inFlight = 0
+        /// During a claim: the attempts for which requests are reserved.
+        var reserved = 0
+        /// Attempts that may be claimed now, and when to look again if there are none.
+        var room = 0
+        var next: Timestamp?
+        /// Whether due deliveries wait for more room.
+        var isWaiting = false
+        /// The rule of the delivery that was claimed last.
+        var lastRule = ""
+    }
+
+    private struct State {
+        var total = 0
+        var capacities: [String: Capacity] = [:]
+        /// The number of attempts by the end of their lease.
+        var leases: [Timestamp: Int] = [:]
+    }
+
+    /// Above this number, idle receivers are forgotten: rules may compute any number of addresses.
+    private static let manyReceivers = 500
+
+    /// How soon to look again at a receiver whose rate is used up.
+    private static let stride = Duration.seconds(5)
+
+    private let state = Mutex(State())
+    private let most: Int
+    private let receivers: Receivers
+    private let limits: @Sendable (String) -> ReceiverLimits
+
+    /// - Parameter most: the most attempts in flight to one receiver.
+    init(most: Int, receivers: Receivers, limits: @escaping @Sendable (String) -> ReceiverLimits) {
+        self.most = most
+        self.receivers = receivers
+        self.limits = limits
+    }
+
+    var total: Int { state.withLock { $0.total } }
+
+    /// When the first lease ends; nil if nothing is in flight.
+    var firstLeaseEnd: Timestamp? { state.withLock { $0.leases.keys.min() } }
+
+    /// The room at each known receiver. The requests for it are reserved until ``took(_:at:)``.
+    ///
+    /// - Parameter ended: attempts whose outcomes are stored with the claim; they take no room.
+    func room(limit: Int, without ended: [EndedAttempt] = [], at now: Timestamp) -> [String: Room] {
+        let leaving = ended.reduce(into: [:]) { $0[$1.claim.delivery.id.receiver, default: 0] += 1 }
+        return state.withLock { state in
+            receivers.withGates { gates in
+                var room: [String: Room] = [:]
+                room.reserveCapacity(state.capacities.count)
+                for receiver in state.capacities.keys {
+                    guard var capacity = state.capacities[receiver] else { continue }
+                    let inFlight = capacity.inFlight - (leaving[receiver] ?? 0)
+                    // A connection whose secrets changed was replaced.
+                    if capacity.inFlight == 0, capacity.reserved == 0 { capacity.limits = limits(receiver) }
+                    let most = min(capacity.limits.concurrency ?? most, most)
+                    (capacity.room, capacity.next) = gates[receiver, default: ReceiverGate(receiver, most: most)]
+                        .room(inFlight: inFlight, most: most, at: now)
+                    capacity.room = min(capacity.room, limit)
+                    if capacity.room > 0, let rate = capacity.limits.rate {
+                        capacity.reserved = rate.reserve(upTo: capacity.room)
+                        capacity.room = capacity.reserved
+                        // Polls take and give back requests without ringing.
+                        if capacity.reserved == 0 { capacity.next = min(rate.next ?? .distantFuture, now + Self.stride) }
+                    }
+                    room[receiver] = Room(
+                        attempts: capacity.room, upcoming: capacity.limits.upcoming, patience: capacity.limits.patience,
+                        lastRule: capacity.lastRule)
+                    state.capacities[receiver] = capacity
+                }
+                return room
+            }
+        }
+    }
+
+    /// The receivers with room whose waiting messages may become one, and above which number.
+    func coalescing(_ room: [String: Room]) -> [(receiver: String, above: Int)] {
+        state.withLock { state in
+            state.capacities.compactMap { receiver, capacity in
+                guard capacity.isWaiting, room[receiver]?.attempts ?? 0 > 0 else { return nil }
+                return capacity.limits.coalescesAbove.map { (receiver, $0) }
+            }
+        }
+    }
+
+    /// The facts that a claim has shown.
+    struct ClaimEffects: Sendable {
+        /// Whether deliveries are due for a receiver that was unknown until now.
+        var foundNewReceiver = false
+        /// The receivers for which a claimed delivery is the trial after an open circuit breaker.
+        var trials: [String] = []
+        /// Whether an immediate second claim may find more.
+        var isCutShort = false
+    }
+
+    /// Records what was claimed, and gives back unused reservations.
+    func took(_ claimed: Claimed, at now: Timestamp) -> ClaimEffects {
+        state.withLock { state in
+            receivers.withGates { gates in
+                var effects = ClaimEffects(isCutShort: claimed.isCutShort)
+                state.total += claimed.claims.count
+                for claim in claimed.claims {
+                    state.leases[claim.lease.until, default: 0] += 1
+                    let receiver = claim.delivery.id.receiver
+                    if gates[receiver]?.isOnTrial(at: now) ?? false { effects.trials.append(receiver) }
+                    gates[receiver]?.began(at: now)
+                    state.capacities[receiver]?.inFlight += 1
+                    state.capacities[receiver]?.room -= 1
+                    if state.capacities[receiver]?.reserved ?? 0 > 0 { state.capacities[receiver]?.reserved -= 1 }
+                }
+                for (receiver, rule) in claimed.lastRules { state.capacities[receiver]?.lastRule = rule }
+                for receiver in state.capacities.keys {
+                    guard var capacity = state.capacities[receiver] else { continue }
+                    capacity.isWaiting = claimed.waiting.contains(receiver)
+                    // A full receiver has room again when an attempt ends; only another claim shows whether any other has.
+                    if capacity.isWaiting, capacity.room <= 0, claimed.lastRules[receiver] != nil,
+                        capacity.inFlight < min(capacity.limits.concurrency ?? most, most)
+                    {
+                        effects.isCutShort = true
+                    }
+                    if let rate = capacity.limits.rate {
+                        if capacity.reserved > 0 { rate.giveBack(capacity.reserved) }
+                        capacity.reserved = 0
+                        // A stopped or full receiver needs no requests now, so polls and attempts in flight may use them.
+                        let isFull = capacity.limits.concurrency.map { capacity.inFlight >= $0 } ?? false
+                        rate.setWaiting(capacity.isWaiting && !isFull && gates[receiver]?.stop(at: now) == nil)
+                    }
+                    state.capacities[receiver] = capacity
+                }
+                Self.forget(&state, &gates, at: now)
+                for receiver in claimed.waiting where state.capacities[receiver] == nil {
+                    state.capacities[receiver] = Capacity(limits: limits(receiver), isWaiting: true)
+                    effects.foundNewReceiver = true
+                }
+                return effects
+            }
+        }
+    }
+
+    private static func forget(_ state: inout State, _ gates: inout [String: ReceiverGate], at now: Timestamp) {
+        guard state.capacities.count > manyReceivers else { return }
+        for (receiver, capacity) in state.capacities where capacity.inFlight == 0 && !capacity.isWaiting {
+            guard gates[receiver]?.isFresh(at: now) ?? true else { continue }
+            state.capacities[receiver] = nil
+            gates[receiver] = nil
+        }
+    }
+
+    /// Gives back the reservations of a failed claim.
+    func abandon(at now: Timestamp) { _ = took(Claimed(), at: now) }
+
+    /// The receivers without room now, and when the first of them may have room; nil if that depends on attempts in flight or a
+    /// person.
+    func closed() -> (receivers: Set<String>, next: Timestamp?) {
+        state.withLock { state in
+            let closed = state.capacities.filter { $0.value.room == 0 }
+            return (Set(closed.keys), closed.values.compactMap(\.next).min())
+        }
+    }
+
+    /// When waiting due deliveries may have room; nil if there are none, or if it depends on attempts in flight or a person.
+    var nextForWaiting: Timestamp? {
+        state.withLock { state in state.capacities.values.lazy.filter(\.isWaiting).compactMap(\.next).min() }
+    }
+
+    func limits(of receiver: String) -> ReceiverLimits? { state.withLock { $0.capacities[receiver]?.limits } }
+
+    /// Records how an attempt ended, before its outcome is stored.
+    func ended(_ claim: Claim, _ outcome: Outcome, at now: Timestamp) -> ReceiverGate.Change {
+        receivers.withGates { gates in
+            gates[claim.delivery.id.receiver]?.ended(outcome, began: claim.attempt.now, at: now) ?? ReceiverGate.Change()
+        }
+    }
+
+    /// Removes an attempt whose outcome is stored.
+    func leave(_ claim: Claim) {
+        state.withLock { state in
+            state.total -= 1
+            state.capacities[claim.delivery.id.receiver]?.inFlight -= 1
+            guard let count = state.leases[claim.lease.until] else { return }
+            state.leases[claim.lease.until] = count > 1 ? count - 1 : nil
+        }
+    }
+}
