@@ -3,12 +3,12 @@ import Synchronization
 
 /// Wakes the loops that wait on it; it is rung when there may be work or news for them. Any number of tasks may ring and wait.
 ///
-/// A ring between a look for work and the wait is not missed: rings are counted, and a wait ends at once if the count is higher than
-/// the one that the waiting task saw. A class over a mutex, because the tasks that ring and wait share it.
+/// No ring is missed between looking for work and waiting: rings are counted, and a wait ends at once if the count has grown since the
+/// task read it. A class over a mutex, because the tasks that ring and wait share it.
 public final class Bell: Sendable {
     private struct State {
         var rings: UInt64 = 0
-        /// The rings that the loop that owns the bell has seen.
+        /// How many rings the loop that owns the bell has seen.
         var seen: UInt64 = 0
         var lastWaiter: UInt64 = 0
         var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
@@ -31,17 +31,17 @@ public final class Bell: Sendable {
         for waiter in waiters.values { waiter.resume() }
     }
 
-    /// Returns after a ring, at the deadline, or when the task is cancelled. For the one loop that owns the bell: a ring since its
-    /// latest wait ends this one at once.
+    /// Waits for a ring, the deadline or a cancellation. Only for the loop that owns the bell: a ring since its latest wait ends this one
+    /// at once.
     ///
-    /// - Parameter stride: how often to check the clock meanwhile: if it was set back, the wait ends, so that the caller can
-    ///   reconsider. Nil for no checks.
+    /// - Parameter stride: how often to check the clock meanwhile: if it was set back, the wait ends, so that the caller can compute a
+    ///   new deadline. Nil for no checks.
     public func wait(until deadline: Timestamp?, on clock: any AgentClock, stride: Duration? = nil) async {
         await wait(after: state.withLock { $0.seen }, until: deadline, on: clock, stride: stride)
         state.withLock { $0.seen = $0.rings }
     }
 
-    /// Waits for a ring, for any number of other tasks: returns once the bell has rung more often than `rings`.
+    /// The wait for all other tasks: returns once the bell has rung more than `rings` times.
     public func wait(after rings: UInt64, until deadline: Timestamp?, on clock: any AgentClock, stride: Duration? = nil) async {
         if self.rings > rings { return }
         guard let deadline else { return await listen(after: rings) }
@@ -64,7 +64,7 @@ public final class Bell: Sendable {
         }
     }
 
-    /// Returns once the bell has rung more often than that, or when the task is cancelled.
+    /// Returns once the bell has rung more than `rings` times, or when the task is cancelled.
     private func listen(after rings: UInt64) async {
         let waiter = state.withLock { state in
             state.lastWaiter += 1

@@ -38,10 +38,10 @@ public struct Engine: Service {
     /// Polls a source at once, because something it was waiting for has changed.
     public func pollNow(_ source: String) { pollBells[source]?.ringNow() }
 
-    /// Polls a source as soon as its spacing and its waits allow it, because its system says that there is something new.
+    /// Polls a source as soon as its spacing and its waits allow, because its system has announced a change.
     public func pollSoon(_ source: String) { pollBells[source]?.ringSoon() }
 
-    /// Gives a receiver no deliveries until it is resumed. The pause is stored already.
+    /// Holds back a receiver's deliveries until it is resumed. The caller has stored the pause.
     public func pause(_ stop: ReceiverStop) {
         surroundings.receivers.pause(stop)
         surroundings.signals.emit(.receiverPaused(stop))
@@ -51,12 +51,12 @@ public struct Engine: Service {
     /// Ends the pauses of a receiver; false if there was none.
     ///
     /// From the start of this call, attempts in flight can no longer pause the receiver; new attempts begin only when the store has
-    /// ended the pauses. So no pause that the person has seen comes back.
+    /// ended the pauses. So a pause that the person has seen cannot come back.
     public func resume(_ receiver: String) async throws(StoreError) -> Bool {
         let now = surroundings.clock.now
         surroundings.receivers.willResume(receiver, at: now)
         let isStored = try await surroundings.store.resume(receiver: receiver, at: now)
-        // The store may know no pause, because it failed when the receiver was paused.
+        // The store lacks the pause if it failed when the receiver was paused.
         guard surroundings.receivers.resume(receiver) || isStored else { return false }
         surroundings.signals.emit(.receiverResumed(receiver: receiver))
         surroundings.bells.router.ring()
@@ -64,7 +64,7 @@ public struct Engine: Service {
         return true
     }
 
-    /// Applies the silences that a person added or ended. They are stored already.
+    /// Applies the silences that a person added or ended. The caller has stored them.
     public func applySilences() async throws(StoreError) {
         surroundings.silences.forget()
         if let book = shelf.book { try await surroundings.silences.turn(for: book, in: surroundings) }
@@ -79,7 +79,7 @@ public struct Engine: Service {
     public var inFlight: Int { dispatcher.inFlight }
 
     /// The unfinished activity of each source, by name.
-    public var underway: [String: SourceActivity] { surroundings.underway.all }
+    public var underway: [String: SourceActivity] { surroundings.activities.all }
 
     /// Recovers what an earlier run left behind. Call once, before `run` or `runOnce`.
     public func recover() async throws(StoreError) {
@@ -126,16 +126,16 @@ public struct Engine: Service {
         }
     }
 
-    /// Lets a source learn its fields. This takes as long as its system needs to answer; nothing else waits for it.
+    /// Lets a source learn its fields. This lasts until its system answers; only this source waits for it.
     private func prepare(_ source: any Source) async {
         let known = source.schema
-        // A resting connection gets no request for fields either. A failure of the store is reported by the loops.
+        // A resting connection gets no requests for fields either. The loops report failures of the store.
         try? await surroundings.receivers.restore(from: surroundings.store, at: surroundings.clock.now)
         while let until = surroundings.receivers.rest(of: source.receiver, at: surroundings.clock.now)?.until {
             do { try await surroundings.clock.sleep(for: until - surroundings.clock.now) } catch { return }
         }
-        surroundings.underway.begin(.preparing, source.name, at: surroundings.clock.now)
-        defer { surroundings.underway.end(source.name) }
+        surroundings.activities.begin(.preparing, source.name, at: surroundings.clock.now)
+        defer { surroundings.activities.end(source.name) }
         await source.prepare(offline: false)
         if source.schema != known, !Task.isCancelled { await learnt(source) }
     }
@@ -163,7 +163,7 @@ public struct Engine: Service {
         public var attempts = 0
     }
 
-    /// Polls each source once, fires what is due, routes, and makes the deliveries that can be made now.
+    /// Polls each source once, fires due timers, routes, and makes the deliveries that can be made now.
     public func runOnce() async throws(StoreError) -> Pass {
         var pass = Pass()
         let initialPolls = InitialPolls(started: surroundings.clock.now)
@@ -184,7 +184,7 @@ public struct Engine: Service {
         // Route the events of these polls before the timers that waited for the polls.
         try await router.routePending()
         try await timers.fireDue()
-        // Deliveries can cause events (a dead one), and those further deliveries.
+        // Deliveries can cause events (`delivery_dead`), and these can cause deliveries.
         while true {
             await surroundings.storeEventsOrDrop()
             let routed = try await router.routePending()

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// When each loop of the engine began its current turn. A loop whose turn does not end hangs, and only a restart of the agent helps.
+/// When each loop of the engine began its current turn. A loop whose turn does not end hangs; only a restart of the agent helps.
 ///
 /// A class over a mutex, because every loop writes to it.
 final class LoopTurns: Sendable {

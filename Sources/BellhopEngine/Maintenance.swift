@@ -45,7 +45,7 @@ public struct Maintenance: Sendable {
                     prunedAt = now
                 }
             } catch {
-                surroundings.report(error, doing: "tidying up")
+                surroundings.report(error, doing: "maintaining the store")
             }
             surroundings.turns.end(.maintenance)
             let asleep = clock.now
@@ -55,8 +55,8 @@ public struct Maintenance: Sendable {
         }
     }
 
-    /// Recovers attempts whose lease ran out without an outcome. Attempts in flight are left alone, even if the clock has jumped
-    /// past their leases.
+    /// Recovers attempts whose lease ended without an outcome. Attempts in flight continue, even if the clock has jumped past their
+    /// leases.
     public func rescue() async throws(StoreError) {
         let now = surroundings.clock.now
         let moment = firstLeaseEnd().map { min(now, Timestamp(microseconds: $0.microseconds - 1)) } ?? now
@@ -66,7 +66,7 @@ public struct Maintenance: Sendable {
         surroundings.bells.dispatcher.ring()
     }
 
-    /// Deletes data that is too old, in time that the agent has lived through (``LivedTime``).
+    /// Deletes old data. Ages are measured in time that the agent has run (``LivedTime``).
     public func prune() async throws(StoreError) { try await prune(try await recalled()) }
 
     private func prune(_ lived: LivedTime) async throws(StoreError) {
@@ -98,6 +98,6 @@ public struct Maintenance: Sendable {
 extension StoreError {
     /// Why a note could not be read or stored.
     fileprivate init(noting error: any Error) {
-        self = (error as? StoreError) ?? StoreError(.other, "The record of elapsed time cannot be stored: \(error).")
+        self = (error as? StoreError) ?? StoreError(.other, "The record of elapsed time cannot be read or stored: \(error).")
     }
 }

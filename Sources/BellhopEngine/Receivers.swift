@@ -1,8 +1,8 @@
 import BellhopCore
 import Synchronization
 
-/// Which receivers can be called now. Deliveries and polls record that a receiver rests, people that they pause one. Deliveries obey
-/// rests and pauses; polls obey only rests.
+/// The gates of all receivers: whether each can be called now. Deliveries and polls record rests, people record pauses. Deliveries
+/// wait for both, polls only for rests.
 ///
 /// A class over a mutex, because all pollers and the dispatcher share it.
 final class Receivers: Sendable {
@@ -13,7 +13,7 @@ final class Receivers: Sendable {
 
     private let state = Mutex(State())
 
-    /// The length of a rest if the answer to a poll asks for one without saying how long.
+    /// The length of a rest if the answer to a poll asks for a rest without a length.
     private static let defaultRest = Duration.seconds(5)
 
     /// Restores what an earlier run stored.

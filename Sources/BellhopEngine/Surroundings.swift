@@ -18,11 +18,11 @@ public struct Surroundings: Sendable {
     /// Called at each checkpoint; does nothing except in tests that stop the process there.
     public var checkpoint: @Sendable (Checkpoint) -> Void
     let unstored = UnstoredEvents()
-    /// Passed by one routing at a time.
+    /// Lets one routing run at a time.
     let routing = FIFOGate()
     let readAhead = ReadAhead()
     /// The sources' current activity.
-    let underway = Underway()
+    let activities = SourceActivities()
     /// The silences in force.
     let silences = Silences()
     /// The messages that quiet times hold.
@@ -56,8 +56,7 @@ public struct Surroundings: Sendable {
     /// How long a loop waits before it retries after a store failure.
     static let storePause = Duration.seconds(2)
 
-    /// Reports that the store failed. Perhaps it stored the data and only its answer was lost: so every loop is woken to look for
-    /// work.
+    /// Reports that the store failed, and wakes every loop to look for work: the store may have committed, with only its answer lost.
     func report(_ error: StoreError, doing: String) {
         signals.emit(.storeFailed(doing: doing, error))
         bells.router.ring()

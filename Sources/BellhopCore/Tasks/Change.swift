@@ -1,7 +1,7 @@
 /// How a task changed between two polls, found by comparing its snapshots.
-public enum Change: Sendable, Hashable {
-    /// Fields have new values. Never empty.
-    case changed([FieldChange])
+public struct Change: Sendable, Hashable {
+    /// The fields with new values. Never empty.
+    public let fields: [FieldChange]
 
     public struct FieldChange: Sendable, Hashable {
         public var field: String
@@ -27,7 +27,7 @@ public enum Change: Sendable, Hashable {
         }
     }
 
-    /// A value that is not a text, as the text it was read from.
+    /// The text from which a value that is not a text was read.
     private static func plain(_ value: JSON) -> String? {
         switch value {
         case .null: ""
@@ -38,7 +38,7 @@ public enum Change: Sendable, Hashable {
         }
     }
 
-    /// A time in the form of a source or of a record.
+    /// Parses a time as sources or records write it.
     private static func moment(_ text: String) -> Timestamp? {
         Timestamp(rfc3339: text) ?? Timestamp(sql: text) ?? Timestamp(sql: text + " 00:00:00")
     }
@@ -53,10 +53,9 @@ public enum Change: Sendable, Hashable {
         }
         compare("number", .string(before.number), .string(after.number))
         compare("title", .string(before.title), .string(after.title))
-        // A snapshot without a class holds only the listing's own fields: the others were not read, and becoming readable or
+        // A snapshot without a class has only the listing's own fields: the others could not be read, and becoming readable or
         // unreadable is not a change of the task.
-        let isRead = !before.className.isEmpty && !after.className.isEmpty
-        if isRead {
+        if !before.className.isEmpty, !after.className.isEmpty {
             compare("class", .string(before.className), .string(after.className))
             // A title is reported as `title` and, if the source declares it, as its own field: a rule may use either.
             for (name, to) in after.fields where !ignored.contains(name) && name != "number" {
@@ -64,7 +63,7 @@ public enum Change: Sendable, Hashable {
             }
         }
         if changes.isEmpty { return nil }
-        self = .changed(changes)
+        fields = changes
     }
 }
 

@@ -12,7 +12,7 @@ public final class PollBell: Sendable {
     /// Asks for a poll at once, because something that the source was waiting for has changed.
     public func ringNow() { ring(.now) }
 
-    /// Asks for a poll as soon as the plan's spacing, and a rest or the wait after a failure, allow it.
+    /// Asks for a poll as soon as the plan's spacing, and any rest or wait after a failure, allow.
     public func ringSoon() { ring(.soon) }
 
     private func ring(_ new: Request) {

@@ -9,8 +9,8 @@ extension PollMachine {
         health.failingSince = since
         health.lastError = failure.message
         var events: [Event] = []
-        let isHopeless = failure.remedy == .pauseConnection || failure.remedy == .giveUp
-        if !health.announced, health.failures >= plan.failuresToAnnounce || isHopeless {
+        let needsPerson = failure.remedy == .pauseConnection || failure.remedy == .giveUp
+        if !health.announced, health.failures >= plan.failuresToAnnounce || needsPerson {
             health.announced = true
             events.append(event(.sourceFailing(source.name, failure, since: since), fact: since, at: moment.now))
         }
@@ -68,8 +68,8 @@ extension PollMachine {
         return memory.health.emptyBaseline.flatMap { $0.isConfirmed(at: began) ? nil : $0 }
     }
 
-    /// Holds a result until a later poll shows the same, with an event for the first of a row of held results, and another once
-    /// the fields that changed in many tasks are known.
+    /// Holds a result until a later poll shows the same. Emits an event for the first of a row of held results, and a second one when
+    /// the fields that changed in many tasks become known.
     mutating func hold(_ held: HeldResult, at moment: Moment) -> Step {
         let before = memory.health
         // The result was not used, so the latest success is unchanged.

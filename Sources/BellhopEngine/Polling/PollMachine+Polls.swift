@@ -6,9 +6,9 @@ extension PollMachine {
         var began: Timestamp
         /// The tasks whose details are old.
         var stale: [TaskKey]
-        /// Whether an answer like the last one ends the poll.
+        /// Whether an unchanged answer ends the poll.
         var canSkipIfUnchanged: Bool
-        /// Whether the list was suddenly empty and is read again.
+        /// Whether the first list was suddenly empty, so that the list is read again.
         var isSecondList = false
     }
 
@@ -18,7 +18,7 @@ extension PollMachine {
         var answer: Answer
         var comparison: Comparison
         var toRead: TasksToRead
-        /// The unlisted tasks to ask for now, and those that wait for a later poll.
+        /// The unlisted tasks that this poll looks up, and those left to a later poll.
         var asked: [TaskKey]
         var waiting: [TaskKey]
 
@@ -81,7 +81,7 @@ extension PollMachine {
         if poll.canSkipIfUnchanged, !poll.isSecondList, memory.answer == answer.fingerprint, memory.cursor == answer.cursor,
             answer.comments.isEmpty, answer.coverage != .whole || answer.listing.entries.count == memory.known.count
         {
-            // The counts differ if the last answer was a partial list with the same rows as this whole list.
+            // The counts differ if the last answer was a partial list with the same rows as this complete list.
             return recover(poll, at: moment)
         }
         let comparison = memory.known.compare(with: answer)
@@ -106,7 +106,7 @@ extension PollMachine {
         return go(to: .reading(accepted), .details(of: keys, in: answer.listing))
     }
 
-    /// Finds in the details which tasks have left, and what must be read from the store about the others.
+    /// Finds out from the details which tasks have left, and which facts about the others to read from the store.
     mutating func take(_ details: Details, _ accepted: AcceptedPoll, at moment: Moment) -> Step {
         let answer = accepted.answer
         let departures = Departures(
@@ -148,7 +148,7 @@ extension PollMachine {
         let perhapsOurs = poll.comments.filter { $0.authorship != .others }
         if let first = perhapsOurs.map(\.time).min() {
             recall.commented = Set(perhapsOurs.map { source.scope.subject(of: $0.task) }).sorted()
-            // The server's clock and ours may differ.
+            // Allows for a difference between the server's clock and ours.
             recall.commentsSince = first - .seconds(3600)
         }
         return recall
@@ -164,10 +164,9 @@ extension PollMachine {
         let reconciliation = Reconciliation(
             Reconciliation.Evidence(
                 source: source.name, scope: source.scope, shows: source.shows, now: moment.now, hasBaseline: memory.hasBaseline,
-                emitsInitial: plan.emitsInitial, hidden: poll.hidden,
-                details: poll.details, remembered: recalled.tasks, gone: poll.departures.gone, schema: source.schema,
-                writes: recalled.writes,
-                comments: poll.comments, written: recalled.comments),
+                emitsInitial: plan.emitsInitial, hidden: poll.hidden, details: poll.details, remembered: recalled.tasks,
+                gone: poll.departures.gone, schema: source.schema, writes: recalled.writes, comments: poll.comments,
+                written: recalled.comments),
             read)
         let (answer, before) = (poll.accepted.answer, memory.health)
         let decision = plan.storms.decide(
@@ -186,8 +185,8 @@ extension PollMachine {
             emptyBaseline: provisional(isStillEmpty: memory.known.isEmpty && answer.listing.entries.isEmpty, at: began))
         var events = reconciliation.events
         if before.announced { events.append(recovered(before, at: moment.now)) }
-        // Forget the answer if one of its tasks could not be read, or if one is missing that still exists, so that the next
-        // answer is always processed.
+        // If a task could not be read, or an existing task is missing, forget the answer, so that the next one is processed even if
+        // it is the same.
         let isComplete = read.count == poll.accepted.toRead.keys.count && poll.departures.kept.isEmpty
         let commit = PollCommit(
             scope: source.scope.id, source: source.name, expectedTurn: memory.turn, at: moment.now, cursor: poll.cursor,

@@ -5,7 +5,7 @@ import BellhopCore
 /// A value without effects: ``Poller`` performs each step and returns its result until the poll has ended. So every order of
 /// answers, failures and times can be tried without a network, a store or a clock.
 struct PollMachine: Sendable {
-    /// What a poll does next.
+    /// The next action of a poll.
     enum Step: Sendable {
         /// Read the source's stored state.
         case open
@@ -42,7 +42,7 @@ struct PollMachine: Sendable {
         var rest: ReceiverStop?
     }
 
-    /// What to read from the store about the tasks of a poll.
+    /// The facts to read from the store about the tasks of a poll.
     struct Recall: Sendable, Hashable {
         /// The tasks to read, each with the latest write to it by our rules from `since` on.
         var keys: [TaskKey] = []
@@ -77,7 +77,7 @@ struct PollMachine: Sendable {
         case storing(SourceHealth, PollOutcome, [Signal])
     }
 
-    /// The machine reads only its declared properties; ``Poller`` sends it requests.
+    /// The machine reads only its properties; ``Poller`` makes the requests.
     let source: any Source
     let plan: PollPlan
     /// The stored state of the source, valid while `isOpen`.
@@ -90,7 +90,7 @@ struct PollMachine: Sendable {
     private var wasBusy = true
     /// The time of the latest successful poll in the store.
     private var storedSuccess: Timestamp?
-    /// How many polls asked for a portion of the unlisted tasks.
+    /// How many polls looked up only a part of the unlisted tasks.
     private var portions = 0
     private var notices = NoticeFilter()
     /// The signals that are not emitted yet, oldest first.
@@ -157,8 +157,8 @@ struct PollMachine: Sendable {
         return doubtful.map { $0 + StormGuard.patience }.filter { $0 > started }.reduce(regular, min)
     }
 
-    /// The earliest time of a poll that was asked for because something is new, after a poll that started at this time. It is not
-    /// before the end of a rest, or of the wait after a failure.
+    /// The earliest time of a poll that is requested by ``PollBell/ringSoon()``, after a poll that started at this time: not before the
+    /// end of a rest, or of the wait after a failure.
     func soonPoll(after started: Timestamp) -> Timestamp { retryAt ?? started + plan.spacing }
 
     func regular(after started: Timestamp, isBusy: Bool, jitter: Double) -> Timestamp {
@@ -173,7 +173,7 @@ struct PollMachine: Sendable {
         return memory.health
     }
 
-    /// When the first of the latest polls in a row failed or was held.
+    /// When the current row of failed or held polls began; nil if the latest poll was good.
     var failingSince: Timestamp? { [memory.health.failingSince, memory.health.held?.since].compactMap(\.self).min() }
 
     mutating func storedSuccess(of health: SourceHealth) { storedSuccess = health.lastSuccess }
@@ -209,7 +209,7 @@ struct PollMachine: Sendable {
         if let notice = notices.new(notice) { report(.notice(source: source.name, text: notice)) }
     }
 
-    /// Splits unlisted tasks into those to ask for now and those left for a later poll, in rotation.
+    /// Divides unlisted tasks into those to look up now and those left to a later poll, in rotation.
     mutating func portion(of gone: [TaskKey]) -> (asked: [TaskKey], waiting: [TaskKey]) {
         let most = source.mostDepartures
         guard gone.count > most else { return (gone, []) }

@@ -3,7 +3,7 @@ public import BellhopCore
 /// How a source is polled.
 public struct PollPlan: Sendable {
     public var cadence: Cadence
-    /// The shortest time between the starts of two polls, if the second is asked for by a push.
+    /// The shortest time between the start of a poll and that of a poll requested by a push.
     public var spacing: Duration
     public var refresh: RefreshPolicy
     /// True if the tasks of the first poll cause events too.
@@ -17,8 +17,7 @@ public struct PollPlan: Sendable {
 
     public init(
         cadence: Cadence, spacing: Duration = .seconds(5), refresh: RefreshPolicy = RefreshPolicy(), emitsInitial: Bool = false,
-        failuresToAnnounce: Int = 3,
-        failureCap: Duration = .seconds(900), storms: StormGuard = StormGuard()
+        failuresToAnnounce: Int = 3, failureCap: Duration = .seconds(900), storms: StormGuard = StormGuard()
     ) {
         self.cadence = cadence
         self.spacing = spacing
@@ -32,7 +31,7 @@ public struct PollPlan: Sendable {
 
 /// When to read again the details of a task that looks unchanged in the listing.
 public struct RefreshPolicy: Sendable, Hashable {
-    /// The longest time between two readings. If nil: every poll if there are at most `small` tasks, otherwise `large`.
+    /// The longest time between two readings. Nil means every poll for at most `small` tasks, and `large` for more.
     public var interval: Duration?
     public var small: Int
     public var large: Duration

@@ -20,7 +20,7 @@ public struct Poller: Sendable {
         machine = PollMachine(source, plan: plan)
     }
 
-    /// When the first of the latest polls in a row failed or was held, or the rest began for which none takes place.
+    /// When the current row of failed or held polls began, or the rest that prevents polls.
     var failingSince: Timestamp? {
         let rest = surroundings.receivers.rest(of: source.receiver, at: surroundings.clock.now)
         return [machine.failingSince, rest?.since].compactMap(\.self).min()
@@ -49,8 +49,8 @@ public struct Poller: Sendable {
     public mutating func pollOnce() async throws(StoreError) -> PollOutcome {
         let began = ContinuousClock.now
         var trail = Trail(began: surroundings.clock.now)
-        surroundings.underway.begin(.polling, source.name, at: surroundings.clock.now)
-        defer { surroundings.underway.end(source.name) }
+        surroundings.activities.begin(.polling, source.name, at: surroundings.clock.now)
+        defer { surroundings.activities.end(source.name) }
         var step = machine.begin(at: moment(since: began))
         do throws(StoreError) {
             while true {
@@ -71,7 +71,7 @@ public struct Poller: Sendable {
         }
     }
 
-    /// Stores the time of the last successful poll if the stored time is older by `age`: readers of the store must not get an
+    /// Stores the time of the last successful poll if the stored time is older by `age`, so that readers of the store do not get an
     /// earlier time than the agent reported.
     mutating func storeSuccess(after age: Duration = .zero) async {
         guard let health = machine.unstoredSuccess(olderThan: age) else { return }
@@ -161,8 +161,8 @@ public struct Poller: Sendable {
         if hasEvents { surroundings.bells.router.ring() }
     }
 
-    /// Sleeps until the moment, a ring or a cancellation. A ring that asks for a poll soon does not end the sleep before `soon`. If
-    /// the clock is set back, sleeps at most as long again; if it is set past the moment, stops sleeping.
+    /// Sleeps until the moment, a ring or a cancellation. A request for a poll soon does not end the sleep before `soon`. If the clock is
+    /// set back, the sleep lasts at most as long again; if it is set past the moment, the sleep ends.
     private func sleep(until moment: Timestamp, soon: Timestamp) async {
         let clock = surroundings.clock
         var (moment, soon) = (moment, soon)

@@ -8,7 +8,7 @@ struct ReadTask: Sendable {
     var text: SnapshotText
     /// The fingerprint of the whole snapshot.
     var content: Fingerprint
-    /// Whether it equals the stored form, so that no row need be written.
+    /// Whether it equals the stored form, so that no row must be written.
     var isAsStored: Bool
     /// True if the listing showed no difference: it was read because its details were old.
     var wasStale: Bool
@@ -56,7 +56,7 @@ struct TasksToRead: Sendable {
         keys += stale.filter { !others.contains($0) }
     }
 
-    /// The tasks as the details show them. A task without details left between the two requests, and is omitted.
+    /// The tasks as the details show them. A task that left between the two requests has no details and is omitted.
     func read(_ details: Details, known: KnownTasks) -> [ReadTask] {
         var read: [ReadTask] = []
         read.reserveCapacity(keys.count)
@@ -70,8 +70,7 @@ struct TasksToRead: Sendable {
             read.append(
                 ReadTask(
                     key: key, listed: listed, text: text, content: content, isAsStored: task?.content == content,
-                    wasStale: isStale,
-                    readBefore: task?.refreshed))
+                    wasStale: isStale, readBefore: task?.refreshed))
         }
         return read
     }
@@ -86,7 +85,7 @@ extension KnownTasks {
         }
     }
 
-    /// Call this when the clock was set back to a moment: details read after that moment count as never read.
+    /// Treats details read after a moment as never read. For a clock that was set back to that moment.
     mutating func age(readAfter moment: Timestamp) {
         for task in self where (task.refreshed ?? .distantPast) > moment {
             var task = task

@@ -23,7 +23,7 @@ struct Reconciliation {
         var remembered: [TaskKey: RememberedTask]
         /// Tasks that left the listing.
         var gone: [TaskKey]
-        /// Names the fields by which changes are recognized as our own.
+        /// The schema, whose roles name the fields by which changes are recognized as our own.
         var schema: TaskSchema
         /// Our own latest writes, by event subject.
         var writes: [String: [OwnWrite]]
@@ -54,10 +54,8 @@ struct Reconciliation {
             if let removed = before.removed {
                 generation += 1
                 emit(.taskReturned(after, removed: removed, in: evidence.source), key, generation, evidence)
-            } else if case .changed(let changes)? = Change(
-                from: before.snapshot, to: after, ignoring: evidence.schema.roles.bookkeeping)
-            {
-                change(from: before.snapshot, to: after, changes, key, &generation, evidence)
+            } else if let change = Change(from: before.snapshot, to: after, ignoring: evidence.schema.roles.bookkeeping) {
+                emit(change, from: before.snapshot, to: after, key, &generation, evidence)
             }
         } else if evidence.hasBaseline && !evidence.hidden.contains(key) || evidence.emitsInitial {
             emit(.taskCreated(task.text.snapshot, in: evidence.source), key, generation, evidence)
@@ -65,14 +63,13 @@ struct Reconciliation {
         keep(task, generation, evidence)
     }
 
-    /// Emits a change. If one part of it is our own and the other is not, each has its event, our own first.
-    private mutating func change(
-        from before: Snapshot, to after: Snapshot, _ changes: [Change.FieldChange], _ key: TaskKey, _ generation: inout Int64,
-        _ evidence: Evidence
+    /// Emits a change. If only a part of it is our own, each part has its own event, ours first.
+    private mutating func emit(
+        _ change: Change, from before: Snapshot, to after: Snapshot, _ key: TaskKey, _ generation: inout Int64, _ evidence: Evidence
     ) {
         let writes = evidence.writes[evidence.scope.subject(of: key), default: []]
         let divided = DividedChange(
-            changes, from: before, to: after, by: writes, evidence.schema, user: evidence.scope.user)
+            change.fields, from: before, to: after, by: writes, evidence.schema, user: evidence.scope.user)
         let between = divided.own.isEmpty ? before : after.undoing(divided.others, from: before)
         if !divided.own.isEmpty {
             generation += 1
@@ -138,7 +135,7 @@ struct Reconciliation {
         }
     }
 
-    /// Emits that a task or a page came, left or changed as a whole. Its cause may be a write that moves tasks.
+    /// Emits that a task came or left, or that a page changed. The cause may be one of our writes that move tasks.
     private mutating func emit(_ content: EventContent, _ key: TaskKey, _ generation: Int64, _ evidence: Evidence) {
         let writes = evidence.writes[evidence.scope.subject(of: key), default: []]
         emit(content, key, generation, hop: writes.filter(\.movesTask).map { $0.hop + 1 }.max() ?? 0, evidence)

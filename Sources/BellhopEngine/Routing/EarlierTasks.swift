@@ -1,21 +1,21 @@
 import BellhopCore
 import BellhopRules
 
-/// The tasks as they were before events that are stored already, but are routed later than the present batch.
+/// The state of tasks before those events that are stored already, but routed after the present batch.
 ///
-/// A timer comes before the events of the moment at which it is due, even if a poll has stored these first.
+/// A timer comes before the events of the moment at which it is due, even if a poll has already stored these.
 struct EarlierTasks: Sendable {
-    /// The tasks that the events changed, as they were before; nil for a task that did not exist.
+    /// The earlier state of each task that the events changed; nil for a task that did not exist.
     private var tasks: [Scope.ID: [TaskKey: Snapshot?]] = [:]
 
     static let none = EarlierTasks()
 
-    /// Reads the stored events again. It runs after the tasks were read, because a poll may have stored events and changed tasks until then.
-    /// Nil if all stored events are routed before the present batch.
-    var asking: (@Sendable () async throws(StoreError) -> EarlierTasks)?
+    /// Reads the stored events again; nil if all of them are routed before the present batch.
+    var reload: (@Sendable () async throws(StoreError) -> EarlierTasks)?
 
-    /// The earlier tasks for tasks that have just been read.
-    func afterReading() async throws(StoreError) -> EarlierTasks { try await asking?() ?? self }
+    /// The earlier tasks by the events that are stored now. Call this after reading the present tasks, because a poll may have changed
+    /// tasks and stored events until then.
+    func reloaded() async throws(StoreError) -> EarlierTasks { try await reload?() ?? self }
 
     var isEmpty: Bool { tasks.isEmpty }
 
@@ -35,7 +35,7 @@ struct EarlierTasks: Sendable {
         }
     }
 
-    /// All tasks of a scope as they were earlier. Tasks that have left since are last.
+    /// All tasks of a scope in their earlier state. Those that have left since are last.
     func list(_ present: [Snapshot], of scope: Scope.ID) -> [Snapshot] {
         guard let changed = tasks[scope] else { return present }
         var known: Set<TaskKey> = []
@@ -47,7 +47,7 @@ struct EarlierTasks: Sendable {
         return list
     }
 
-    /// Some tasks of a scope as they were earlier. Some may have left since.
+    /// Some tasks of a scope in their earlier state. Some may have left since.
     func some(_ remembered: [TaskKey: RememberedTask], of scope: Scope.ID) -> [TaskKey: RememberedTask] {
         guard let changed = tasks[scope] else { return remembered }
         var tasks = remembered

@@ -16,13 +16,13 @@ final class HeldMessages: Sendable {
 
     private let state = Mutex(State())
 
-    /// How many times one release is decided at most if its messages keep changing meanwhile.
+    /// The most times that one release is decided while its messages keep changing.
     private static let mostDecisions = 5
 
     /// When the next message is to be released; nil if that is unknown, or if no message is held.
     var next: Timestamp? { state.withLock(\.next) }
 
-    /// Makes the next release read the store again, which may hold messages that were not added here.
+    /// Makes the next release read the store again, which may have messages that were not added here.
     func forget() {
         state.withLock { state in
             state.isKnown = false

@@ -12,9 +12,9 @@ public final class InitialPolls: Sendable {
 
     private struct Missing {
         var polls: Set<Scope.ID>
-        /// The sources without a good poll, and until when timers wait for it.
+        /// The sources that have had no good poll, and until when timers wait for one.
         var goodPolls: [Scope.ID: Timestamp]
-        /// Those of which it was said that timers no longer wait for them.
+        /// The sources for which a notice has said that timers no longer wait.
         var reported: Set<Scope.ID> = []
         /// When the first poll of each ended.
         var ends: [Scope.ID: Timestamp] = [:]
@@ -40,7 +40,7 @@ public final class InitialPolls: Sendable {
         surroundings.bells.timers.ring()
     }
 
-    /// Whether at least one of these scopes has not been polled yet.
+    /// Whether at least one of these scopes was not polled yet.
     func isMissing(_ scopes: some Sequence<Scope.ID>) -> Bool {
         missing.withLock { missing in scopes.contains { missing.polls.contains($0) } }
     }
@@ -52,8 +52,8 @@ public final class InitialPolls: Sendable {
         }
     }
 
-    /// Lets timers wait for this source, whose poll in this pass failed or was held.
-    /// - Parameter since: when the first of such polls in a row took place, possibly in an earlier pass.
+    /// Lets timers wait for this source, whose poll failed or was held.
+    /// - Parameter since: when the current row of such polls began, possibly in an earlier run.
     func wait(for scope: Scope.ID, since: Timestamp) {
         missing.withLock { $0.goodPolls[scope] = since + Self.patienceForGoodPolls }
     }
@@ -63,7 +63,7 @@ public final class InitialPolls: Sendable {
         missing.withLock { $0.goodPolls[scope].map { now < $0 } ?? false }
     }
 
-    /// Whether timers no longer wait for a good poll of this scope, which never came. True only once for each.
+    /// Whether timers have given up waiting for a good poll of this scope. True only at the first call for each scope.
     func isNewlyOverdue(_ scope: Scope.ID, at now: Timestamp) -> Bool {
         missing.withLock { missing in
             missing.goodPolls[scope].map { now >= $0 } ?? false && missing.reported.insert(scope).inserted

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// Puts events that do not come from polls onto the bus.
+/// Stores events that do not come from polls on the bus.
 public struct Intake: EventSink {
     private let surroundings: Surroundings
 

@@ -2,7 +2,7 @@ public import BellhopCore
 import BellhopRules
 import BellhopTelemetry
 
-/// Takes events from the bus, matches them with the rules and stores the deliveries that these cause, a batch in one transaction.
+/// Reads events from the bus, matches them with the rules and stores the resulting deliveries, one transaction for each batch.
 public struct Router: Sendable {
     private let surroundings: Surroundings
     private let shelf: RuleShelf
@@ -48,18 +48,18 @@ public struct Router: Sendable {
     public func routePending() async throws(StoreError) -> Int {
         var routed = 0
         var size = batch
-        while !Task.isCancelled, let shelved = try await shelf.current(in: surroundings) {
+        while !Task.isCancelled, let active = try await shelf.current(in: surroundings) {
             surroundings.turns.begin(.router, at: surroundings.clock.elapsed)
             let first = try await surroundings.store.unrouted(limit: size)
             if first.isEmpty { break }
             let next =
-                if let timers { try await timers.next(of: first, by: shelved.book) } else {
+                if let timers { try await timers.next(of: first, by: active.book) } else {
                     NextEvents(of: first, in: first, { NextEvents.Moment(time: $0.time) })
                 }
-            // Timers that fired may have made events that come first.
+            // Timers have fired, and may have made events that come first.
             guard let next else { continue }
-            let count = try await route(next, by: shelved)
-            // After a batch that was too large for one transaction, use a smaller one: less is read and matched twice.
+            let count = try await route(next, by: active)
+            // After a batch that was too large for one transaction, read fewer events, so that fewer are matched twice.
             size = count < next.events.count ? count : min(size * 2, batch)
             routed += count
         }
@@ -69,14 +69,14 @@ public struct Router: Sendable {
     /// Routes the events that people asked to replay; returns their number.
     private func routeReplays() async throws(StoreError) -> Int {
         var routed = 0
-        while !Task.isCancelled, let shelved = try await shelf.current(in: surroundings) {
+        while !Task.isCancelled, let active = try await shelf.current(in: surroundings) {
             let replays = try await surroundings.store.replays(limit: Self.replaysAtOnce)
             if replays.isEmpty { break }
             surroundings.turns.begin(.router, at: surroundings.clock.elapsed)
-            let paused = Set(shelved.since.filter { $0.value == .max }.keys)
+            let paused = Set(active.since.filter { $0.value == .max }.keys)
             for replay in replays {
                 let (routing, isStored) = try await surroundings.route(
-                    shelved.book.match(replay, paused: paused), by: shelved.book, on: shelf)
+                    active.book.match(replay, paused: paused), by: active.book, on: shelf)
                 if isStored, !routing.timers.isEmpty { surroundings.bells.timers.ring() }
                 routed += 1
             }
@@ -86,13 +86,13 @@ public struct Router: Sendable {
 
     private static let replaysAtOnce = 100
 
-    /// Routes these events, or only the first ones if all of them cause too much for one transaction; returns their number.
-    func route(_ next: NextEvents, by shelved: RuleShelf.Shelved) async throws(StoreError) -> Int {
+    /// Routes these events, or only as many as fit into one transaction; returns their number.
+    func route(_ next: NextEvents, by active: RuleShelf.ActiveRules) async throws(StoreError) -> Int {
         let (began, started) = (surroundings.clock.now, ContinuousClock.now)
         let events = next.events
         let (routing, isStored) = try await surroundings.route(
-            shelved.book.match(events, since: shelved.since), by: shelved.book, on: shelf,
-            earlier: EarlierTasks(before: next.later, by: shelved.book))
+            active.book.match(events, since: active.since), by: active.book, on: shelf,
+            earlier: EarlierTasks(before: next.later, by: active.book))
         if isStored {
             if !routing.timers.isEmpty { surroundings.bells.timers.ring() }
             surroundings.signals.emit(

@@ -6,7 +6,8 @@ import Synchronization
 ///
 /// A class over a mutex, because the router, the timers and the reloader share the book.
 public final class RuleShelf: Sendable {
-    struct Shelved: Sendable {
+    /// The rules in force, and the events that each of them sees.
+    struct ActiveRules: Sendable {
         var book: RuleBook
         /// The place on the bus after which each rule sees events; `Int64.max` for a paused rule, which sees none.
         var since: [String: Int64]
@@ -17,10 +18,10 @@ public final class RuleShelf: Sendable {
     }
 
     private struct State {
-        var shelved: Shelved?
+        var active: ActiveRules?
         var installations = 0
-        /// How many routings failed that may have paused rules in the store, and after how many of them the pauses were read.
-        var (doubts, settled) = (0, 0)
+        /// How many routings failed, each of which may have paused rules in the store, and how many had when the pauses were last read.
+        var (failures, failuresAtReading) = (0, 0)
     }
 
     private let state = Mutex(State())
@@ -28,44 +29,45 @@ public final class RuleShelf: Sendable {
     public init() {}
 
     /// The rules in force, without those that the store has paused.
-    func current(in surroundings: Surroundings) async throws(StoreError) -> Shelved? {
+    func current(in surroundings: Surroundings) async throws(StoreError) -> ActiveRules? {
         let current = state.withLock { $0 }
-        guard current.doubts > current.settled else { return current.shelved }
+        guard current.failures > current.failuresAtReading else { return current.active }
         let paused = try await Self.paused(in: surroundings.store)
         return state.withLock { state in
-            // Rules that were installed meanwhile know their pauses.
+            // Rules that were installed meanwhile have newer pauses.
             if state.installations == current.installations {
-                state.shelved?.stop(paused)
-                state.settled = max(state.settled, current.doubts)
+                state.active?.stop(paused)
+                state.failuresAtReading = max(state.failuresAtReading, current.failures)
             }
-            return state.shelved
+            return state.active
         }
     }
 
-    private static func paused(in store: any Store) async throws(StoreError) -> [String] {
+    /// The names of the paused rules.
+    static func paused(in store: any Store) async throws(StoreError) -> [String] {
         try await store.pauses().compactMap { if case .rule(let name) = $0.subject { name } else { nil } }
     }
 
-    /// Gives these rules no more events, because they were paused.
-    func stop(_ rules: [String]) { state.withLock { $0.shelved?.stop(rules) } }
+    /// Stops events for these rules, because they were paused.
+    func stop(_ rules: [String]) { state.withLock { $0.active?.stop(rules) } }
 
-    /// Makes the next use of the rules read again from the store which rules are paused.
-    func forgetPauses() { state.withLock { $0.doubts += 1 } }
+    /// Makes the next use of the rules read the pauses from the store again.
+    func forgetPauses() { state.withLock { $0.failures += 1 } }
 
     /// The book in force; nil before the first is installed.
-    public var book: RuleBook? { state.withLock { $0.shelved?.book } }
+    public var book: RuleBook? { state.withLock { $0.active?.book } }
 
     /// Installs these rules: stored first, then in force.
     public func install(_ book: RuleBook, in surroundings: Surroundings) async throws(StoreError) {
         let now = surroundings.clock.now
-        let doubts = state.withLock(\.doubts)
+        let failures = state.withLock(\.failures)
         let since = try await surroundings.store.register(book.registrations(at: now), at: now)
-        var installed = Shelved(book: book.keeping(try await surroundings.store.formerRules()), since: since)
+        var installed = ActiveRules(book: book.keeping(try await surroundings.store.formerRules()), since: since)
         installed.stop(try await Self.paused(in: surroundings.store))
         state.withLock { [installed] state in
-            state.shelved = installed
+            state.active = installed
             state.installations += 1
-            state.settled = max(state.settled, doubts)
+            state.failuresAtReading = max(state.failuresAtReading, failures)
         }
         surroundings.bells.router.ring()
         surroundings.bells.timers.ring()

@@ -13,7 +13,7 @@ final class Silences: Sendable {
         var rules: RuleBook.Identity?
         /// When the next silence begins or ends.
         var next: Timestamp?
-        /// When the silences were read, so that a clock that was set back is noticed.
+        /// When the silences were read. If the clock is earlier, it was set back.
         var read = Timestamp.distantFuture
         /// Counts the calls of ``forget()``: silences that were read before such a call are discarded.
         var changes = 0
@@ -32,7 +32,7 @@ final class Silences: Sendable {
     /// When the next silence begins or ends; nil if that is unknown.
     var next: Timestamp? { state.withLock(\.next) }
 
-    /// Begins and ends the silences that are due, in the store too, and returns those that have not ended.
+    /// Begins and ends the silences whose time has come, also in the store, and returns those that have not ended.
     @discardableResult
     func turn(for rules: RuleBook, in surroundings: Surroundings) async throws(StoreError) -> SilenceBook {
         let now = surroundings.clock.now

@@ -29,18 +29,18 @@ final class ReadAhead: Sendable {
 }
 
 extension Surroundings {
-    /// How many times one batch is decided at most if the state of its rules keeps changing meanwhile.
+    /// The most times that one batch is decided while the state of its rules keeps changing.
     private static let mostDecisions = 5
-    /// How many reads of the store one decision may need: state, gathered events, their tasks, and the state of the next part.
+    /// The most reads of the store for one decision: state, gathered events, their tasks, and the state of the next part.
     private static let mostReads = 20
 
     /// Loads the facts that a batch needs, decides it, and stores the result (T2); decides it again if the state of its rules has
     /// changed meanwhile. The result is not stored if the batch was routed already, or if its timer or its events have changed.
     ///
-    /// One batch at a time, of events or of timers: each sees the state that the one before left.
+    /// One batch at a time, of events or of timers: each sees the state that its predecessor left.
     /// - Parameters:
-    ///   - earlier: the tasks that the rules must see as they were earlier.
-    ///   - next: the batch of timers that probably follows: what it needs is read while this one is stored.
+    ///   - earlier: the tasks that the rules must see in an earlier state.
+    ///   - next: the batch of timers that probably follows: its facts are read while this one is stored.
     func route(
         _ matches: Matches, by book: RuleBook, on shelf: RuleShelf, earlier: EarlierTasks = .none, next: Matches? = nil
     ) async throws(StoreError) -> (routing: Routing, isStored: Bool) {
@@ -51,7 +51,7 @@ extension Surroundings {
             return try await decideAndStore(
                 matches, by: book, on: shelf, earlier: earlier, ahead: earlier.isEmpty ? ahead : nil, next: next)
         } catch {
-            // The result may be stored although the store reported an error.
+            // The store may have committed although it reported an error.
             held.forget()
             silences.forget()
             shelf.forgetPauses()
@@ -97,7 +97,7 @@ extension Surroundings {
         )
     }
 
-    /// Stores a batch, and reads meanwhile what the next one needs.
+    /// Stores a batch, and meanwhile reads the facts for the next one.
     private func commit(
         _ routing: Routing, readingFor next: Matches?, by book: RuleBook
     ) async throws(StoreError) -> (RouteResult, RoutingFacts?) {
@@ -112,8 +112,8 @@ extension Surroundings {
         }
     }
 
-    /// The facts for a batch of timers, except all tasks of a source: reading these for nothing would cost too much. Nil if the store fails:
-    /// the batch itself reads them again, and reports it.
+    /// The facts for a batch of timers, except the list of all tasks of a source, which is too expensive to read in vain. Nil if the store
+    /// fails: the batch itself reads them again, and reports the failure.
     private func read(for matches: Matches, by book: RuleBook) async -> RoutingFacts? {
         var facts = RoutingFacts()
         do {
@@ -127,7 +127,7 @@ extension Surroundings {
         }
     }
 
-    /// Decides a batch, and reads from the store what the decision turns out to need.
+    /// Decides a batch, and reads further facts from the store as the decision needs them.
     private func decide(
         _ matches: Matches, by book: RuleBook, earlier: EarlierTasks, _ ahead: RoutingFacts?
     ) async throws(StoreError) -> Routing {
@@ -138,11 +138,11 @@ extension Surroundings {
 
     /// Decides what replays would cause now, one after the other, and stores nothing.
     public func preview(_ replays: [Replay], by book: RuleBook) async throws(StoreError) -> [Routing] {
-        let paused = try await store.pauses().compactMap { if case .rule(let name) = $0.subject { name } else { nil } }
+        let paused = Set(try await RuleShelf.paused(in: store))
         let silenced = book.silences(try await store.silences().filter { $0.ended == nil }.map(\.silence))
         var (routings, writes): ([Routing], [StateWrite]) = ([], [])
         for replay in replays {
-            let matches = book.match(replay, paused: Set(paused))
+            let matches = book.match(replay, paused: paused)
             let routing = try await decide(matches, by: book, silenced, earlier: .none, after: writes)
             routings.append(routing)
             writes += routing.state
@@ -167,7 +167,7 @@ extension Surroundings {
         throw StoreError(.other, "A batch of events needed more than \(Self.mostReads) reads of the store to be decided.")
     }
 
-    /// - Parameter writes: changes of the state that are not stored.
+    /// - Parameter writes: changes of the state that a preview has decided and not stored.
     private func read(
         _ needs: RoutingNeeds, _ waits: [StateKey], earlier: EarlierTasks, after writes: [StateWrite] = [],
         into facts: inout RoutingFacts
@@ -181,7 +181,7 @@ extension Surroundings {
         }
         var tasks = needs.scopes.isEmpty ? [:] : try await store.tasks(in: Array(needs.scopes))
         let (events, remembered) = try await read(needs.events, needs.tasks)
-        let earlier = needs.scopes.isEmpty && needs.tasks.isEmpty ? earlier : try await earlier.afterReading()
+        let earlier = needs.scopes.isEmpty && needs.tasks.isEmpty ? earlier : try await earlier.reloaded()
         for (scope, present) in tasks { tasks[scope] = earlier.list(present, of: scope) }
         var (present, departed): ([Scope.ID: [TaskKey: Snapshot]], [Scope.ID: [TaskKey: Snapshot]]) = ([:], [:])
         for (scope, found) in remembered {
@@ -197,7 +197,7 @@ extension Surroundings {
 
     private typealias Remembered = [Scope.ID: [TaskKey: RememberedTask]]
 
-    /// Reads events and tasks, beside each other if it needs both.
+    /// Reads events and tasks, concurrently if it needs both.
     private func read(
         _ places: Set<Int64>, _ tasks: [Scope.ID: Set<TaskKey>]
     ) async throws(StoreError) -> ([StoredEvent], Remembered) {
@@ -207,7 +207,7 @@ extension Surroundings {
         return (try await events.get(), remembered)
     }
 
-    /// A result, because a concurrent `let` forgets which errors are thrown.
+    /// The events as a `Result`, because `async let` does not keep the type of the error.
     private func result(of places: Set<Int64>) async -> Result<[StoredEvent], StoreError> {
         do { return .success(try await events(at: places)) } catch { return .failure(error) }
     }

@@ -1,16 +1,16 @@
 public import BellhopCore
 import BellhopRules
 
-/// Fires the rules' timers when they are due; after a start, also those that became due while the agent was not running.
+/// Fires the rules' timers when they are due; after a start, also those that came due while the agent was not running.
 public struct TimerLoop: Sendable {
     private let surroundings: Surroundings
     private let shelf: RuleShelf
     private let initialPolls: InitialPolls
-    /// When the agent started. What was due before waits for the first good poll, and comes after the events that this finds.
+    /// When the agent started. Timers that came due before wait for the first good poll, and come after its events.
     private let started: Timestamp
 
-    /// - Parameter initialPolls: a rule that reads the tasks of sources waits until each was polled once, so that a digest shows
-    ///   the present and not the time of the last stop. Other rules do not wait.
+    /// - Parameter initialPolls: timers of a rule that reads the tasks of sources wait until each of these was polled once, so that a
+    ///   digest shows the present tasks and not those of the last run. Other rules do not wait.
     public init(_ surroundings: Surroundings, shelf: RuleShelf, after initialPolls: InitialPolls? = nil) {
         self.surroundings = surroundings
         self.shelf = shelf
@@ -37,8 +37,8 @@ public struct TimerLoop: Sendable {
         }
     }
 
-    /// When to look again. A due timer that could not fire yet is tried again in a second, or once its rule is installed or a
-    /// first poll has ended, for which the bell rings.
+    /// When to look again. A due timer that could not fire yet is tried again in a second, or when the bell rings because its rule was
+    /// installed or a first poll has ended.
     private func nextLook(_ due: Timestamp) -> Timestamp {
         let now = surroundings.clock.now
         return due > now ? due : now + .seconds(1)
@@ -63,42 +63,43 @@ public struct TimerLoop: Sendable {
         } while result != .stored
     }
 
-    /// The most events on the bus that are looked at for those that come before the timers.
+    /// The most events on the bus that are examined to find those that come before the timers.
     private static let mostEvents = 1000
 
-    /// Decides everything that is due; returns the number of timers.
+    /// Fires everything that is due; returns the number of timers.
     @discardableResult
     public func fireDue() async throws(StoreError) -> Int { try await fireDue(at: nil, for: .timers) }
 
-    /// Fires what came due before these first events on the bus while the agent was running, and returns those that may be routed now:
-    /// before the next timer, and those that can matter to none. What is due at a moment comes before the events of that moment. Nil if
-    /// timers fired, which may have made events.
+    /// Fires the timers that came due before these events, and returns the events that may be routed now: those before the next timer,
+    /// and those that cannot matter to any timer. A timer comes before the events of its moment. Nil if timers have fired, as they may
+    /// have made events. Timers that came due while the agent was not running do not fire here.
     ///
-    /// - Parameter unrouted: more of the first events, if they were read already.
+    /// - Parameters:
+    ///   - first: the first events on the bus.
+    ///   - unrouted: more of the first events, if they were read already.
     func next(
         of first: [StoredEvent], in unrouted: [StoredEvent]? = nil, by book: RuleBook
     ) async throws(StoreError) -> NextEvents? {
-        func isConcern(_ stored: StoredEvent) -> Bool { book.concernsTimers(stored.event) }
+        func concernsTimers(_ stored: StoredEvent) -> Bool { book.concernsTimers(stored.event) }
         func events(before place: Int, due: Timestamp?) -> NextEvents {
             NextEvents(of: Array(first[..<place]), in: unrouted ?? first, before: due) { moment(of: $0, by: book) }
         }
-        guard let place = first.firstIndex(where: isConcern) else { return events(before: first.endIndex, due: nil) }
+        guard let place = first.firstIndex(where: concernsTimers) else { return events(before: first.endIndex, due: nil) }
         let time = first[place].event.time
         if let due = try await surroundings.store.nextTimer(), due <= time {
-            // Events that can matter to no timer do not wait until all that are due have fired.
+            // Events that cannot matter to any timer do not wait for the due timers.
             if place > 0 { return events(before: place, due: due) }
             let known = unrouted ?? (first.count < Self.mostEvents ? nil : first)
             if try await fireDue(at: time, before: known, for: .router) > 0 { return nil }
         }
-        // Those that are due earlier wait for a poll, and hold nothing up.
+        // Timers that are due earlier wait for a poll, and do not delay these events.
         guard let due = try await surroundings.store.nextTimer(after: time) else {
             return events(before: first.endIndex, due: nil)
         }
-        return events(before: first.firstIndex { $0.event.time >= due && isConcern($0) } ?? first.endIndex, due: due)
+        return events(before: first.firstIndex { $0.event.time >= due && concernsTimers($0) } ?? first.endIndex, due: due)
     }
 
-    /// When a schedule came due; if the agent was not running then, or did not know the tasks that its rule reads, when it made the
-    /// event.
+    /// When a schedule came due; for a late one, when its event was made.
     private func moment(of schedule: Event, by book: RuleBook) -> NextEvents.Moment {
         let due = schedule.data[.due]?.asString.flatMap(Timestamp.init(rfc3339:)) ?? schedule.time
         return isTimely(due, of: schedule.source, by: book)
@@ -107,21 +108,22 @@ public struct TimerLoop: Sendable {
 
     private func isTimely(_ timer: RuleTimer, by book: RuleBook) -> Bool { isTimely(timer.due, of: timer.id.rule, by: book) }
 
-    /// Whether a rule could be asked at the moment at which it was due.
+    /// Whether the agent was running at the due time, and knew the tasks that the rule reads.
     private func isTimely(_ due: Timestamp, of rule: String, by book: RuleBook) -> Bool {
         due >= started && initialPolls.hadPolled(book.scopesRead(by: rule), at: due)
     }
 
     /// - Parameters:
-    ///   - limit: fires what is due then, if it waits for no poll; nil for now, after the events on the bus that came before.
+    ///   - limit: fires only timers that are due at this time and wait for no poll; nil for all that are due now, each after the earlier
+    ///     events on the bus.
     ///   - known: the first events on the bus, if they were read already.
-    ///   - loop: the one whose turn it is.
+    ///   - loop: the loop whose turn this is.
     @discardableResult
     private func fireDue(
         at limit: Timestamp?, before known: [StoredEvent]? = nil, for loop: LoopTurns.Loop
     ) async throws(StoreError) -> Int {
         var fired = 0
-        // Those of the next batch too, so that what they need is read while the first is stored.
+        // Two batches, so that the facts for the second are read while the first is stored.
         var count = 2 * surroundings.timersAtOnce
         defer { surroundings.readAhead.keep(nil) }
         // The ends of silences and of quiet times come before the timers of the same moment.
@@ -129,20 +131,20 @@ public struct TimerLoop: Sendable {
             try await surroundings.silences.turn(for: book, in: surroundings)
             try await surroundings.held.release(by: book, in: surroundings)
         }
-        while !Task.isCancelled, let shelved = try await shelf.current(in: surroundings) {
-            let book = shelved.book
+        while !Task.isCancelled, let active = try await shelf.current(in: surroundings) {
+            let book = active.book
             let now = surroundings.clock.now
             surroundings.turns.begin(loop, at: surroundings.clock.elapsed)
             let due = try await surroundings.store.dueTimers(at: min(limit ?? now, now), limit: count)
             let ready = due.filter { timer in
-                // The timer of a rule that is being installed waits until it is in force.
+                // The timer of a rule that is being installed waits until the rule is in force.
                 book.contains(timer.id.rule)
                     && (limit == nil || timer.id.kind == .group || timer.id.kind == .existing || isTimely(timer, by: book))
                     && !isKeptBack(timer, by: book, at: now)
             }
             if ready.isEmpty {
                 if due.count < count { break }
-                // Timers that wait must not hold up those behind them.
+                // Waiting timers must not delay those behind them.
                 count *= 2
                 continue
             }
@@ -151,16 +153,16 @@ public struct TimerLoop: Sendable {
                 unrouted = if let known { known } else { try await surroundings.store.unrouted(limit: Self.mostEvents) }
             }
             if limit == nil, try await route(unrouted, before: ready) { continue }
-            let (batch, later) = firstBatch(of: ready, before: unrouted, by: shelved)
+            let (batch, later) = firstBatch(of: ready, before: unrouted, by: active)
             var earlier = EarlierTasks(before: later, by: book)
-            if let firstPlace = batch.first.map({ place(of: $0, by: shelved) }), firstPlace < .max {
-                earlier.asking = { [surroundings] () async throws(StoreError) in
+            if let firstPlace = batch.first.map({ place(of: $0, by: active) }), firstPlace < .max {
+                earlier.reload = { [surroundings] () async throws(StoreError) in
                     let unrouted = try await surroundings.store.unrouted(limit: Self.mostEvents)
                     return EarlierTasks(before: unrouted.filter { $0.sequence > firstPlace }, by: book)
                 }
             }
-            // While tasks must be seen as they were earlier, what is read ahead does not count.
-            let next = earlier.isEmpty ? firstBatch(of: Array(ready.dropFirst(batch.count)), before: [], by: shelved).timers : []
+            // Facts cannot be read ahead while the rules must see tasks in an earlier state.
+            let next = earlier.isEmpty ? firstBatch(of: Array(ready.dropFirst(batch.count)), before: [], by: active).timers : []
             let (routing, isStored) = try await surroundings.route(
                 book.match(batch), by: book, on: shelf, earlier: earlier, next: next.isEmpty ? nil : book.match(next))
             guard isStored else { continue }
@@ -172,14 +174,13 @@ public struct TimerLoop: Sendable {
         return fired
     }
 
-    /// Whether a timer waits for the first poll of the sources whose tasks its rule reads, or for the first good poll of the source that
-    /// it is about.
+    /// Whether a timer waits for the first poll of the sources whose tasks its rule reads, or for the first good poll of its own source.
     private func isKeptBack(_ timer: RuleTimer, by book: RuleBook, at now: Timestamp) -> Bool {
         if now < started + InitialPolls.patience, initialPolls.isMissing(book.scopesRead(by: timer.id.rule)) { return true }
         return scopesJudged(by: timer, of: book).contains { initialPolls.mustWait(for: $0.scope, at: now) }
     }
 
-    /// The sources that a timer is about, if the present state of a task decides about it.
+    /// The sources of a timer whose result depends on the present state of a task; otherwise empty.
     private func scopesJudged(by timer: RuleTimer, of book: RuleBook) -> [(source: String, scope: Scope.ID)] {
         guard timer.id.kind.isJudged, let source = timer.source else { return [] }
         // An absence of a whole rule is about all of the rule's sources.
@@ -187,7 +188,7 @@ public struct TimerLoop: Sendable {
         return sources.compactMap { source in book.scope(of: source).map { (source, $0) } }
     }
 
-    /// Says once of each source that timers did not wait for its good poll any longer.
+    /// Emits a notice, once for each source, that timers have given up waiting for its good poll.
     private func reportMissingPolls(_ timers: [RuleTimer], by book: RuleBook, at now: Timestamp) {
         if initialPolls.areGood { return }
         for timer in timers {
@@ -200,12 +201,12 @@ public struct TimerLoop: Sendable {
         }
     }
 
-    /// The first timers that are decided together, and the events on the bus that come after them: they see the tasks as they were
-    /// before these.
+    /// The first timers that are decided together, and the events on the bus that come after them. The timers see the tasks in their
+    /// state before these events.
     private func firstBatch(
-        of timers: [RuleTimer], before unrouted: [StoredEvent], by shelved: RuleShelf.Shelved
+        of timers: [RuleTimer], before unrouted: [StoredEvent], by active: RuleShelf.ActiveRules
     ) -> (timers: [RuleTimer], later: [StoredEvent]) {
-        func place(of timer: RuleTimer) -> Int64 { self.place(of: timer, by: shelved) }
+        func place(of timer: RuleTimer) -> Int64 { self.place(of: timer, by: active) }
         guard let first = timers.first, !unrouted.isEmpty else { return (Array(timers.prefix(surroundings.timersAtOnce)), []) }
         let firstPlace = place(of: first)
         let later = unrouted.filter { $0.sequence > firstPlace }
@@ -216,21 +217,21 @@ public struct TimerLoop: Sendable {
         return (Array(batch), later)
     }
 
-    /// The place on the bus after which events come after the timer.
-    private func place(of timer: RuleTimer, by shelved: RuleShelf.Shelved) -> Int64 {
-        // Which tasks there are already, the rule's own place says: later ones it sees by their events.
-        if timer.id.kind == .existing { return shelved.since[timer.id.rule] ?? .max }
-        return isTimely(timer, by: shelved.book) ? .min : .max
+    /// The place on the bus up to which events come before the timer.
+    private func place(of timer: RuleTimer, by active: RuleShelf.ActiveRules) -> Int64 {
+        // The rule's own place: it sees later tasks by their events.
+        if timer.id.kind == .existing { return active.since[timer.id.rule] ?? .max }
+        return isTimely(timer, by: active.book) ? .min : .max
     }
 
-    /// Routes those of these events that come before the timers; false if there are none.
+    /// Routes those of these events that come before the first timer; false if there are none.
     private func route(_ events: [StoredEvent], before timers: [RuleTimer]) async throws(StoreError) -> Bool {
-        guard let timer = timers.first, let shelved = try await shelf.current(in: surroundings) else { return false }
-        // What came due before the sources could be looked at comes after what they show.
-        let isLate = timer.id.kind.isJudged && !isTimely(timer, by: shelved.book)
+        guard let timer = timers.first, let active = try await shelf.current(in: surroundings) else { return false }
+        // A timer that came due before the sources were polled comes after the events of their polls.
+        let isLate = timer.id.kind.isJudged && !isTimely(timer, by: active.book)
         let earlier = isLate ? events : Array(events.prefix { $0.event.time < timer.due })
         if earlier.isEmpty { return false }
-        guard let next = try await next(of: earlier, in: events, by: shelved.book) else { return true }
-        return try await Router(surroundings, shelf: shelf).route(next, by: shelved) > 0
+        guard let next = try await next(of: earlier, in: events, by: active.book) else { return true }
+        return try await Router(surroundings, shelf: shelf).route(next, by: active) > 0
     }
 }

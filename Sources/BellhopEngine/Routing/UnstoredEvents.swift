@@ -1,7 +1,7 @@
 import BellhopCore
 import Synchronization
 
-/// Events that do not come from polls and that the store did not accept yet. The router retries them.
+/// Events that do not come from polls, and that the store has not accepted yet. The router retries them.
 ///
 /// A class over a mutex, because event sinks and the router share it.
 final class UnstoredEvents: Sendable {
@@ -10,7 +10,7 @@ final class UnstoredEvents: Sendable {
 
     private struct State {
         var events: [Event] = []
-        /// True once no loop will store them any more.
+        /// True once the loops have ended, so that events are no longer retried.
         var isClosed = false
 
         /// Drops and returns the oldest events beyond the limit.
@@ -80,7 +80,7 @@ extension Surroundings {
             do throws(StoreError) {
                 try await store.wake(receiver: event.source, at: clock.now)
             } catch {
-                // They wake by themselves a little later.
+                // Their wait ends by itself a little later.
                 report(error, doing: "waking the deliveries that wait for \(event.source)")
             }
             bells.dispatcher.ring()

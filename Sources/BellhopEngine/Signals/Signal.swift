@@ -26,7 +26,7 @@ public enum Signal: Sendable {
     case dropped(Delivery, Failure)
     /// This many messages to a receiver are sent, because the quiet times that held them have ended.
     case released(receiver: String, count: Int)
-    /// The condition of a silence has a mistake with the present sources, so it keeps nothing back.
+    /// The condition of a silence is invalid with the present sources, so the silence keeps nothing back.
     case silenceRefused(id: String, problem: String)
     case delivered(Delivery, Receipt, attempt: Int, took: Duration)
     case retrying(Delivery, Failure, attempt: Int, at: Timestamp)
@@ -63,7 +63,7 @@ public enum Signal: Sendable {
     case clockJumped(by: Duration)
     /// A connection was replaced because its secrets or its login changed; `problem` says why it is unusable, if it is.
     case rebound(connection: String, problem: String?)
-    /// The OpenTelemetry receiver does not take what is sent: the first failure in a row.
+    /// The OpenTelemetry receiver accepts no traces: the first failure in a row.
     case telemetryFailed(receiver: String, error: String)
     case telemetryRecovered
     case stopping(inFlight: Int)

@@ -154,7 +154,7 @@ extension RuleBook {
         }
         let ignored = self.facts.schemas[source]?.roles.bookkeeping ?? self.facts.assumed?.roles.bookkeeping ?? []
         guard let then = delivery.keptBack?.task,
-            case .changed(let changes)? = Change(from: then, to: now.snapshot, ignoring: ignored)
+            let changes = Change(from: then, to: now.snapshot, ignoring: ignored)?.fields
         else { return nil }
         let names = changes.prefix(Self.mostFields).map(\.field).joined(separator: ", ")
         let more = changes.count > Self.mostFields ? " and \(changes.count - Self.mostFields) more" : ""

@@ -120,9 +120,8 @@ struct TestFacts {
             content = comment
         case .taskChanged:
             guard let before = before(task, node, source: source) else { return nil }
-            guard
-                case .changed(let changes)? = Change(from: before, to: task, ignoring: facts(of: source).schema.roles.bookkeeping)
-            else {
+            let ignored = facts(of: source).schema.roles.bookkeeping
+            guard let changes = Change(from: before, to: task, ignoring: ignored)?.fields else {
                 report("wrong-value", "`before` and `task` are equal", at: node[.before] ?? node)
                 return nil
             }

@@ -178,7 +178,7 @@ enum Fixture {
     /// A change of a field, as the engine reports it.
     static func changed(_ task: Snapshot, from before: Snapshot, id: String = "e1") -> Event {
         var changes = JSON.Object()
-        if case .changed(let fields)? = Change(from: before, to: task, ignoring: []) {
+        if let fields = Change(from: before, to: task, ignoring: [])?.fields {
             for field in fields { changes[field.field] = ["from": field.from, "to": field.to] }
         }
         return event(.taskChanged, task, data: ["before": before.json(source: "my-work"), "changes": .object(changes)], id: id)

@@ -4,7 +4,7 @@ import Synchronization
 /// The current activity of each source. A status display shows by it which system does not answer.
 ///
 /// A class over a mutex, because the loops of all sources write it and a status reads it.
-final class Underway: Sendable {
+final class SourceActivities: Sendable {
     private let activities = Mutex<[String: SourceActivity]>([:])
 
     var all: [String: SourceActivity] { activities.withLock { $0 } }
