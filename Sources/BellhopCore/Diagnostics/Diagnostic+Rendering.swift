@@ -5,7 +5,7 @@ extension Diagnostic {
     ///       4 | when: task.pririty == 1
     ///         |            ^~~~~~~ did you mean `priority`?
     public func rendered(colour: Bool = false) -> String {
-        // One parameter in each sequence: only such are printed as colours.
+        // One parameter in each escape sequence, because ``TerminalText`` keeps only such colours.
         func paint(_ text: String, _ codes: String...) -> String {
             colour ? codes.map { "\u{1B}[\($0)m" }.joined() + text + "\u{1B}[0m" : text
         }
@@ -64,7 +64,7 @@ extension Diagnostic {
         return .object(object)
     }
 
-    /// The diagnostic as one `bellhop` sends it to another, which shows it like its own.
+    /// The diagnostic with its excerpt, for another `bellhop` process to show.
     public var transferJSON: JSON {
         guard var object = json.asObject, let excerpt = place?.excerpt else { return json }
         object["excerpt"] = .string(excerpt)

@@ -10,7 +10,7 @@ public struct Diagnostic: Error, Sendable, Hashable {
     public var place: Place?
     /// What to do, short: ``did you mean `priority`?``
     public var help: String?
-    /// The corrected lines, if showing them is the best help.
+    /// The corrected lines, if they are the best help.
     public var corrected: [String]
     /// Explanations, one line each, shown below.
     public var details: [String]

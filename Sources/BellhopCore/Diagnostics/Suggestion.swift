@@ -1,4 +1,4 @@
-/// Guesses what was meant by a misspelled word.
+/// Corrects a misspelled word by the nearest known one.
 public enum Suggestion {
     /// The candidate nearest to `word`, if near enough: up to a third of the letters may differ, but not all of them.
     public static func closest(to word: String, among candidates: some Sequence<String>) -> String? {

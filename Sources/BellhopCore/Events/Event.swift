@@ -4,7 +4,7 @@ public struct Event: Sendable, Hashable, Identifiable {
         public var text: String
         public init(_ text: String) { self.text = text }
 
-        /// The identity of a fact: its kind, and what it is about.
+        /// The identity of a fact: the event's type, and what distinguishes the fact from others of the type.
         public init(type: EventType, facts: String...) { self.init(type: type, facts: facts) }
 
         init(type: EventType, facts: [String]) { text = Identity.of([type.name] + facts) }
@@ -19,7 +19,7 @@ public struct Event: Sendable, Hashable, Identifiable {
     /// When it was observed.
     public var time: Timestamp
     public var data: JSON.Object
-    /// How many of our own writes and emitted events led here: 0 for external changes, one more for each in the chain.
+    /// The number of our own writes and emitted events in the chain that led here: 0 for an external change.
     public var hop: Int
     /// The event whose run of a rule emitted it; nil for any other event.
     public var cause: ID?
@@ -36,7 +36,7 @@ public struct Event: Sendable, Hashable, Identifiable {
         self.hop = hop
     }
 
-    /// - Parameter facts: distinguish it from all other events of its type, and are equal whenever the same fact is seen again.
+    /// - Parameter facts: distinguish the event from all others of its type. The same fact, seen again, must give the same facts.
     public init(
         _ content: EventContent, facts: String..., source: String, subject: String, at time: Timestamp, hop: Int = 0
     ) {
@@ -56,7 +56,7 @@ public struct Event: Sendable, Hashable, Identifiable {
         return .object(object)
     }
 
-    /// Reads what ``cloudEvent`` wrote, ignoring other attributes. Nil for anything else.
+    /// Reads the form of ``cloudEvent``, ignoring other attributes; nil for anything else.
     public init?(cloudEvent json: JSON) {
         guard let id = json["id"]?.asString, let type = json["type"]?.asString, let source = json["source"]?.asString,
             let subject = json["subject"]?.asString, let data = json["data"]?.asObject,
@@ -67,7 +67,7 @@ public struct Event: Sendable, Hashable, Identifiable {
     }
 }
 
-// MARK: What it says
+// MARK: Content
 
 extension Event {
     /// The event's task, if it has one.

@@ -1,4 +1,4 @@
-/// The types of events that there are. The checks of rules, the JSON Schema and the documentation are made from it.
+/// All types of events. The checks of rules, the JSON Schema and the documentation are made from it.
 public struct EventCatalogue: Sendable {
     /// In the order of the reference page.
     public let definitions: [EventDefinition]
@@ -109,8 +109,7 @@ public struct EventCatalogue: Sendable {
     private static let silence = [
         member(.id, .text), member(.when, .text, "", isOptional: true), member(.rules, .list(.text)),
         member(.receivers, .list(.text)), member(.starts, .text), member(.ends, .text), member(.reason, .text),
-        member(.by, .text),
-        member(.writes, .boolean),
+        member(.by, .text), member(.writes, .boolean),
     ]
 
     private static let failure = SettingType.oneOf(Failure.Reason.allCases.map(\.rawValue))

@@ -11,13 +11,13 @@ public struct EventDefinition: Sendable, Hashable {
 
     /// The kind of thing that the event's `source` names.
     public enum Origin: Sendable, Hashable {
-        /// A source that shows tasks.
+        /// A source of tasks.
         case tasks
         /// A source that is a page.
         case page
         /// A source of either kind.
         case source
-        /// A connection, which `from` names too.
+        /// A connection, which is also the name under `from`.
         case connection
         /// The rule whose schedule it is. No other rule gets the event.
         case rule

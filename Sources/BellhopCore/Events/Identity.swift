@@ -2,7 +2,7 @@ import Crypto
 
 /// The identity of something, derived from facts: the first 128 bits of their SHA-256 (FIPS 180-4) as 32 hexadecimal digits.
 ///
-/// The hash is cryptographic, because facts contain texts from tickets: a text cannot be crafted to have the identity of another.
+/// The hash is cryptographic, because facts contain texts from tickets: no text can be crafted to have the identity of another.
 /// The length of each fact is hashed too, so that `("ab", "c")` and `("a", "bc")` differ.
 enum Identity {
     static func of(_ facts: some Sequence<String>) -> String {

@@ -1,8 +1,8 @@
 /// The reason for a run of a rule. It is part of each delivery's key, so that a run that is decided twice delivers only once.
 public enum Occasion: Sendable, Hashable {
     case event(Event.ID)
-    /// A timer of a rule that came due. What began the wait distinguishes two waits for the same time, which are possible after the
-    /// clock was set back.
+    /// A timer of a rule that came due. The beginning of its wait distinguishes two waits until the same time, which are possible after
+    /// the clock was set back.
     case timer(RuleTimer.ID, due: Timestamp, Beginning? = nil)
     /// One element of a list that a rule runs through because of this event.
     case element(of: Event.ID, key: String)
@@ -10,10 +10,10 @@ public enum Occasion: Sendable, Hashable {
     case escalation(of: ID, step: Int, repetition: Int)
     /// The end of the escalation that a run began.
     case escalationEnd(of: ID)
-    /// An event that a person had routed again.
+    /// An event that a person replayed.
     case replay(of: Event.ID, at: Timestamp)
 
-    /// What began the wait of a timer.
+    /// The beginning of a timer's wait.
     public enum Beginning: Sendable, Hashable {
         /// The event at this place on the bus, or its replay.
         case event(Int64, replayed: Timestamp? = nil)
@@ -28,7 +28,7 @@ public enum Occasion: Sendable, Hashable {
         }
     }
 
-    /// The occasion's permanent name in the store. Rules, kinds and events have no slash in their names; keys may have.
+    /// The occasion's permanent name in the store. Only keys may contain a slash; names of rules, kinds and events do not.
     public var id: ID {
         switch self {
         case .event(let id): ID("event/" + id.text)
@@ -45,7 +45,7 @@ public enum Occasion: Sendable, Hashable {
         public var text: String
         public init(_ text: String) { self.text = text }
 
-        /// Whether a person had the run's event routed again.
+        /// Whether the run is of an event that a person replayed.
         public var isReplay: Bool { text.hasPrefix("replay/") }
 
         /// The event of the run, or of the run that began the escalation; nil for a run without an event, such as that of a timer.
@@ -62,11 +62,11 @@ public enum Occasion: Sendable, Hashable {
 }
 
 extension Occasion {
-    /// Reads a permanent name; nil for one that this program did not make.
+    /// Parses a permanent name; nil if it is invalid.
     public init?(_ id: ID) {
         guard let slash = id.text.firstIndex(of: "/") else { return nil }
         let rest = id.text[id.text.index(after: slash)...]
-        /// The rest in so many parts; the last may have slashes.
+        /// The rest, split into this many parts; the last may contain slashes.
         func parts(_ count: Int) -> [String]? {
             let parts = rest.split(separator: "/", maxSplits: count - 1, omittingEmptySubsequences: false).map(String.init)
             return parts.count == count ? parts : nil
@@ -114,7 +114,7 @@ extension Occasion.Beginning {
 }
 
 extension Occasion.ID {
-    /// The run that began the escalation, if it is of one; otherwise itself.
+    /// For an escalation: the run that began it. Otherwise the occasion itself.
     public var run: Occasion.ID {
         switch Occasion(self) {
         case .escalation(let run, _, _)?, .escalationEnd(let run)?: run
@@ -122,36 +122,36 @@ extension Occasion.ID {
         }
     }
 
-    /// Whether it is of the event, of a timer that the event began, or of the silence after it.
+    /// Whether the run comes from the event: directly, by a timer that the event began, or by the silence after the event.
     public func isFor(_ event: StoredEvent) -> Bool {
         self.event == event.event.id || (begun ?? lastBefore) == event.sequence
     }
 
-    /// The key of the wait that was over, if it is of the timer of one.
+    /// For the timer of a wait: the key of the wait; otherwise nil.
     public var wait: String? {
         guard case .timer(let timer, _, _)? = Occasion(self), timer.kind == .hold || timer.kind == .absence else { return nil }
         return timer.key
     }
 
-    /// The place of the event that began the timer, if it is of one.
+    /// For a timer that an event began: the event's place on the bus; otherwise nil.
     public var begun: Int64? {
         guard case .timer(_, _, .event(let place, _)?)? = Occasion(run) else { return nil }
         return place
     }
 
-    /// The place of the last event before the silence, if it is of one.
+    /// For the timer of a silence: the place of the last event before the silence; otherwise nil.
     public var lastBefore: Int64? {
         guard case .timer(_, _, .silence(let place)?)? = Occasion(run) else { return nil }
         return place
     }
 
-    /// When the timer was due, if it is of one.
+    /// For a timer: when it was due; otherwise nil.
     public var due: Timestamp? {
         guard case .timer(_, let due, _)? = Occasion(run) else { return nil }
         return due
     }
 
-    /// When the run's event was routed again, if it is of that replay, or of a timer or an escalation that the replay began.
+    /// For a replay, and a timer or an escalation that it began: when the event was replayed; otherwise nil.
     public var replayed: Timestamp? {
         switch Occasion(run) {
         case .replay(_, let at)?: at

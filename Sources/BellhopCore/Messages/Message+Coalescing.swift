@@ -84,8 +84,8 @@ extension Delivery {
             task: nil, lane: "coalesced/\(id.text)", createdAt: now, expires: expires, retry: first.retry, hop: hop)
     }
 
-    /// Whether this delivery is a message that may be coalesced with others: it has no `thread`, mentions no person or group, and is
-    /// not already coalesced.
+    /// Whether this delivery is a message that may be coalesced with others: one without a `thread` and mentions, and not coalesced
+    /// already.
     public var coalesces: Bool { Self.coalesces(arguments, action: action, step: id.step) }
 
     public static func coalesces(_ arguments: Arguments, action: String, step: StepPath) -> Bool {

@@ -46,16 +46,16 @@ public struct Message: Sendable, Hashable {
         return own == Section() ? sections : [own] + sections
     }
 
-    /// The key of a conversation that a text names: blanks at its ends do not count, because some receivers drop them. Nil for none.
+    /// The conversation key in a text: without blanks at its ends, because some receivers drop them. Nil if nothing is left.
     public static func threadKey(_ text: String) -> String? {
-        // By scalars: a character is a blank, too, if a mark follows it.
+        // By scalars, because a blank and a combining mark after it are one whitespace character.
         var key = text.unicodeScalars[...]
         while let last = key.last, last.properties.isWhitespace { key.removeLast() }
         while let first = key.first, first.properties.isWhitespace { key.removeFirst() }
         return key.isEmpty ? nil : String(key)
     }
 
-    /// The key under which a store and a lane know the conversation: the thread itself, or its hash if it is long.
+    /// The conversation's key in the store and in lanes: the thread itself, or its hash if it is long.
     public var conversation: String? { thread.map { $0.utf8.count <= 200 ? $0 : Identity.of(["thread", $0]) } }
 
     public enum Severity: String, Sendable, Hashable, CaseIterable { case info, warning, error, critical }

@@ -18,7 +18,7 @@ public struct LineDiff: Sendable, Hashable {
     /// The most pairs of lines compared. In a larger change, all old lines are shown as removed and all new ones as added.
     private static let mostPairs = 1 << 20
 
-    /// The difference of two texts. The lines of a text are what its newlines separate.
+    /// The difference of two texts, split at their newlines.
     public init(from before: String, to after: String) {
         self.init(
             before.split(separator: "\n" as Unicode.Scalar), after.split(separator: "\n" as Unicode.Scalar), isOfFiles: false)
@@ -99,7 +99,7 @@ public struct LineDiff: Sendable, Hashable {
         return [text, "\\ No newline at end of file"]
     }
 
-    /// Lines in a heading, by the numbers of lines before and up to them: the first and how many, or the one before if there are none.
+    /// A range of lines in a heading: the first line and their number, or for an empty range the line before it.
     private static func range(_ before: Int, _ through: Int) -> String {
         let count = through - before
         return count == 1 ? "\(through)" : "\(count == 0 ? before : before + 1),\(count)"
@@ -111,8 +111,8 @@ public struct LineDiff: Sendable, Hashable {
         place += 1
     }
 
-    /// What becomes of the lines of both ranges, each with its place in its range: those of their longest common subsequence are the
-    /// same, the others removed or added.
+    /// Marks the lines of both ranges, each given by its place in its range: those of the longest common subsequence are the same, the
+    /// others removed or added.
     private static func kinds(_ old: [Int], _ new: [Int]) -> [(kind: Kind, place: Int)] {
         guard !old.isEmpty, !new.isEmpty, old.count * new.count <= mostPairs else {
             return old.indices.map { (.removed, $0) } + new.indices.map { (.added, $0) }
@@ -175,7 +175,7 @@ extension String {
         return lines
     }
 
-    /// A file's name in the heading of a patch: `patch` reads one with unusual characters in quotes, and one with blanks up to a tab.
+    /// A file's name in the heading of a patch: in quotes with unusual characters, and ended by a tab with blanks, as `patch` reads it.
     fileprivate var patchName: String {
         let isPlain = unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7f && $0 != "\"" && $0 != "\\" }
         if isPlain { return contains(" ") ? self + "\t" : self }

@@ -33,10 +33,10 @@ extension KnownTasks {
     /// - Parameter isWhole: false if an unlisted task may still exist.
     public func compare(with listing: Listing, isWhole: Bool = true) -> Comparison {
         var comparison = Comparison()
-        var isMet = [UInt64](repeating: 0, count: isWhole ? (count + 63) / 64 : 0)
-        var met = 0
+        var isListed = [UInt64](repeating: 0, count: isWhole ? (count + 63) / 64 : 0)
+        var listed = 0
         var expected = 0  // the next known task in the answer's order
-        var displaced = count  // the next known task after one found out of order
+        var displaced = count  // the known task after the latest one that was found out of order
         for place in listing.entries.indices {
             let found: Int?
             if expected < count, self[expected].key == listing.entries[place].key {
@@ -56,17 +56,17 @@ extension KnownTasks {
                 comparison.new.append(place)
                 continue
             }
-            if isWhole { isMet[found >> 6] |= 1 << UInt64(found & 63) }
-            met += 1
+            if isWhole { isListed[found >> 6] |= 1 << UInt64(found & 63) }
+            listed += 1
             if self[found].listed == listing.entries[place].fingerprint {
                 comparison.unchanged += 1
             } else {
                 comparison.changed.append(place)
             }
         }
-        if isWhole, met < count {
-            comparison.gone.reserveCapacity(count - met)
-            for place in indices where isMet[place >> 6] & (1 << UInt64(place & 63)) == 0 {
+        if isWhole, listed < count {
+            comparison.gone.reserveCapacity(count - listed)
+            for place in indices where isListed[place >> 6] & (1 << UInt64(place & 63)) == 0 {
                 comparison.gone.append(self[place].key)
             }
         }

@@ -2,12 +2,11 @@
 public struct Departures: Sendable, Hashable {
     /// The tasks that have left, as far as is known.
     public private(set) var gone: [TaskKey] = []
-    /// The tasks that stay known, because they exist, their state is unknown, or a later poll looks them up.
+    /// The tasks that stay known, because they still exist, because this is unknown, or because a later poll looks them up.
     public private(set) var kept: [TaskKey]
     /// How many of the unlisted tasks still exist according to their records.
     public private(set) var remaining = 0
-    /// True if no record confirms a list that is empty or may be cut off: the account may have lost its rights, or the server its
-    /// rows.
+    /// True if no record confirms an empty or possibly truncated list: the account may have lost its rights, or the server its rows.
     public private(set) var isUnproved = false
 
     /// - Parameters:
@@ -15,7 +14,7 @@ public struct Departures: Sendable, Hashable {
     ///   - waiting: the tasks that a later poll looks up.
     ///   - isListEmpty: whether the list had no task at all. If a task still exists, the empty list is wrong, and only the
     ///     records count.
-    ///   - mayBeCut: whether the list may lack its end.
+    ///   - mayBeCut: whether the list may be truncated.
     public init(
         asked: [TaskKey], waiting: [TaskKey] = [], details: Details, isListEmpty: Bool, mayBeCut: Bool = false
     ) {
@@ -35,7 +34,7 @@ public struct Departures: Sendable, Hashable {
         isUnproved = (isListEmpty || mayBeCut) && remaining == 0 && !isExplained && !gone.isEmpty
     }
 
-    /// A notice about a list that lacks existing tasks; nil if it lacks none.
+    /// A notice about a list in which existing tasks are missing; nil if none is missing.
     /// - Parameters:
     ///   - source: the source's name.
     ///   - isListEmpty: whether the list had no task at all.

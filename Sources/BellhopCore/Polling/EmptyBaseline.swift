@@ -5,7 +5,7 @@ public struct EmptyBaseline: Sendable, Hashable {
 
     public init(since: Timestamp) { self.since = since }
 
-    /// Up to this many tasks that appear count as new, however soon.
+    /// Up to this many appearing tasks count as new, even if they appear at once.
     public static let few = 5
 
     /// Whether another empty list at this moment confirms it.

@@ -11,11 +11,11 @@ public struct Fingerprint: Sendable, Hashable {
         self.low = low
     }
 
-    /// All bits zero; in stored values it means none.
+    /// All bits zero. A stored zero means that there is no fingerprint.
     public static let zero = Fingerprint(high: 0, low: 0)
 
-    /// The fingerprint of these bytes, computed at about memory speed: an answer with the same fingerprint as the last one need
-    /// not be read further. A different `seed` gives an unrelated result, as for the same bytes in another context.
+    /// The fingerprint of these bytes, computed at about memory speed. A different `seed` gives an unrelated result, for the same bytes
+    /// in another context.
     public init(content bytes: Span<UInt8>, seed: Fingerprint = .zero) {
         self = FingerprintMixer.fingerprint(of: bytes.bytes, seed: seed)
     }

@@ -20,17 +20,14 @@ public struct FingerprintBuilder: Sendable {
     /// Adds a text as UTF-8.
     public mutating func add(_ text: String) { absorb(Fingerprint(content: text, seed: Kind.text)) }
 
-    /// Adds bytes.
     public mutating func add(_ bytes: [UInt8]) { absorb(Fingerprint(content: bytes, seed: Kind.bytes)) }
 
-    /// Adds a whole number.
     public mutating func add(_ number: Int64) {
         var mixer = FingerprintMixer(seed: Kind.number)
         mixer.absorb(UInt64(bitPattern: number), 0)
         absorb(mixer.finished(count: 1))
     }
 
-    /// Adds another fingerprint.
     public mutating func add(_ fingerprint: Fingerprint) {
         var mixer = FingerprintMixer(seed: Kind.fingerprint)
         mixer.absorb(fingerprint.high, fingerprint.low)

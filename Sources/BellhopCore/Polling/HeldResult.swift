@@ -1,4 +1,4 @@
-/// A poll's result that is held back, with enough to recognize it if the next poll shows the same.
+/// A poll's result that is held back, with a fingerprint that shows whether the next poll has the same.
 public struct HeldResult: Sendable, Hashable {
     /// The fingerprint of the keys that were new and of those that were gone.
     public var fingerprint: Fingerprint
@@ -10,7 +10,7 @@ public struct HeldResult: Sendable, Hashable {
     public var new: Int
     /// How many of the known were gone.
     public var gone: Int
-    /// How many of the known changed in the same fields, if that is why it is held; otherwise 0.
+    /// How many of the known tasks changed in the same fields, if this is why it is held; otherwise 0.
     public var changed = 0
     /// The fields in which they changed.
     public var fields: [String] = []

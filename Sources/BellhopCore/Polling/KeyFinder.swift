@@ -3,7 +3,7 @@ struct KeyFinder: JSONVisitor {
     private let path: [[UInt8]]
     /// How many containers are open, including the record.
     private var depth = 0
-    /// How many names of the path lead to the innermost object on it.
+    /// How many names of the path were followed to the innermost open object on it.
     private var matched = 0
     /// Whether the last name was the next one of the path.
     private var isOnPath = false

@@ -5,7 +5,6 @@ public struct KnownTasks: Sendable {
     private var tasks: [KnownTask] = []
     private var index = KeyIndex()
 
-    /// No tasks.
     public init() {}
 
     /// These tasks; of duplicate keys the last.
@@ -20,7 +19,6 @@ public struct KnownTasks: Sendable {
         index.reserveCapacity(count)
     }
 
-    /// The task with this key.
     public subscript(key: TaskKey) -> KnownTask? { place(of: key).map { tasks[$0] } }
 
     /// Adds a task, or replaces the one with its key.

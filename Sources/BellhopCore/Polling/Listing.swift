@@ -36,7 +36,7 @@ public struct Listing: Sendable {
     /// The entries with these keys, in the listing's order, and the keys without an entry.
     public func search(for keys: [TaskKey]) -> (found: [Entry], missing: [TaskKey]) {
         guard !keys.isEmpty else { return ([], []) }
-        // All of them, as at a first poll: no search is needed.
+        // All entries are wanted, as at a first poll: no search is needed.
         if keys.count == entries.count, zip(keys, entries).allSatisfy({ $0 == $1.key }) { return (entries, []) }
         let wanted = KnownTasks(keys.map { KnownTask(key: $0, listed: .zero) })
         var isFound = [Bool](repeating: false, count: wanted.count)
@@ -58,8 +58,8 @@ public struct Listing: Sendable {
 
     /// The record of an entry, for reading only some of its members.
     ///
-    /// It copies the record's bytes: sharing the answer would count a reference for each value made, which slows down several
-    /// cores reading records in parallel.
+    /// It copies the record's bytes: with shared bytes, each value would be reference-counted, which slows down reading records in
+    /// parallel.
     public func tape(of entry: Entry) -> JSONTape {
         do {
             let bytes = body.span.extracting(entry.range).withUnsafeBufferPointer { Array($0) }

@@ -1,9 +1,7 @@
-/// Reads an answer once, from its first byte to its last, and lists its records.
+/// Lists the records of an answer in one pass, and validates all of it as JSON. Each record is parsed once, then fingerprinted while
+/// it is still in the cache.
 ///
-/// Validates all of it as JSON: each record is parsed once, then fingerprinted while it is still in the cache.
-///
-/// Its readers are inlined by hint and its keys fetched ahead (``checkKeys()``): 296 ms of processor for 1,000,000 tasks, and 330
-/// without either.
+/// Inlined readers and prefetched keys (``checkKeys()``) reduce the CPU time for 1,000,000 tasks from 330 to 296 ms.
 struct ListingScanner {
     private let shape: ListingShape
     private var walker = JSONWalker(depthLimit: ListingShape.depthLimit)

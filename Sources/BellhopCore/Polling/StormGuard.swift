@@ -14,11 +14,10 @@ public struct StormGuard: Sendable, Hashable {
     /// False if nothing is held back (`storm: off`). A suddenly empty list is still read again.
     public var mayHold: Bool
 
-    /// The size from which a list can be held: a shorter one is accepted, however much of it changed.
+    /// The least size of a list that can be held: a shorter list is always accepted.
     public var leastTasks: Int
 
-    /// After this many different results in a row, the last is accepted, even if each differs a little from the one before: a
-    /// busy source must not be held forever.
+    /// Of this many doubtful results in a row the last is accepted, even if all of them differ: a busy source must not be held forever.
     public var mostPolls: Int
 
     /// How many tasks may change in the same fields at once: about the most that a person changes by hand.
@@ -84,7 +83,7 @@ public struct StormGuard: Sendable, Hashable {
         return .hold(result)
     }
 
-    /// The result that stays held although its list was accepted, because many existing tasks are missing from it; otherwise nil.
+    /// The result that stays held although its list was accepted, because most existing tasks are missing from it; otherwise nil.
     /// - Parameter listed: how many tasks the list had.
     public func stillHeld(of departures: Departures, listed: Int, previous: HeldResult?, at now: Timestamp) -> HeldResult? {
         let known = listed + departures.kept.count

@@ -22,19 +22,14 @@ public struct TaskKey: Sendable {
         }
     }
 
-    /// The key that these bytes of a body spell; nil unless they are 32 lowercase hexadecimal digits.
+    /// The key in these bytes; nil unless they are 32 lowercase hexadecimal digits.
     init?(digits bytes: Span<UInt8>, at offset: Int, count: Int) {
         guard let words = Hexadecimal.words(bytes, at: offset, count: count) else { return nil }
         storage = .digits(high: words.high, low: words.low)
     }
 
-    /// Whether the key is 32 lowercase hexadecimal digits; found out without making its text.
-    public var isDigits: Bool {
-        switch storage {
-        case .digits: true
-        case .text: false
-        }
-    }
+    /// Whether the key is 32 lowercase hexadecimal digits. Does not make its text.
+    public var isDigits: Bool { bits != nil }
 
     /// The key as in the source.
     public var text: String {

@@ -1,4 +1,4 @@
-/// A message that a quiet time holds, as it is read when the time has ended.
+/// A message that was held by a quiet time which has ended.
 public struct HeldMessage: Sendable, Hashable {
     /// Its position in the store: messages that were made later have higher ones.
     public var place: Int64
@@ -25,11 +25,11 @@ public struct MessageRelease: Sendable, Hashable {
     public enum Fate: Sendable, Hashable {
         /// It is sent as it is.
         case sent
-        /// It is one line of a coalesced message.
+        /// It becomes a line of a coalesced message.
         case joined
         case silenced(by: String)
         case dropped(Failure)
-        /// Another quiet time lasts.
+        /// Another quiet time holds it.
         case held(until: Timestamp)
     }
 

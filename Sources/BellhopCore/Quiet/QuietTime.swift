@@ -1,9 +1,9 @@
 /// When messages are kept back, and what happens to them: the `quiet` of a rule or a connection.
 public struct QuietTime: Sendable, Hashable {
     public enum Hours: Sendable, Hashable {
-        /// While this calendar is open: it has the quiet hours as its own.
+        /// While this calendar is open: its hours are the quiet hours.
         case during(WorkCalendar)
-        /// While this calendar, which bellhop.yaml has under the name, is closed.
+        /// While this calendar of bellhop.yaml is closed.
         case outside(WorkCalendar, name: String)
     }
 
@@ -22,9 +22,9 @@ public struct QuietTime: Sendable, Hashable {
         self.then = then
     }
 
-    /// When the quiet time ends that lasts at a moment: the first moment after it. Nil if none lasts then.
+    /// The first moment after the quiet time that lasts at a given moment; nil if the moment is not quiet.
     ///
-    /// A calendar that is closed for more than ten years makes no quiet time, so that nothing waits for ever.
+    /// A calendar that is closed for more than ten years makes no quiet time, so that no message waits for ever.
     public func end(at moment: Timestamp) -> Timestamp? {
         switch hours {
         case .during(let calendar):
@@ -34,7 +34,7 @@ public struct QuietTime: Sendable, Hashable {
         }
     }
 
-    /// Whether its hours leave no time between them.
+    /// Whether its hours cover all the time.
     public var neverEnds: Bool {
         guard case .during(let calendar) = hours, let opening = calendar.opening(after: Timestamp(seconds: 0)) else {
             return false
@@ -42,7 +42,7 @@ public struct QuietTime: Sendable, Hashable {
         return opening.upperBound - opening.lowerBound > .days(8)
     }
 
-    /// The same with the holidays of its calendar, if these calendars have it.
+    /// The same quiet time with its calendar, and so its holidays, taken from these; unchanged if they lack it.
     public func resolved(_ calendars: [String: WorkCalendar]) -> QuietTime {
         guard case .outside(_, let name) = hours, let calendar = calendars[name] else { return self }
         return QuietTime(.outside(calendar, name: name), then: then)

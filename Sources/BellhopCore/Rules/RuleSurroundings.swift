@@ -3,11 +3,11 @@ public struct RuleSurroundings: Sendable {
     public struct SourceFacts: Sendable, Hashable {
         public var name: String
         public var kind: String
-        /// Its connection, which comments on its tasks go to.
+        /// The connection that comments on its tasks go to.
         public var connection: String
         public var schema: TaskSchema
         public var scope: Scope.ID
-        /// The instance that its tasks are of, the first part of their events' subjects.
+        /// The instance of its tasks: the first part of their events' subjects.
         public var instance: String
         /// The user whose tasks these are: `user` in expressions.
         public var user: String

@@ -14,7 +14,7 @@ public struct Silence: Sendable, Hashable, Identifiable {
     public var reason: String
     /// The author: a user's name, or `bellhop.yaml`.
     public var by: String
-    /// Whether it also keeps back what writes to a task or creates one.
+    /// Whether it also keeps back deliveries that write to a task or create one.
     public var writes: Bool
     /// The entry of bellhop.yaml that it comes from, by its ``SilenceEntry/identity``; nil for one made by a command.
     public var entry: String?
@@ -57,7 +57,7 @@ public struct Silence: Sendable, Hashable, Identifiable {
         case other
     }
 
-    /// Whether it keeps such a delivery back, apart from its condition.
+    /// Whether it keeps such a delivery back, if its condition is true too.
     public func covers(_ content: Content, of rule: String, to receiver: String, at now: Timestamp) -> Bool {
         guard isActive(at: now), rules.isEmpty || rules.contains(rule), receivers.isEmpty || receivers.contains(receiver) else {
             return false
@@ -70,7 +70,7 @@ public struct Silence: Sendable, Hashable, Identifiable {
     }
 }
 
-/// A silence in the store, with what it kept back.
+/// A stored silence with its effect.
 public struct SilenceRecord: Sendable, Hashable {
     public var silence: Silence
     /// How many deliveries it kept back.
@@ -97,7 +97,7 @@ extension Silence {
         ]
     }
 
-    /// Reads what ``json`` wrote; nil for anything else.
+    /// Reads the form of ``json``; nil for anything else.
     public init?(json: JSON) {
         guard let id = json["id"]?.asString, let starts = json["starts"]?.asString.flatMap({ Timestamp(rfc3339: $0) }),
             let ends = json["ends"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
@@ -105,8 +105,7 @@ extension Silence {
         func texts(_ name: String) -> [String] { json[name]?.asArray?.compactMap(\.asString) ?? [] }
         self.init(
             id: id, when: json["when"]?.asString, rules: texts("rules"), receivers: texts("receivers"), starts: starts,
-            ends: ends,
-            reason: json["reason"]?.asString ?? "", by: json["by"]?.asString ?? "", writes: json["writes"] == true)
+            ends: ends, reason: json["reason"]?.asString ?? "", by: json["by"]?.asString ?? "", writes: json["writes"] == true)
     }
 }
 

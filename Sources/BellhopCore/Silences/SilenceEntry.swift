@@ -8,9 +8,9 @@ public struct SilenceEntry: Sendable {
     /// The silence without its times.
     private let template: Silence
     public let times: Times
-    /// Where a part of its condition stands in the file.
+    /// The place in the file of a part of its condition.
     public let placeInCondition: Diagnostic.Place.InText?
-    /// Where it stands itself.
+    /// The place of the entry in the file.
     public let place: Diagnostic.Place?
 
     public init(
@@ -33,7 +33,7 @@ public struct SilenceEntry: Sendable {
     public var when: String? { template.when }
     public var rules: [String] { template.rules }
 
-    /// Distinguishes it from all other entries: a changed entry is another one.
+    /// A hash of its content, which distinguishes it from all other entries. It differs for a changed entry.
     public var identity: String { template.entry ?? "" }
 
     /// The silence that is active, if any, and the next one.

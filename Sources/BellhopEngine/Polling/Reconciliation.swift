@@ -65,7 +65,8 @@ struct Reconciliation {
 
     /// Emits a change. If only a part of it is our own, each part has its own event, ours first.
     private mutating func emit(
-        _ change: Change, from before: Snapshot, to after: Snapshot, _ key: TaskKey, _ generation: inout Int64, _ evidence: Evidence
+        _ change: Change, from before: Snapshot, to after: Snapshot, _ key: TaskKey, _ generation: inout Int64,
+        _ evidence: Evidence
     ) {
         let writes = evidence.writes[evidence.scope.subject(of: key), default: []]
         let divided = DividedChange(
