@@ -62,7 +62,7 @@ public struct DeliveryLimits: Sendable, Hashable {
     public var rate: Rate?
     /// The most requests that one attempt makes. The connection's rate must allow all of them.
     public var requests: Int
-    /// The number of next deliveries whose tasks are passed to an attempt (``Attempt/upcoming``).
+    /// The number of further deliveries whose tasks are passed to an attempt (``Attempt/upcoming``).
     public var upcoming: Int
 
     public init(concurrency: Int? = nil, rate: Rate? = nil, requests: Int = 1, upcoming: Int = 0) {

@@ -88,7 +88,7 @@ public struct ActionManifest: Sendable, Hashable {
     public var emitsEvent: Bool
     /// The setting of bellhop.yaml that allows it; nil if it needs none.
     public var permission: String?
-    /// The argument that is a program with its arguments: the program itself is literal.
+    /// The argument that is a program with its arguments; the program itself must be literal text.
     public var program: String?
     /// Names not allowed in its `fields`, each with what to do instead.
     public var refusedFields: [String: String]
@@ -103,8 +103,8 @@ public struct ActionManifest: Sendable, Hashable {
 
     public init(
         kind: String, summary: String, receiver: Receiver, shorthand: String? = nil, arguments: [Setting],
-        effect: Delivery.Effect? = nil, emitsEvent: Bool = false, permission: String? = nil,
-        program: String? = nil, refusedFields: [String: String] = [:], isMessage: Bool = false, expires: Duration? = nil,
+        effect: Delivery.Effect? = nil, emitsEvent: Bool = false, permission: String? = nil, program: String? = nil,
+        refusedFields: [String: String] = [:], isMessage: Bool = false, expires: Duration? = nil,
         retry: RetryPolicy = .standard, exclusive: [[String]] = []
     ) {
         self.kind = kind

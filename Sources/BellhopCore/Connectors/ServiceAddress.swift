@@ -1,5 +1,5 @@
-/// The addresses of a service's own servers, by which one in the wrong place is recognized. Other servers (a proxy, one's own, a
-/// simulator) are not judged.
+/// A pattern of the addresses of a service's own servers, which recognizes an address in the wrong place. Addresses of other servers
+/// (a proxy, a private server, a simulator) are not checked.
 public struct ServiceAddress: Sendable, Hashable {
     /// The service at the address, in words for a sentence: `an incoming webhook of Slack`.
     public var what: String
@@ -11,11 +11,11 @@ public struct ServiceAddress: Sendable, Hashable {
     public var query: [String]
     /// A whole address, for messages.
     public var example: String
-    /// A setting that must stand beside the address (true), or must not (false).
+    /// Settings that must accompany the address (true), or must not (false).
     public var companions: [String: Bool]
     /// Why no connection can use it, in whole sentences; nil if this kind can.
     public var refusal: String?
-    /// Whether it belongs to another service, which imitates this one.
+    /// Whether it belongs to another service with a compatible interface.
     public var isImitation: Bool
 
     public init(

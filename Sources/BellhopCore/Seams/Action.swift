@@ -1,6 +1,6 @@
 /// Performs deliveries: at least once each, and exactly once if the other side can be read to check.
 public protocol Action: Sendable {
-    /// Where to perform it, such as the thread that has its connections, so that no time is lost between threads; nil for anywhere.
+    /// The executor for its work, such as the thread of its connections, which saves changes of threads; nil for any executor.
     var executor: (any TaskExecutor)? { get }
     func perform(_ delivery: Delivery, attempt: Attempt) async throws(Failure) -> Receipt
 }
@@ -11,10 +11,10 @@ extension Action {
 
 /// Receives events that happen outside of polling, such as logins.
 public protocol EventSink: Sendable {
-    /// Stores these events before it returns. When it throws, it has stored none of them: the caller reports that to whoever brought
-    /// them, or calls ``retry(_:after:)``. Storing an event again does nothing.
+    /// Stores these events before it returns. If it throws, it has stored none of them: the caller reports the error to the sender, or
+    /// calls ``retry(_:after:)``. Storing an event again has no effect.
     func emit(_ events: [Event]) async throws(StoreError)
-    /// Stores these events later, for a caller that must go on without them. Reports the error, and each event that is dropped in the end.
+    /// Stores these events later, for a caller that cannot wait. Reports the error, and each event that is finally dropped.
     func retry(_ events: [Event], after error: StoreError)
 }
 
@@ -28,9 +28,9 @@ public protocol Notebook: Sendable {
 }
 
 extension Delivery {
-    /// The prefix of a note's name about a delivery, before the delivery's id.
+    /// The prefix of the key of a delivery's note, before the delivery's id.
     public static let notePrefix = "unproved/"
 
-    /// The name of the note about this delivery: what is known about it between its attempts.
+    /// The key of this delivery's note, which keeps facts between its attempts.
     public var noteKey: String { Self.notePrefix + id.text }
 }

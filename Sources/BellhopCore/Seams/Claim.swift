@@ -14,7 +14,7 @@ public struct Claim: Sendable, Hashable {
 /// How many due deliveries of a receiver may be claimed at once.
 public struct Room: Sendable, Hashable {
     public var attempts: Int
-    /// The number of next deliveries whose tasks a claim lists.
+    /// The number of further deliveries whose tasks a claim lists.
     public var upcoming: Int
     /// How much longer than usual an attempt may take and its lease lasts, because its requests wait for a rate limit.
     public var patience: Duration
@@ -34,7 +34,7 @@ public struct ClaimRequest: Sendable, Hashable {
     /// The most claims.
     public var limit: Int
     public var room: [String: Room]
-    /// The most claims for each receiver that has no room of its own.
+    /// The most claims for each receiver that is not in `room`.
     public var others: Int
     public var node: NodeID
     /// When the leases end.
@@ -58,8 +58,8 @@ public struct Claimed: Sendable, Hashable {
     public var waiting: Set<String>
     /// The rule whose delivery was claimed last, for each receiver with claims.
     public var lastRules: [String: String]
-    /// Whether another claim at once may find more although receivers had room: the limit was reached, or a delivery ended
-    /// because it cannot be read.
+    /// Whether an immediate second claim may find more: the limit was reached while receivers had room, or an unreadable delivery was
+    /// ended.
     public var isCutShort: Bool
 
     public init(
@@ -104,7 +104,7 @@ public struct Finish: Sendable {
     public var lease: Lease
     public var at: Timestamp
     public var next: RetryPolicy.Next
-    /// True if the attempt may have reached the other side, and nothing proves that it did or did not.
+    /// True if it is unknown whether the attempt reached the other side.
     public var uncertain: Bool
     /// The receiver's stops that began or ended with this attempt.
     public var stops: [ReceiverStop]

@@ -4,29 +4,31 @@ public struct DecisionRecord: Sendable, Hashable {
     public enum Verdict: String, Sendable, Hashable, CaseIterable {
         case conditionFailed = "condition_failed"
         case keyFailed = "key_failed"
-        /// A step could not be made. The run and its other steps took place.
+        /// A step could not be made. The rest of the run took place.
         case stepFailed = "step_failed"
         /// Too many writes by rules led to the event.
         case loop
         case throttled, once
-        /// `all`, `sequence` and `none`: `when` did not hold when it was asked.
+        /// `all`, `sequence` and `none`: `when` was false.
         case conditionFalse = "condition_false"
-        /// `for` and `on: {all, sequence, none}`: the wait has begun; it ended before its time was over; `when` did not hold then.
+        /// `for` and `on: {all, sequence, none}`: the wait began; it ended early.
         case waiting, cancelled
+        /// The wait is over, and `when` is false.
         case notTrueWhenDue = "not_true_when_due"
-        /// `count` has not enough yet; `group` has gathered it.
+        /// `count` needs more events; `group` collects further ones.
         case counting, gathering
-        /// A later run has taken what waited, was counted or was gathered. What an event began or joined was ended before its time.
+        /// A later run used the event that waited, was counted or was gathered.
         case usedUp = "used_up"
+        /// The wait, count or group that the event began or joined was ended before its time.
         case endedEarly = "ended_early"
-        /// A run that came after a wait, a count or a group, or a step of an escalation, had nothing to do: no `if` held.
+        /// No `if` was true in a run after a wait, a count or a group, or in a step of an escalation.
         case noStep = "no_step"
-        /// `escalate`: the escalation has begun, or goes on; it ended because the task was answered; it ended otherwise. None of them
-        /// stopped the run.
+        /// `escalate`: the escalation began or continues; it ended because the task was answered; it ended for another reason. The run
+        /// itself was not stopped.
         case escalating, answered, ended
-        /// The budget of a task stopped a step. The run and its other steps took place.
+        /// The budget of a task stopped a step. The rest of the run took place.
         case budget
-        /// A quiet time keeps a message of a step back. The run and its other steps took place.
+        /// A quiet time keeps back a message of a step. The rest of the run took place.
         case quiet
 
         /// Whether rules often stop for this reason in normal operation. Such records are kept for a shorter time.
@@ -38,11 +40,11 @@ public struct DecisionRecord: Sendable, Hashable {
             case .conditionFailed, .keyFailed, .stepFailed, .loop, .budget: false
             }
         }
-        /// Whether it says what became of an earlier occasion, which waited until then.
+        /// Whether it is about an earlier occasion, which waited until now.
         public var isOfEarlier: Bool { self == .usedUp || self == .endedEarly }
-        /// Whether the run may still go on by itself.
+        /// Whether the run may still take place later.
         public var isWaiting: Bool { self == .waiting || self == .counting || self == .gathering }
-        /// Whether it stopped the run, and not only a step.
+        /// Whether it stopped the whole run.
         public var isOfRun: Bool { ![.stepFailed, .budget, .escalating, .answered, .ended, .quiet].contains(self) }
     }
 
@@ -55,13 +57,13 @@ public struct DecisionRecord: Sendable, Hashable {
     public var number: Int64
     /// The explanation, by names:
     /// - `error`;
-    /// - `part`: the part of the rule that waits, counts or gathers; `key`: its key; `timer`: that of its timer if it is another;
-    /// - `until`: when it ends or is judged; `place` and `end`: the places on the bus of the events that began and ended a wait;
-    /// - `last`: for `once` and `throttle`, when the run before was;
-    /// - `by`: the occasion of another run: of the run before (`once`, `throttle`), of what used it up or ended it, or of what had begun
-    ///   the wait or the escalation that it found under way; `event`: the event of that run, if it is of a timer;
-    /// - `ending`: why it was ended without an event; `left`: whether it was ended because the task left;
-    /// - `left_out`: the steps that were left out, as clauses;
+    /// - `part`: the part of the rule that waits, counts or gathers; `key`: its key; `timer`: the key of its timer, if different;
+    /// - `until`: when it ends or is evaluated; `place` and `end`: the places on the bus of the events that began and ended a wait;
+    /// - `last`: the time of the previous run (`once`, `throttle`);
+    /// - `by`: the occasion of another run: the previous run (`once`, `throttle`), the run that used it up or ended it, or the run that
+    ///   began the wait or escalation in progress; `event`: the event of that run, if a timer started it;
+    /// - `ending`: why it ended without an event; `left`: whether it ended because the task left;
+    /// - `left_out`: the skipped steps, as clauses;
     /// - `step` and `task`: for a budget.
     public var detail: JSON.Object
 
@@ -79,24 +81,24 @@ public struct DecisionRecord: Sendable, Hashable {
         self.detail = detail
     }
 
-    /// Why what a rule waited for, counted and gathered, or its escalation, was ended by something else than an event.
+    /// Why a rule's waits, counts, groups or escalation ended without an event.
     public enum Ending: String, Sendable, Hashable, CaseIterable {
         /// The rule was changed, removed, or turned off.
         case changed, removed, off
-        /// A person had the rules forget the task.
+        /// A person made the rules forget the task (`bellhop forget`).
         case forgotten
     }
 
     /// The part of the rule that waits, counts or gathers.
     public var part: String? { detail["part"]?.asString }
 
-    /// The place of the event that began the wait that it is about, if it is the record of the begin.
+    /// The place of the event that began the wait, if this record is about that beginning.
     public var waitPlace: Int64? { verdict == .waiting && !isUnderWay ? detail["place"]?.asInt : nil }
 
-    /// Whether it is about a wait that another run had begun.
+    /// Whether it is about a wait that another run had already begun.
     public var isUnderWay: Bool { verdict == .waiting && detail["by"] != nil }
 
-    /// The timer that ends the wait or the group, or that makes the next step of the escalation, if it is about one of these.
+    /// The timer of the wait, the group or the escalation that the record is about; nil for other records.
     public var timer: RuleTimer.ID? {
         let kind: RuleTimer.Kind
         switch verdict {

@@ -1,14 +1,14 @@
-/// Selects the events that a rule with a schedule has not been given yet.
+/// Selects the events that a rule with a schedule has not received yet.
 public struct DigestQuery: Sendable, Hashable {
-    /// The place on the bus of the run before, or of the latest event when the rule was loaded.
+    /// The place on the bus of the previous run, or before the first run, of the latest event when the rule was loaded.
     public var after: Int64
-    /// The place of this run's own event.
+    /// The place of this run's event.
     public var before: Int64
     public var types: [EventType]
     /// Empty for all.
     public var sources: [String]
 
-    /// The most events that one run is given.
+    /// The most events that one run receives.
     public static let most = 1000
 
     public init(after: Int64, before: Int64, types: [EventType], sources: [String]) {
@@ -24,7 +24,7 @@ public struct DigestQuery: Sendable, Hashable {
     }
 }
 
-/// The events that a rule with a schedule is given: the newest since its previous run, oldest first.
+/// The events that a run of a rule with a schedule receives: the newest since the previous run, oldest first.
 public struct Digest: Sendable, Hashable {
     public var events: [StoredEvent]
     /// How many earlier ones there were.

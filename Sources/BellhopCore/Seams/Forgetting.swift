@@ -3,7 +3,7 @@ public struct NamedTask: Sendable, Hashable {
     /// As in its events.
     public var subject: String
     public var key: TaskKey
-    /// Empty if no source has shown the task since it was pruned.
+    /// Empty if the task was pruned and no source has shown it since.
     public var number: String
     public var title: String
 

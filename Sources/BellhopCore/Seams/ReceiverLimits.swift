@@ -2,7 +2,7 @@
 public struct ReceiverLimits: Sendable {
     /// Concurrent attempts; nil for the dispatcher's limit.
     public var concurrency: Int?
-    /// The number of next deliveries whose tasks are passed to an attempt (``Attempt/upcoming``).
+    /// The number of further deliveries whose tasks are passed to an attempt (``Attempt/upcoming``).
     public var upcoming: Int
     /// Nil for no limit.
     public var rate: (any AttemptRate)?
@@ -28,13 +28,13 @@ public struct ReceiverLimits: Sendable {
 
 /// A receiver's request rate, shared by deliveries and polls: an attempt's requests are reserved before it begins.
 public protocol AttemptRate: Sendable {
-    /// Reserves requests for attempts; returns for how many.
+    /// Reserves requests for up to this many attempts; returns for how many.
     func reserve(upTo attempts: Int) -> Int
     /// Returns the reserved requests of attempts that are not made.
     func giveBack(_ attempts: Int)
-    /// Sets whether deliveries wait for their turn: while they do they get their share, however many other requests wait.
+    /// Sets whether deliveries are waiting. Waiting deliveries get their share of the rate, however many other requests wait.
     func setWaiting(_ isWaiting: Bool)
-    /// When there may be enough for another attempt; nil if that depends on attempts in flight.
+    /// When the rate may allow another attempt; nil if that depends on attempts in flight.
     var next: Timestamp? { get }
     /// Runs an attempt with its reserved requests; returns the unused ones.
     func spend<Value: Sendable>(_ attempt: () async -> Value) async -> Value

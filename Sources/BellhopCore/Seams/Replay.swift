@@ -1,10 +1,10 @@
-/// A stored event that a person had routed again, until that is done: a new occasion for each rule that it makes run.
+/// A person's request to route a stored event again, kept until that is done. For each rule that runs it is a new occasion.
 public struct Replay: Sendable, Hashable {
     public var id: Int64
     public var event: StoredEvent
     /// The only rule that sees it; nil for all.
     public var rule: String?
-    /// Whether `once` and `throttle` stop no run.
+    /// Whether the rules' `once` and `throttle` are ignored.
     public var isForced: Bool
     /// When the person asked for it.
     public var at: Timestamp

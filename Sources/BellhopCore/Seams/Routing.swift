@@ -1,8 +1,8 @@
-/// The results of one batch of events or due timers: stored in one transaction (T2) together with the mark that these are done.
+/// The results of one batch of events or due timers, stored in one transaction (T2) that also marks these as done.
 public struct Routing: Sendable {
     /// The places on the bus of these events.
     public var routed: [Int64]
-    /// The replay that is done with this, if it is of one.
+    /// The replay that this routing completes, if any.
     public var replayed: Int64?
     /// The timers that came due, as they were read. They end, unless `timers` sets them again.
     public var fired: [RuleTimer]
@@ -14,7 +14,7 @@ public struct Routing: Sendable {
     public var tallies: [RuleTally]
     /// Why rules stopped: the latest records of each rule and verdict.
     public var decisions: [DecisionRecord]
-    /// When it was decided: the last use of the state that it writes.
+    /// When it was decided. It counts as the last use of the state that it writes.
     public var at: Timestamp
 
     public init(
@@ -48,7 +48,7 @@ public enum RouteResult: Sendable, Hashable {
 /// The keys that a rule lost because it had more than the store keeps for one rule.
 public struct KeyLoss: Sendable, Hashable {
     public var rule: String
-    /// The keys that were dropped, those that were not used for the longest time.
+    /// The number of dropped keys: the least recently used ones.
     public var dropped: Int
     /// The most keys that the rule may remember.
     public var most: Int
@@ -70,7 +70,7 @@ public enum RouteConflict: Error, Sendable, Hashable {
     case state(StateKey)
     /// The timer has moved or is gone.
     case timer(RuleTimer.ID)
-    /// The silence, given by its id, that keeps a delivery back has ended.
+    /// The silence with this id, which keeps a delivery back, has ended.
     case silence(String)
 }
 
@@ -104,9 +104,10 @@ public struct RuleRegistration: Sendable, Hashable {
     public var calendars: String?
     /// The most keys that it may remember.
     public var mostKeys: Int
-    /// Whether some of its waits begin when it is first loaded or a source makes its baseline: `existing`, or `none` without `after`.
+    /// Whether some of its waits begin without an event, when it is first loaded or a source gets its baseline: `existing`, or `none`
+    /// without `after`.
     public var beginsByItself: Bool
-    /// Whether its runs are given the events since the run before, from now on if it is new or did not read them until now.
+    /// Whether its runs receive the events since the previous run. A rule that is new, or did not read them before, starts now.
     public var readsEvents: Bool
     /// True for a rule that is turned off (`enabled: false`).
     public var isOff: Bool
@@ -127,8 +128,7 @@ public struct RuleRegistration: Sendable, Hashable {
 
     public init(
         name: String, revision: String, schedule: Schedule? = nil, waits: String? = nil, beginsByItself: Bool = false,
-        readsEvents: Bool = false,
-        isOff: Bool = false, calendars: String? = nil, mostKeys: Int = RuleRegistration.mostKeys
+        readsEvents: Bool = false, isOff: Bool = false, calendars: String? = nil, mostKeys: Int = RuleRegistration.mostKeys
     ) {
         self.calendars = calendars
         self.mostKeys = mostKeys

@@ -2,7 +2,7 @@
 public struct StateKey: Sendable, Hashable {
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         case once, throttle, budget
-        /// A wait of `for`; the runs that `count` has; when `group` last flushed; what it has gathered.
+        /// A wait of `for`; the runs that `count` has; when `group` last flushed; the runs that it has gathered.
         case hold, count, group, gathered
         /// The events that `all` and `sequence` have so far; an absence that `none` waits for; the waits and absences that a task
         /// began under another key than its id.
@@ -11,10 +11,10 @@ public struct StateKey: Sendable, Hashable {
         case escalation
         /// The events of an escalation's run before its latest; the rules as they were when escalations began.
         case escalated, steps
-        /// The place on the bus up to which a rule with a schedule was given its sources' events.
+        /// The place on the bus up to which a rule with a schedule has received its sources' events.
         case digest
 
-        /// The kind of timer that a piece of state of this kind has, if any.
+        /// The kind of timer that belongs to state of this kind, if any.
         public var timer: RuleTimer.Kind? {
             switch self {
             case .hold: .hold
@@ -25,7 +25,7 @@ public struct StateKey: Sendable, Hashable {
             }
         }
 
-        /// The part of a rule whose waits, counts or groups it has; nil for other kinds, and for several events under `on`.
+        /// The part of a rule that waits, counts or gathers with this state; nil for other kinds, and for several events under `on`.
         public var part: String? {
             switch self {
             case .hold: "for"
@@ -40,7 +40,7 @@ public struct StateKey: Sendable, Hashable {
         public var isGathered: Bool { self == .gathered }
     }
 
-    /// The rule, after `shadow/` for what its shadow runs keep; empty for state shared by all rules, or kept by task.
+    /// The rule, with the prefix `shadow/` for the state of its shadow runs; empty for state shared by all rules, or kept by task.
     public var rule: String
     public var kind: Kind
     public var key: String
@@ -64,7 +64,7 @@ public struct StateKey: Sendable, Hashable {
     public func at(_ element: String) -> StateKey { StateKey(rule: rule, kind: kind, key: key, element: element) }
 }
 
-/// The values of some keys of rules' state, as deciding needs them.
+/// The stored values of some state keys, as a decision needs them.
 public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     private var values: [StateKey: JSON] = [:]
     /// The pieces that have an element, by the key without it.
@@ -123,7 +123,7 @@ public struct RuleState: Sendable, Hashable, ExpressibleByDictionaryLiteral {
         windows.merge(other.windows) { $1 }
     }
 
-    /// Makes these changes, whatever they expect.
+    /// Makes these changes without checking the expected values.
     public mutating func apply(_ writes: [StateWrite]) {
         for write in writes {
             switch write.change {

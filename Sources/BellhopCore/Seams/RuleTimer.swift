@@ -24,39 +24,39 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
         case group
         /// The next step of an escalation. The payload names the run that began it (`run`).
         case escalation
-        /// The end of an absence that `none` waits for. The payload names the source that it is about, and of a silence the place of
-        /// the last event before it (`after`).
+        /// The end of an absence that `none` waits for. The payload names the source, and for a silence the place of the last event
+        /// before it (`after`).
         case absence
         /// The beginning of the waits that a new rule begins at once: waits of `for` for known tasks, and absences without `after`. The
         /// key is the source whose tasks are meant; an empty key means all sources.
         case existing
 
-        /// Whether the timer only makes an event, by which its rule is judged afterwards.
+        /// Whether the timer only makes an event, which then runs its rule.
         public var isOfSchedule: Bool { self == .schedule }
         /// Whether the result depends on the tasks that exist when the timer is due.
         public var looksAtTasks: Bool { isJudged || self == .group || self == .existing }
-        /// Whether the rule is judged again when the timer is due, so that the result depends on the sources at that time.
+        /// Whether the rule's condition is evaluated again when the timer is due, so that the result depends on the sources at that time.
         public var isJudged: Bool { self == .hold || self == .absence || self == .escalation }
     }
 
-    /// The source of its occasion, if it is judged; nil if it has no source.
+    /// For a timer that is judged: the source of its occasion; nil if it has none.
     public var source: String? {
         id.kind == .absence ? payload["source"]?.asString : String(id.key.prefix { $0 != "/" })
     }
 
     public var id: ID
     public var due: Timestamp
-    /// The facts that are needed to decide the timer when it is due, and to explain it.
+    /// The facts needed to decide the timer when it is due, and to explain it.
     public var payload: JSON.Object
 
-    /// When the wait, the group or the escalation began: the time of the record about its begin, and not later than those about what
-    /// joined it.
+    /// When the wait, the group or the escalation began: the time of the decision record about its beginning, and not later than the
+    /// records of the events that joined it.
     public var begun: Timestamp? {
         get { payload["begun"]?.asInt.map { Timestamp(microseconds: $0) } }
         set { payload["begun"] = newValue.map { .int($0.microseconds) } }
     }
 
-    /// Whether its time is computed again before it counts, because a calendar has changed.
+    /// Whether the due time must be computed again first, because a calendar has changed.
     public var isRecomputed: Bool { payload["again"] == true }
 
     public init(_ id: ID, due: Timestamp, payload: JSON.Object = [:]) {
@@ -68,7 +68,7 @@ public struct RuleTimer: Sendable, Hashable, Identifiable {
 
 /// A change of a rule's timers.
 public enum TimerChange: Sendable, Hashable {
-    /// Sets the timer, or moves the one that has its id.
+    /// Sets the timer, or moves the existing timer with its id.
     case set(RuleTimer)
     case cancel(RuleTimer.ID)
 

@@ -10,7 +10,7 @@ public protocol Source: Sendable {
     var hidesChanges: Bool { get }
     /// The kind of its records.
     var shows: RecordKind { get }
-    /// The connection that it reads from, by the name that deliveries use: a rest that it asks for applies to both.
+    /// The name under which deliveries know its connection: a rest that the connection asks for applies to polls and deliveries.
     var receiver: String { get }
     /// How many tasks that are no longer listed one poll can look up. The others count as present until a later poll.
     var mostDepartures: Int { get }
@@ -18,7 +18,7 @@ public protocol Source: Sendable {
     /// Learns the schema before rules are checked against it, and stores it for use offline.
     ///
     /// Never fails: facts that cannot be learnt stay as they were.
-    /// - Parameter offline: true to use only what is stored.
+    /// - Parameter offline: true to use only stored facts.
     func prepare(offline: Bool) async
 
     /// The keys and fingerprints of the current records, without their details. The answer says how much of the source it covers.
@@ -55,7 +55,7 @@ public struct Cursor: Sendable, Hashable {
 /// The results of the last stored poll of a source.
 public struct LastPoll: Sendable {
     public var cursor: Cursor?
-    /// The fingerprint of the last answer: an answer with the same one need not be scanned. Nil if the next must be scanned.
+    /// The fingerprint of the last answer: an answer with the same fingerprint is not scanned. Nil if the next must be scanned.
     public var answer: Fingerprint?
     /// The tasks that were present.
     public var known: KnownTasks
@@ -85,10 +85,10 @@ public struct Answer: Sendable {
     public var fingerprint: Fingerprint
     /// Where the next poll starts.
     public var cursor: Cursor?
-    /// Where the next poll starts instead if a known task that a whole listing lacks is still there, so that the listing was not
-    /// whole; nil if the next poll reads everything anyway.
+    /// Where the next poll starts if this listing proves to be incomplete, because a known task that it lacks still exists; nil if the
+    /// next poll reads everything anyway.
     public var cursorIfIncomplete: Cursor?
-    /// Whether the listing may be cut off: a task that it lacks has left only if a listing still lacks it minutes later.
+    /// Whether the listing may be truncated: a task that it lacks has left only if it is still missing minutes later.
     public var mayBeCut = false
     /// New comments, oldest first; those of unknown tasks too.
     public var comments: [TaskComment]

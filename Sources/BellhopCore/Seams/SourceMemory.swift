@@ -35,7 +35,7 @@ public struct SourceHealth: Sendable, Hashable {
     public var lastSuccess: Timestamp?
     /// A result held back until the next poll shows the same.
     public var held: HeldResult?
-    /// An empty first list, until another one confirms it.
+    /// An empty first list that is not confirmed yet.
     public var emptyBaseline: EmptyBaseline?
 
     public init(
@@ -74,7 +74,7 @@ public struct RememberedTask: Sendable, Hashable {
 public struct PollCommit: Sendable {
     public var scope: Scope.ID
     public var source: String
-    /// The turn the poll started from; another one in the store means that a different process has polled meanwhile.
+    /// The turn at the start of the poll. If the store has a different one, another process has polled meanwhile.
     public var expectedTurn: Int64
     public var at: Timestamp
     public var cursor: Cursor?

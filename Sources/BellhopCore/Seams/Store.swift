@@ -3,7 +3,7 @@
 /// The transaction also adds to the audit: each attempt that ended, each change of the rules, and each act of a person, with
 /// ``Person/current``.
 public protocol Store: Notebook {
-    /// Where a task that does little but write loses no time between threads; nil for anywhere.
+    /// The executor for tasks that mainly write, which saves changes of threads; nil for any executor.
     var executor: (any TaskExecutor)? { get }
 
     // Sources.
@@ -15,14 +15,14 @@ public protocol Store: Notebook {
     /// All present tasks, per scope in the order of the listing that showed them first; omits scopes without a baseline, whose
     /// tasks are unknown.
     func tasks(in scopes: [Scope.ID]) async throws(StoreError) -> [Scope.ID: [Snapshot]]
-    /// The writes of our rules to these event subjects since that moment (a `comment`, an `update`, a created task), including writes
-    /// that are only perhaps done. A change that the next poll finds may be the effect of such a write.
+    /// The writes of our rules to these event subjects since that moment (a `comment`, an `update`, a created task), including those of
+    /// unknown outcome. A change that the next poll finds may be the effect of such a write.
     func writes(to subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [OwnWrite]]
     /// For each of these event subjects, the comments that our deliveries wrote, or may have written, since that moment.
     func comments(on subjects: [String], since: Timestamp) async throws(StoreError) -> [String: [WrittenComment]]
     /// T1.
     ///
-    /// - Parameter stored: called as soon as new events are on disk: a waiter that it wakes begins before this task goes on.
+    /// - Parameter stored: called as soon as new events are on disk, so that it wakes waiting tasks before this task continues.
     func commit(_ poll: PollCommit, stored: @escaping @Sendable () -> Void) async throws(StoreError) -> PollResult
     /// Stores the health of a source without a poll, its events, and the rest that it asked for, if any.
     func setHealth(
@@ -37,7 +37,7 @@ public protocol Store: Notebook {
     /// The first unrouted events, in storage order: empty only when all are routed. Unreadable ones are skipped, so that they
     /// block nothing.
     func unrouted(limit: Int) async throws(StoreError) -> [StoredEvent]
-    /// Has these events routed again, and returns how many: with the same time, each is replayed once.
+    /// Adds replays of these events, and returns how many: calls with the same time add each replay only once.
     @discardableResult
     func replay(_ events: [StoredEvent], rule: String?, isForced: Bool, at now: Timestamp) async throws(StoreError) -> Int
     /// The first replays that are not routed yet (``Routing/replayed``).
@@ -65,17 +65,17 @@ public protocol Store: Notebook {
     /// The texts of rules whose escalations may be under way, as they were when the escalations began: by rule, and then by the key
     /// that the escalations store.
     func formerRules() async throws(StoreError) -> [String: [String: JSON]]
-    /// When the next timer is due, of those that are due after this time.
+    /// When the first timer is due after this time.
     func nextTimer(after time: Timestamp) async throws(StoreError) -> Timestamp?
     /// The first timers that are due: by their time, then by the place of their rules, then by when they were set.
     func dueTimers(at now: Timestamp, limit: Int) async throws(StoreError) -> [RuleTimer]
     /// The timers with these ids that are set.
     func timers(_ ids: [RuleTimer.ID]) async throws(StoreError) -> [RuleTimer]
 
-    /// The tasks with this id, number, address or subject: at most two, as one is meant.
+    /// The tasks with this id, number, address or subject: at most two, which show that the name is ambiguous.
     func tasks(named name: String) async throws(StoreError) -> [NamedTask]
-    /// Ends all that rules wait for, have counted and have gathered about a task, and forgets the keys of `once` and `throttle` that
-    /// are its id. Returns what that was, by rule.
+    /// Ends all waits, counts and groups of rules about a task, and deletes the keys of `once` and `throttle` that equal its id. Returns
+    /// how many these were, by rule.
     func forget(_ task: NamedTask, at now: Timestamp) async throws(StoreError) -> [Forgotten]
 
     // Deliveries.
@@ -113,13 +113,13 @@ public protocol Store: Notebook {
 
     // Quiet times.
 
-    /// When the first quiet time ends that holds a message.
+    /// The earliest end of a quiet time that holds a message.
     func nextRelease() async throws(StoreError) -> Timestamp?
     /// The messages whose quiet time has ended, of one receiver and one end: the first end, then the first receiver by name. In the
     /// order in which they were made, at most ``HeldMessage/most``.
     func released(at now: Timestamp) async throws(StoreError) -> [HeldMessage]
-    /// Stores what happens to messages whose quiet time has ended. False, and nothing stored, if one of them is no longer held as it was
-    /// read, or a silence that keeps one back has ended.
+    /// Stores the fates of messages whose quiet time has ended. Stores nothing and returns false if one of them is no longer held as it
+    /// was read, or a silence that keeps one back has ended.
     func release(_ release: MessageRelease) async throws(StoreError) -> Bool
 
     // Silences.
@@ -131,20 +131,20 @@ public protocol Store: Notebook {
     func add(_ silence: Silence, at now: Timestamp) async throws(StoreError) -> Bool
     /// Ends a silence, with the event of its end if it had begun; nil if there is no such silence or it has ended.
     func endSilence(_ id: String, at now: Timestamp) async throws(StoreError) -> SilenceRecord?
-    /// Begins and ends the silences whose time it is, with their events, each once; adds those of these entries of bellhop.yaml,
-    /// and ends those of entries that are gone. Returns the new events.
+    /// Begins and ends the silences whose time has come, with their events, each once. Adds the silences of these entries of
+    /// bellhop.yaml, and ends those of removed entries. Returns the new events.
     func turnSilences(_ entries: [SilenceEntry], at now: Timestamp) async throws(StoreError) -> [Event]
 
     /// Begins a run of a node: makes deliveries available again that an earlier run of this node left running, or whose lease has
-    /// expired; returns how many. Deliveries that other nodes hold stay with them.
+    /// expired; returns how many. Leaves deliveries that other nodes hold.
     @discardableResult
     func start(_ node: NodeID, at now: Timestamp) async throws(StoreError) -> Int
     /// Makes deliveries available again whose lease has expired; returns how many.
     @discardableResult
     func rescue(at now: Timestamp) async throws(StoreError) -> Int
-    /// Wakes deliveries of this receiver that rest because its connection could not be used.
+    /// Makes deliveries available again that wait because this receiver's connection could not be used.
     func wake(receiver: String, at now: Timestamp) async throws(StoreError)
-    /// Makes due what was postponed while the clock was ahead of `now`.
+    /// Makes deliveries due that were postponed while the clock was ahead of `now`.
     func bringForward(at now: Timestamp) async throws(StoreError)
     /// The next moment at which a delivery for other receivers than these, or a lease, needs attention.
     func nextDue(excluding receivers: Set<String>) async throws(StoreError) -> Timestamp?
@@ -152,13 +152,13 @@ public protocol Store: Notebook {
     /// those dropped because one died wait again when that one is retried.
     @discardableResult
     func apply(_ command: DeliveryCommand, to deliveries: [Delivery.ID], at now: Timestamp) async throws(StoreError) -> Int
-    /// Replaces the arguments of a dead or held delivery. False, and nothing changed, if it is in another state now, or its
-    /// arguments are no longer those that the edit expects.
+    /// Replaces the arguments of a dead or held delivery. Changes nothing and returns false if it is in another state, or its arguments
+    /// are not those that the edit expects.
     func edit(_ edit: DeliveryEdit) async throws(StoreError) -> Bool
 
     // Queries.
 
-    /// Leaves out what was counted or waits for others and whose time is over.
+    /// An overview, without counts and waits for other events whose time is over.
     func status(at now: Timestamp) async throws(StoreError) -> StoreStatus
     /// The newest events of the query, or, if it names a place, a page of those that follow: fewer than its limit if they are
     /// large.
@@ -167,11 +167,11 @@ public protocol Store: Notebook {
     func deliveries(_ query: DeliveryQuery) async throws(StoreError) -> [DeliveryRecord]
     /// The newest records of the query.
     func decisions(_ query: DecisionQuery) async throws(StoreError) -> [DecisionRecord]
-    /// The newest events of a task, or the events with an id, and all that was made of them.
+    /// The newest events of a task, or the events with an id, and everything that followed from them.
     func history(_ query: HistoryQuery) async throws(StoreError) -> StoredHistory
-    /// A page of the audit: what was sent, and what people did.
+    /// A page of the audit: attempts of deliveries, and acts of people.
     func audit(_ query: AuditQuery) async throws(StoreError) -> [AuditRow]
-    /// Sets a note because of a person's act, which becomes a row of the audit.
+    /// Sets a note, and adds the person's act that caused it to the audit.
     func setNote(
         _ key: String, to value: JSON?, by act: AuditAct, _ facts: JSON.Object, at now: Timestamp
     ) async throws(StoreError)
@@ -181,13 +181,13 @@ public protocol Store: Notebook {
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan?
     func span(of query: DeliveryQuery) async throws(StoreError) -> RowSpan?
 
-    /// Deletes what is older than the retention; returns how many rows were deleted.
+    /// Deletes rows that are older than the retention; returns how many.
     @discardableResult
     func prune(_ retention: Retention, at now: Timestamp) async throws(StoreError) -> Int
 
-    /// Gives back the memory that it can do without.
+    /// Frees memory that it does not need.
     func giveBackMemory() async
-    /// Finishes pending writes and lets go of the store, which cannot be used afterwards.
+    /// Finishes pending writes and closes the store, which cannot be used afterwards.
     func close() async throws(StoreError)
 }
 
@@ -226,7 +226,7 @@ public struct DeliveryEdit: Sendable, Hashable {
     }
 }
 
-/// How long things are kept.
+/// How long stored data is kept.
 public struct Retention: Sendable, Hashable {
     public var events: Duration
     public var deliveries: Duration

@@ -11,7 +11,7 @@ public struct StoreError: Error, Sendable, Hashable {
         case newer
         /// It cannot be created or opened at its path (exit 73).
         case cannotOpen
-        /// Its file was deleted or replaced while it was open: what was written is lost (exit 73).
+        /// Its file was deleted or replaced while it was open, so its writes are lost (exit 73).
         case lost
         /// Any other database error.
         case other

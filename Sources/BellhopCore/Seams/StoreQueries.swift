@@ -15,8 +15,7 @@ public struct EventQuery: Sendable, Hashable {
 
     public init(
         after: Int64? = nil, through: Int64? = nil, types: [EventType] = [], sources: [String] = [], task: String? = nil,
-        id: String? = nil,
-        since: Timestamp? = nil, limit: Int = 50
+        id: String? = nil, since: Timestamp? = nil, limit: Int = 50
     ) {
         self.after = after
         self.through = through
@@ -36,7 +35,7 @@ public struct EventPage: Sendable, Hashable, RandomAccessCollection {
     public var unreadable: Int
     /// The place on the bus of the last one found, readable or not.
     public var end: Int64?
-    /// The place up to which no further event fits, in the answer to a query after a place; nil if there may be more.
+    /// In the answer to a query after a place: the place up to which all events were searched; nil if there may be more.
     public var seen: Int64?
 
     public init(events: [StoredEvent], unreadable: Int = 0, end: Int64? = nil) {
@@ -120,6 +119,6 @@ public struct Activity: Sendable, Hashable {
         self.deliveries = deliveries
     }
 
-    /// The most rows of each kind that are counted, so that a look costs the same in every store.
+    /// The most rows of each kind that are counted, which limits the cost in a large store.
     public static let most = 20_000
 }

@@ -72,8 +72,8 @@ public struct StoreStatus: Sendable, Hashable {
 
         public var rule: String
         public var part: Part
-        /// The waits of `for`, the runs that `count` has, the open groups, the events that wait for others, the absences, the
-        /// escalations that have steps to come.
+        /// The number of waits of `for`, runs that `count` has, open groups, events that wait for others, absences, or escalations with
+        /// steps to come.
         public var count: Int
         /// The runs that open groups have gathered.
         public var gathered: Int

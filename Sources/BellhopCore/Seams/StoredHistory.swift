@@ -1,12 +1,12 @@
-/// Selects what the store has kept about a task or an event.
+/// Selects the records that the store has kept about a task or an event.
 public struct HistoryQuery: Sendable, Hashable {
     /// The task's event subject, or the end of one (its key), or its number.
     public var task: String?
     /// The id of an event, or its beginning.
     public var event: String?
-    /// The last place on the bus: the events of the places before it, as many as `limit`.
+    /// The last place on the bus: selects the latest events up to it, at most `limit`.
     public var through: Int64?
-    /// Whether to add the events that led to these, and all that they led to, up to ``mostCauses``.
+    /// Whether to add the events that caused these, and all events that they caused, up to ``mostCauses``.
     public var withCauses: Bool
     /// The most events: the newest ones.
     public var limit: Int
@@ -41,7 +41,7 @@ public struct StoredHistory: Sendable, Hashable {
     public var unrouted: Set<Int64> = []
     /// The deliveries made for these events, for timers that they began, and for their tasks; the oldest first.
     public var deliveries: [DeliveryRecord] = []
-    /// The deliveries for timers that earlier events had begun, if these events came during such waits.
+    /// If these events came during waits that earlier events had begun: the deliveries for the timers of these waits.
     public var earlier: [DeliveryRecord] = []
     /// The records of why rules stopped at these events and at the timers that they began, and of earlier waits for their tasks and
     /// their ends; the oldest first.
