@@ -80,7 +80,7 @@ extension TaskReading {
     /// The tasks of listed Table API rows, in chunks, on all cores: in a first sync this is most of the work, apart from the
     /// store's.
     func tasks(of entries: [Listing.Entry], in listing: Listing) async -> [[SnapshotText]] {
-        await entries.inStretches { entries in
+        await entries.inChunks { entries in
             var rows = TaskRows(self)
             return entries.map { rows.task($0.key, listing.tape(of: $0)) }
         }

@@ -1,4 +1,4 @@
-/// What somebody did, in the words of the audit.
+/// The name of an act in the audit.
 public enum AuditAct: String, Sendable, Hashable, CaseIterable {
     case retry, drop, edit, pause, resume, forget, replay
     /// Changed rules are in force.
@@ -21,7 +21,7 @@ public enum AuditAct: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// How an attempt of a delivery ended, in the words of the audit.
+/// The name of an attempt's outcome in the audit.
 public enum AttemptOutcome: String, Sendable, Hashable, CaseIterable {
     case done, retry, postponed, paused, dead, held
     /// The agent ended before the attempt did.

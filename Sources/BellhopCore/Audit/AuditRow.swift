@@ -17,7 +17,7 @@ public struct AuditRow: Sendable, Hashable {
         self.hash = hash
     }
 
-    /// Whether it is where the chain begins.
+    /// Whether the chain begins with this row.
     public var isAnchor: Bool { entry.isEmpty }
 
     /// The hash before the first row.
@@ -48,7 +48,7 @@ extension AuditRow {
     }
 }
 
-/// The last row of an audit at some time, kept elsewhere: with it, the removal of the rows before it is found.
+/// The last row of an audit at some time. Kept outside the store, it reveals that rows were changed or removed.
 public struct AuditCheckpoint: Sendable, Hashable {
     public var number: Int64
     public var hash: String

@@ -1,7 +1,6 @@
 /// The person whose act is carried out, and where it came from.
 ///
-/// A task-local value, because it accompanies an act from the command to the store, as the audit records who acted, but no layer between
-/// the two decides anything by it.
+/// A task-local value, because the audit in the store records it, but no layer between the command and the store uses it.
 public struct Person: Sendable, Hashable {
     /// The user's name on this machine.
     public var user: String

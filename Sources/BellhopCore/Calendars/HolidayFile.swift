@@ -1,8 +1,7 @@
 /// Reads the holidays of an iCalendar file (RFC 5545): an entry of whole days is a holiday, an entry with times closes the calendar
 /// for that time.
 ///
-/// Entries that are cancelled, or transparent (`TRANSP:TRANSPARENT`: they take no time), close nothing. Repeated entries are followed
-/// until a given day.
+/// Entries that are cancelled or transparent (`TRANSP:TRANSPARENT`) are ignored. Repeated entries are followed until a given day.
 public struct HolidayFile: Sendable {
     /// Why a file cannot be used, and on which line.
     public struct Malformed: Error, Sendable, Hashable {
@@ -42,10 +41,10 @@ public struct HolidayFile: Sendable {
         self.last = last
     }
 
-    /// The most days that are closed, so that a file cannot use up the memory.
+    /// The most holidays, which limits the memory that a file can use.
     private static let most = 100_000
 
-    /// The most days that are examined for repeated entries, so that a file cannot use up the time.
+    /// The most days that are examined for repeated entries, which limits the time that a file can take.
     private static let mostWork = 5_000_000
 
     public func holidays(_ bytes: [UInt8]) throws(Malformed) -> Holidays {
@@ -246,71 +245,5 @@ public struct HolidayFile: Sendable {
             throw Malformed(line: property.line, message: "DURATION:\(property.value) is not a duration")
         }
         return start.isWholeDay ? .days(max(Int(duration / .days(1)), 1)) : .time(duration)
-    }
-}
-
-/// A date, or a date and time (RFC 5545, sections 3.3.4 and 3.3.5).
-struct ICalendarTime {
-    let date: CivilDate
-    /// Nil for a whole day.
-    private let secondOfDay: Int?
-    let zone: TimeZoneTable
-
-    var isWholeDay: Bool { secondOfDay == nil }
-
-    /// Nil if the text is neither.
-    init?(_ text: String, zone: TimeZoneTable) {
-        guard let date = Self.date(String(text.prefix(8))) else { return nil }
-        self.date = date
-        let rest = text.dropFirst(8)
-        self.zone = rest.hasSuffix("Z") ? .utc : zone
-        if rest.isEmpty {
-            secondOfDay = nil
-            return
-        }
-        let digits = rest.dropFirst().prefix(6).utf8.map { Int($0) - 48 }
-        guard rest.first == "T", rest.count == 7 || rest.count == 8 && rest.hasSuffix("Z"), digits.count == 6,
-            digits.allSatisfy({ 0...9 ~= $0 })
-        else { return nil }
-        let (hour, minute, second) = (digits[0] * 10 + digits[1], digits[2] * 10 + digits[3], digits[4] * 10 + digits[5])
-        guard hour < 24, minute < 60, second <= 60 else { return nil }
-        secondOfDay = hour * 3600 + minute * 60 + min(second, 59)
-    }
-
-    /// The date of `20261225`; nil for any other text.
-    static func date(_ text: String) -> CivilDate? {
-        guard text.utf8.count == 8, let number = TimeReader.number(text, digits: 8...8) else { return nil }
-        return CivilDate(year: number / 10_000, month: number / 100 % 100, day: number % 100)
-    }
-
-    /// Its day in a zone; a whole day is the same everywhere.
-    func date(in zone: TimeZoneTable) -> CivilDate { isWholeDay ? date : zone.local(moment(on: date)).date }
-
-    /// The same time on another day.
-    func moment(on date: CivilDate) -> Timestamp {
-        zone.resolve(CivilDateTime(date: date, secondOfDay: secondOfDay ?? 0)).earliest
-    }
-
-    /// The duration of `P1D` or `PT90M` (RFC 5545, section 3.3.6); nil for a negative one and any other text.
-    static func duration(_ text: String) -> Duration? {
-        var seconds = 0
-        var number: Int?
-        var isTime = false
-        guard text.hasPrefix("P") || text.hasPrefix("+P"), text.count < 20 else { return nil }
-        for character in text.drop(while: { $0 == "+" }).dropFirst() {
-            if let digit = character.wholeNumberValue, character.isASCII {
-                number = (number ?? 0) * 10 + digit
-                continue
-            }
-            if character == "T", !isTime, number == nil {
-                isTime = true
-                continue
-            }
-            let units: [Character: Int] = isTime ? ["H": 3600, "M": 60, "S": 1] : ["W": 604_800, "D": 86_400]
-            guard let unit = units[character], let count = number, count < 1_000_000 else { return nil }
-            seconds += count * unit
-            number = nil
-        }
-        return number == nil ? .seconds(seconds) : nil
     }
 }

@@ -1,6 +1,6 @@
-/// On which days an entry of a calendar is repeated: `RRULE` (RFC 5545, section 3.3.10), as far as holidays need it.
+/// The days on which a calendar entry is repeated: `RRULE` (RFC 5545, section 3.3.10), as far as holidays need it.
 ///
-/// Rules that name what is not supported are refused.
+/// Rules with other parts are refused.
 struct Recurrence: Sendable, Hashable {
     struct Problem: Error {
         /// What is wrong, without a full stop.
@@ -26,7 +26,7 @@ struct Recurrence: Sendable, Hashable {
     private var days: [Day] = []
     private var weekStart = Weekday.monday
 
-    /// - Parameter zone: where an end in UTC is a day.
+    /// - Parameter zone: for the day of an end (`UNTIL`) in UTC.
     init(_ text: String, in zone: TimeZoneTable) throws(Problem) {
         var hasFrequency = false
         for part in text.split(separator: ";") {
@@ -58,7 +58,7 @@ struct Recurrence: Sendable, Hashable {
     }
 
     /// The days on which it begins, the first included, until a day.
-    /// - Parameter work: how many days may still be looked at; each is taken away.
+    /// - Parameter work: how many days may still be examined; reduced by each.
     func dates(from first: CivilDate, until last: CivilDate, work: inout Int) throws(Problem) -> [CivilDate] {
         let end = min(until ?? last, last)
         var dates = [first]
@@ -73,7 +73,7 @@ struct Recurrence: Sendable, Hashable {
         return dates
     }
 
-    /// The next day that may match: passes over whole months and years without a match.
+    /// The next day that may match. Skips whole months and years without a match.
     private func next(_ date: CivilDate, of first: CivilDate) -> CivilDate {
         let next = date.adding(days: 1)
         guard next.day == 1, frequency == .yearly || frequency == .monthly else { return next }
@@ -109,7 +109,7 @@ struct Recurrence: Sendable, Hashable {
         }
     }
 
-    /// The number of the week, counted from some week.
+    /// The number of the week, counted from a fixed week.
     private func week(of date: CivilDate) -> Int {
         let back = (date.weekday.rawValue - weekStart.rawValue + 7) % 7
         return (date.daysSinceEpoch - back - 3 + 7 * 100_000_000) / 7

@@ -14,7 +14,7 @@ public struct WorkCalendar: Sendable, Hashable {
         self.holidays = holidays
     }
 
-    /// How many days ahead of a moment an opening is looked for: ten years.
+    /// How many days ahead of a moment openings are searched: ten years.
     public static let reach = 3653
 
     /// The same for equal calendars, in every run of the program.
@@ -52,8 +52,8 @@ public struct WorkCalendar: Sendable, Hashable {
         return sum
     }
 
-    /// The earliest moment by which this much working time has passed since another; that moment itself for no time at all. Nil if it is
-    /// more than ten years later, or if the time is negative.
+    /// The first moment by which this much working time has passed since another: that moment itself if the time is zero. Nil if it
+    /// is more than ten years later, or the time negative.
     public func adding(_ time: Duration, to moment: Timestamp) -> Timestamp? {
         guard time > .zero else { return time == .zero ? moment : nil }
         var openings = Openings(self, from: moment, days: Self.reach)
@@ -67,7 +67,7 @@ public struct WorkCalendar: Sendable, Hashable {
         return nil
     }
 
-    /// How many days lie between two moments here.
+    /// The number of local days from one moment to another, counting both.
     public func days(from start: Timestamp, to end: Timestamp) -> Int {
         zone.local(end).date.daysSinceEpoch - zone.local(start).date.daysSinceEpoch + 1
     }
@@ -84,7 +84,7 @@ public struct WorkCalendar: Sendable, Hashable {
         }.sorted { $0.lowerBound < $1.lowerBound }
     }
 
-    /// A local time that occurs twice means the first one; one that does not occur, the moment at which the clock passes it.
+    /// Of a local time that occurs twice, the first; for a skipped one, the moment at which the clock is put forward.
     private func moment(_ date: CivilDate, _ minute: Int) -> Timestamp {
         zone.resolve(CivilDateTime(date: date, secondOfDay: minute * 60)).earliest
     }
@@ -129,7 +129,7 @@ private struct Openings {
                 break
             }
             opening = opening.lowerBound..<max(opening.upperBound, next.upperBound)
-            // Hours without an end are given in pieces.
+            // Hours without an end are returned in pieces.
             if opening.upperBound - opening.lowerBound > .days(32) { break }
         }
         return opening

@@ -1,5 +1,5 @@
-/// Runs tasks on a thread that exists for other work, in the pauses of that work. Tasks that wait for that work, or for which it
-/// waits, then need no change of threads. Only for tasks that neither block nor take long.
+/// Runs tasks on a thread that has other work, in the pauses of that work. Tasks that wait for that work, or that it waits for, then
+/// need no change of threads. Only for tasks that neither block nor take long.
 public final class BorrowedThread: TaskExecutor {
     private let run: @Sendable (@escaping @Sendable () -> Void) -> Void
 

@@ -10,7 +10,7 @@ public final class FIFOGate: Sendable {
         var lastTicket = 0
     }
 
-    /// Releases what a task holds and the task inside the gate may need.
+    /// Releases a resource that the waiting task holds and the task inside the gate may need.
     ///
     /// A struct around the function: optimized by Swift 6.3, a program crashes when a task-local value is set whose type is a
     /// function.

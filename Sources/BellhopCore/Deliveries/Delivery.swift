@@ -99,7 +99,7 @@ public struct Delivery: Sendable, Hashable, Identifiable {
         case dead(Failure)
     }
 
-    /// The facts about a message that a quiet time holds. They are used to decide about it again and to show its task's state.
+    /// The facts about a message that a quiet time holds, for deciding about it again and for showing how its task has changed.
     public struct KeptBack: Sendable, Hashable {
         /// Its task when the message was made.
         public var task: Snapshot?
@@ -114,9 +114,8 @@ public struct Delivery: Sendable, Hashable, Identifiable {
 
     public init(
         id: ID, revision: String, action: String, name: String? = nil, effect: Effect? = nil, arguments: Arguments,
-        task: TaskReference?, lane: String,
-        createdAt: Timestamp, runAt: Timestamp? = nil, expires: Timestamp? = nil, retry: RetryPolicy = .standard, hop: Int = 0,
-        after: [ID] = [], initial: InitialState = .available
+        task: TaskReference?, lane: String, createdAt: Timestamp, runAt: Timestamp? = nil, expires: Timestamp? = nil,
+        retry: RetryPolicy = .standard, hop: Int = 0, after: [ID] = [], initial: InitialState = .available
     ) {
         self.id = id
         self.revision = revision
@@ -151,14 +150,14 @@ extension Delivery.InitialState {
     }
 }
 
-/// The position of a step in a rule's `do`, counted from 0: `0`, `2`. A planned form for nested steps is `escalate.1.0`.
+/// The position of a step in a rule, counted from 0: `2` in its `do`, `escalate.1.0` in the `do` of an escalation's step.
 public struct StepPath: Sendable, Hashable {
     public var text: String
     public init(_ text: String) { self.text = text }
     public init(index: Int) { text = String(index) }
 }
 
-/// The task of a delivery, with all that is needed to address it without reading it again.
+/// The task of a delivery, with all facts for addressing it without reading it again.
 public struct TaskReference: Sendable, Hashable {
     /// The source that showed it.
     public var source: String

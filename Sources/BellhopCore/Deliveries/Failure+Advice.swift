@@ -1,5 +1,5 @@
 extension Failure {
-    /// Where to look, in a sentence, for a failure that may last; nil if its message says so or it is usually temporary.
+    /// The next step for the user, in a sentence; nil if the message has it or the failure is usually temporary.
     public var advice: String? {
         switch reason {
         case .unreachable:
@@ -8,23 +8,20 @@ extension Failure {
         case .timeout: "If it is always this slow, set a longer `timeout`."
         case .unexpectedPage, .badAnswer: "Check the address in bellhop.yaml."
         case .cut, .gateway, .dropped, .quota, .throttled, .serverError, .hibernating, .unauthenticated, .forbidden,
-            .sessionExpired,
-            .loginRequired, .csrf, .mfaRequired, .apiMissing, .goneOrHidden, .tooLarge, .refused, .notWritten, .movedOn,
-            .unrenderable,
-            .expired, .budget, .quiet, .stopped, .badArguments, .missingReceiver, .fileSystem, .interrupted:
+            .sessionExpired, .loginRequired, .csrf, .mfaRequired, .apiMissing, .goneOrHidden, .tooLarge, .refused, .notWritten,
+            .movedOn,
+            .unrenderable, .expired, .budget, .quiet, .stopped, .badArguments, .missingReceiver, .fileSystem, .interrupted:
             nil
         }
     }
 
-    /// Whether it is temporary and the next try may succeed.
+    /// Whether the next attempt may succeed, because the failure is temporary.
     public var passesByItself: Bool {
         switch reason {
         case .timeout, .cut, .gateway, .dropped, .quota, .throttled, .serverError: true
         case .unreachable, .tls, .unexpectedPage, .badAnswer, .hibernating, .unauthenticated, .forbidden, .sessionExpired,
-            .loginRequired,
-            .csrf, .mfaRequired, .apiMissing, .goneOrHidden, .tooLarge, .refused, .notWritten, .movedOn, .unrenderable, .expired,
-            .budget, .quiet,
-            .stopped, .badArguments, .missingReceiver, .fileSystem, .interrupted:
+            .loginRequired, .csrf, .mfaRequired, .apiMissing, .goneOrHidden, .tooLarge, .refused, .notWritten, .movedOn,
+            .unrenderable, .expired, .budget, .quiet, .stopped, .badArguments, .missingReceiver, .fileSystem, .interrupted:
             false
         }
     }

@@ -4,7 +4,7 @@ public struct Failure: Error, Sendable, Hashable {
     public var remedy: Remedy
     /// One sentence for people: what happened and what to do. Holds no secret.
     public var message: String
-    /// How long the receiver asks to rest although the outcome is unknown; a rest that is the remedy says it itself.
+    /// The rest that the receiver asks for although the outcome is unknown. A remedy that is a rest has a length of its own.
     public var rest: Duration?
 
     public init(_ reason: Reason, _ remedy: Remedy, _ message: String) {
@@ -27,7 +27,7 @@ public struct Failure: Error, Sendable, Hashable {
         case rest(Duration?)
         /// It will never work unchanged.
         case giveUp
-        /// It may have been done: check before retrying.
+        /// It may have been done: check this before retrying.
         case unknownOutcome
         /// It may have been done, and nothing can prove or disprove it: a person decides.
         case hold

@@ -45,11 +45,11 @@ public struct Attempt: Sendable, Hashable {
     public var firstStarted: Timestamp?
     /// When the latest attempt that may have reached the other side started; nil if none has.
     public var lastUncertain: Timestamp?
-    /// References of receipts that other deliveries for the same task hold.
+    /// The references of the receipts of other deliveries for the same task.
     public var claimed: Set<String>
     /// A period of which the store has no record, because it was restored from a copy: the delivery may have been done then.
     public var mayRepeat: Range<Timestamp>?
-    /// When the replayed event happened, if this is a replay: content that was written since then is not written again.
+    /// For a replay: when the event happened. Content that was written since then is not written again.
     public var replayOf: Timestamp?
     /// The subjects of the tasks that the receiver's next deliveries write to, so that one request can check them all.
     public var upcoming: [String]

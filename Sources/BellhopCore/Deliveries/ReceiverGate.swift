@@ -1,5 +1,5 @@
-/// Whether a receiver can be called now, and how much: its stops (a rest, an open circuit breaker, a pause), and otherwise its pace.
-/// It only decides; the caller acts.
+/// Decides whether a receiver can be called now, by its stops (a rest, an open circuit breaker, a pause), and how often, by its pace.
+/// The caller acts.
 ///
 /// The circuit breaker opens after several failures in a row for which the receiver is at fault, and stays open longer each time.
 /// Then one delivery is tried: any answer closes the breaker, another such failure opens it for longer.
@@ -12,9 +12,9 @@ public struct ReceiverGate: Sendable, Hashable {
         public var pause: ReceiverStop?
         /// True if the rest or pause began with this attempt; false if an earlier attempt of the same burst began it.
         public var isNew = false
-        /// The circuit breaker that opened, or stays open for longer.
+        /// The circuit breaker, if it opened or stays open for longer.
         public var opened: ReceiverStop?
-        /// The circuit breaker that was open until now.
+        /// The circuit breaker, if it closed.
         public var closed: ReceiverStop?
 
         public init() {}
@@ -63,7 +63,7 @@ public struct ReceiverGate: Sendable, Hashable {
         pace.isFresh && stops.values.allSatisfy { !$0.lasts(at: now) && $0.since + ReceiverPace.memory < now }
     }
 
-    /// How many attempts may begin now, or when the next may; nil if that depends on those in flight, or on a person.
+    /// How many attempts may begin now; if none, when the next may: nil if that depends on those in flight, or on a person.
     /// - Parameter most: the most attempts in flight.
     public mutating func room(inFlight: Int, most: Int, at now: Timestamp) -> (attempts: Int, next: Timestamp?) {
         if let stop = stop(at: now) { return (0, stop.until) }
@@ -88,11 +88,11 @@ public struct ReceiverGate: Sendable, Hashable {
                 stop.until = stop.since
                 change.stops.append(stop)
             }
-        case .trouble(let why): trouble(why, began: began, at: now, &change)
+        case .trouble(let why): countFailure(why, began: began, at: now, &change)
         case .nothing: break
         }
         guard case .failed(let failure) = outcome else {
-            pace.ended(wasTaken: outcome.isDelivered, began: began, at: now)
+            pace.ended(wasAccepted: outcome.isDelivered, began: began, at: now)
             return change
         }
         if let wait = failure.requestedRest {
@@ -101,23 +101,19 @@ public struct ReceiverGate: Sendable, Hashable {
             change.stops.append(rested(until: now + rest, interval: pace.interval, why: failure.message, at: now))
             return change
         }
-        switch failure.remedy {
-        case .pauseReceiver:
-            pace.ended(wasTaken: false, began: began, at: now)
-            if began < resumed { break }
-            change.isNew = stops[.refusal] == nil
-            let stop =
-                stops[.refusal]
-                ?? ReceiverStop(receiver: receiver, cause: .refusal, since: now, until: nil, why: failure.message)
-            stops[.refusal] = stop
-            change.pause = stop
-        case .rest, .retry, .giveUp, .unknownOutcome, .hold, .pauseConnection:
-            pace.ended(wasTaken: false, began: began, at: now)
-        }
+        pace.ended(wasAccepted: false, began: began, at: now)
+        guard failure.remedy == .pauseReceiver, began >= resumed else { return change }
+        change.isNew = stops[.refusal] == nil
+        let stop =
+            stops[.refusal]
+            ?? ReceiverStop(receiver: receiver, cause: .refusal, since: now, until: nil, why: failure.message)
+        stops[.refusal] = stop
+        change.pause = stop
         return change
     }
 
-    private mutating func trouble(_ why: String, began: Timestamp, at now: Timestamp, _ change: inout Change) {
+    /// Counts a failure for which the receiver is at fault, and opens the circuit breaker after enough of them in a row.
+    private mutating func countFailure(_ why: String, began: Timestamp, at now: Timestamp, _ change: inout Change) {
         failures += 1
         let before = stops[.failures]
         // An attempt that began before the breaker opened belongs to the same burst of failures.
@@ -138,7 +134,7 @@ public struct ReceiverGate: Sendable, Hashable {
         rested(until: now + max(wait, .zero), interval: stops[.rest]?.interval ?? .zero, why: why, at: now)
     }
 
-    /// A shorter rest does not end a longer one.
+    /// Begins a rest, or extends it: a shorter rest does not end a longer one.
     private mutating func rested(until: Timestamp, interval: Duration, why: String, at now: Timestamp) -> ReceiverStop {
         let stop = ReceiverStop(
             receiver: receiver, cause: .rest, since: now, until: max(until, stops[.rest]?.until ?? until), interval: interval,
@@ -150,8 +146,8 @@ public struct ReceiverGate: Sendable, Hashable {
     /// Records a pause.
     public mutating func pause(_ stop: ReceiverStop) { stops[stop.cause] = stop }
 
-    /// Records that a person resumes the receiver at this time. The pauses last until ``resume()``, which the caller calls once the
-    /// store has recorded it.
+    /// Records that a person resumes the receiver at this time. The pauses last until ``resume()``, to be called once the store has
+    /// ended them.
     public mutating func willResume(at now: Timestamp) { resumed = now }
 
     /// Ends the pauses that began before the receiver was resumed; false if there was none.

@@ -1,44 +1,43 @@
-/// Adapts the pace of deliveries to a receiver: a few at a time, and more while all succeed; after a refusal (429) one at a time at
-/// the last accepted pace, with occasional trials of a faster one. The rest before that is decided by ``ReceiverGate``.
+/// Adapts the pace of deliveries to a receiver: a few at a time, and more while all succeed; after a refusal (429) one at a time, at
+/// the last accepted pace, with occasional trials of a shorter interval. ``ReceiverGate`` decides about the rest after the refusal.
 public struct ReceiverPace: Sendable, Hashable {
-    /// The most attempts in flight, while it has refused nothing.
+    /// The most attempts in flight before any refusal.
     public private(set) var window: Int
-    /// The least time between attempts; zero while it has refused nothing.
+    /// The least time between attempts; zero before any refusal.
     public private(set) var interval = Duration.zero
 
     /// The most attempts in flight.
     var most: Int { didSet { window = min(window, most) } }
-    /// When the latest rest was requested: refusals of earlier attempts belong to the same burst.
+    /// When the receiver last refused: later refusals of attempts that began before belong to the same burst.
     private var refusedAt: Timestamp?
-    /// Attempts from a time on.
+    /// The attempts since a time.
     private struct Run: Sendable, Hashable {
         var start: Timestamp
-        /// How many were accepted.
-        var taken = 0
+        var accepted = 0
     }
 
-    /// All since the latest rest, and those of them since the latest quiet time: silence says nothing about the pace that the
-    /// receiver allows.
+    /// The attempts since the latest rest.
     private var run: Run?
+    /// Those of them since the latest time without attempts, which says nothing about the pace that the receiver allows.
     private var burst: Run?
-    /// How many refusals came in a row with none accepted between them.
-    private var vain = 0
+    /// The number of refusals in a row.
+    private var refusals = 0
     /// The time that the interval is counted from.
     private var latest: Timestamp?
     /// The last proven interval while a shorter one is on trial; otherwise nil.
     private var proven: Duration?
-    /// How many were accepted at this interval, since when, and how many trials failed.
+    /// How many attempts were accepted at this interval, since when, and how many trials have failed.
     private var streak = 0
     private var streakStart: Timestamp?
     private var failedTrials = 0
-    /// Whether the latest trial succeeded: then the next comes soon.
+    /// Whether the latest trial succeeded, so that the next one begins soon.
     private var hasSpedUp = false
     /// When an attempt last began or ended.
     private var active: Timestamp?
 
     /// The concurrent attempts to a receiver without history.
     static let initialWindow = 3
-    /// After this long without attempts, the window starts small again, and the pace is measured anew.
+    /// After this long without attempts, the window is small again, and the pace is measured anew.
     static let idle = Duration.seconds(1)
     /// The limits of the interval; a shorter one counts as zero.
     static let longest = Duration.seconds(60)
@@ -54,7 +53,7 @@ public struct ReceiverPace: Sendable, Hashable {
         window = min(Self.initialWindow, self.most)
     }
 
-    /// How many attempts may begin now, or when the next may; nil if that depends on those in flight.
+    /// How many attempts may begin now; if none, when the next may: nil if that depends on those in flight.
     public mutating func room(inFlight: Int, at now: Timestamp) -> (attempts: Int, next: Timestamp?) {
         if let refusedAt, inFlight == 0, refusedAt + Self.memory < now, now - (latest ?? refusedAt) > Self.longest {
             self = ReceiverPace(most: most)
@@ -70,25 +69,25 @@ public struct ReceiverPace: Sendable, Hashable {
         return (free >= max(window / 4, 1) ? free : 0, nil)
     }
 
-    /// Whether it remembers nothing that matters.
+    /// Whether it has no state that could still affect an attempt.
     public var isFresh: Bool { interval == .zero }
 
     public mutating func began(at now: Timestamp) {
-        let isQuiet = active.map { now - $0 >= interval + Self.idle } ?? true
+        let isIdle = active.map { now - $0 >= interval + Self.idle } ?? true
         if run == nil { run = Run(start: now) }
-        if burst == nil || isQuiet { burst = Run(start: now) }
+        if burst == nil || isIdle { burst = Run(start: now) }
         (latest, active) = (now, now)
     }
 
     /// Records an attempt that ended without a refusal.
-    public mutating func ended(wasTaken: Bool, began: Timestamp, at now: Timestamp) {
-        // For a quick attempt, the request's arrival time is not known exactly, so the end counts.
+    public mutating func ended(wasAccepted: Bool, began: Timestamp, at now: Timestamp) {
+        // When the request of a quick attempt arrived is not known exactly, so its end counts.
         active = now
         if now - began < max(interval / 10, .milliseconds(100)) { latest = max(latest ?? now, now) }
-        guard wasTaken, refusedAt.map({ began > $0 }) ?? true else { return }
-        run?.taken += 1
-        burst?.taken += 1
-        vain = 0
+        guard wasAccepted, refusedAt.map({ began > $0 }) ?? true else { return }
+        run?.accepted += 1
+        burst?.accepted += 1
+        refusals = 0
         if interval == .zero {
             window = min(window + 1, most)
         } else {
@@ -96,18 +95,18 @@ public struct ReceiverPace: Sendable, Hashable {
         }
     }
 
-    /// Records a refused attempt. Returns how long the receiver rests, and whether this is new: another refusal of the same burst may
-    /// have been recorded before.
+    /// Records a refused attempt. Returns how long the receiver rests, and whether this is new: an earlier refusal of the same burst may
+    /// have begun the rest.
     /// - Parameter wait: the rest that the other side requested.
     @discardableResult
     public mutating func refused(began: Timestamp, wait: Duration?, at now: Timestamp) -> (rest: Duration, isNew: Bool) {
-        let unsaid = Backoff(base: .seconds(5), factor: 2, cap: .seconds(300))
-        let wait = max(wait ?? unsaid.ceiling(attempt: vain + 1), .milliseconds(100))
+        let defaultRest = Backoff(base: .seconds(5), factor: 2, cap: .seconds(300))
+        let wait = max(wait ?? defaultRest.ceiling(attempt: refusals + 1), .milliseconds(100))
         if let refusedAt, began <= refusedAt { return (wait, false) }
         slowDown(after: wait, at: now)
         refusedAt = now
         (run, burst, streak, streakStart, hasSpedUp) = (nil, nil, 0, nil, false)
-        vain += 1
+        refusals += 1
         window = 1
         return (wait, true)
     }
@@ -139,23 +138,23 @@ public struct ReceiverPace: Sendable, Hashable {
         let measured = measured(after: wait, at: now)
         switch interval {
         case .zero: interval = measured ?? min(wait, .seconds(1)) * Self.margin
-        case let old where run.map({ $0.taken == 0 }) ?? true: interval = old * 2
+        case let old where run.map({ $0.accepted == 0 }) ?? true: interval = old * 2
         case let old where measured.map({ $0 > old * 3 }) ?? false: interval = measured ?? old
-        // After ten accepted attempts the refusal was an accident, not the pace.
-        case let old: interval = (run?.taken ?? 0) >= 10 ? old : old * 1.1
+        // After ten accepted attempts, something else than the pace caused the refusal.
+        case let old: interval = (run?.accepted ?? 0) >= 10 ? old : old * 1.1
         }
         interval = min(max(interval, Self.shortest), Self.longest)
     }
 
-    /// The pace that was accepted until the end of the rest: the faster one of the whole run and of the burst at its end. Nil if
-    /// the burst had nothing accepted.
+    /// The interval that was accepted, counted until the end of the rest: the shorter of those of the run and of the burst at its end.
+    /// Nil if no attempt of the burst was accepted.
     private func measured(after wait: Duration, at now: Timestamp) -> Duration? {
-        guard let run, let burst, burst.taken > 0 else { return nil }
-        let paces = [run, burst].map { ((now - $0.start) + wait) / Double($0.taken) * Self.margin }
+        guard let run, let burst, burst.accepted > 0 else { return nil }
+        let paces = [run, burst].map { ((now - $0.start) + wait) / Double($0.accepted) * Self.margin }
         let pace = min(paces[0], paces[1])
-        // A burst after a rest begins with all that the receiver allows. One after a quiet time may not: its first few say little.
-        let isWhole = refusedAt != nil && burst.start == run.start
-        return isWhole || burst.taken >= 3 ? pace : min(pace, max(interval * 3, .seconds(1)) * Self.margin)
+        // After a rest the receiver allows its full rate. After an idle time it may not, so the first few attempts say little.
+        let followsRest = refusedAt != nil && burst.start == run.start
+        return followsRest || burst.accepted >= 3 ? pace : min(pace, max(interval * 3, .seconds(1)) * Self.margin)
     }
 
     private mutating func speedUp(at now: Timestamp) {

@@ -53,12 +53,12 @@ public struct ReceiverStop: Sendable, Hashable {
     }
 }
 
-/// A pause of a receiver, and what is stored with it if the receiver was not paused for this cause before.
+/// A pause of a receiver, with the event and the message to store, unless the receiver was already paused for this cause.
 public struct ReceiverPause: Sendable, Hashable {
     public var stop: ReceiverStop
     /// The event `receiver_paused`.
     public var event: Event
-    /// The message about it for another receiver (`on_paused`).
+    /// The message about it to another receiver (`on_paused`).
     public var notice: Delivery?
 
     /// - Parameters:
@@ -90,8 +90,7 @@ extension Event {
 extension Delivery {
     /// The plain message that a receiver is paused.
     fileprivate static func notice(of stop: ReceiverStop, event: Event, to other: String) -> Delivery {
-        let id = ID(
-            occasion: Occasion.event(event.id).id, rule: "on_paused", step: StepPath(index: 0), receiver: other)
+        let id = ID(occasion: Occasion.event(event.id).id, rule: "on_paused", step: StepPath(index: 0), receiver: other)
         let message = Message(
             title: [.text("The receiver "), .value(stop.receiver), .text(" is paused")],
             text: [

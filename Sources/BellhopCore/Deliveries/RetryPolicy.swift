@@ -37,7 +37,7 @@ public struct RetryPolicy: Sendable, Hashable {
         case .delivered(let receipt):
             return .done(receipt)
         case .interrupted:
-            // A delivery that crashes the agent each time would be retried forever.
+            // Held after the last attempt: a delivery that crashes the agent would otherwise be retried forever.
             let failure = Failure(.interrupted, .unknownOutcome, "The agent ended before the attempt did.")
             return attempt < attempts ? .retry(at: now, failure) : .held(failure)
         case .failed(let failure):

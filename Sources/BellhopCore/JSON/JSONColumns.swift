@@ -1,7 +1,7 @@
 /// Finds the members with given names in many objects, one after the other.
 ///
-/// The records of an answer mostly have the same member order, so each member is first compared with the one at its position in
-/// the previous object: one pass with one comparison per name, however many names are wanted.
+/// The records of an answer mostly have the same member order, so each member is first compared with the member at its position in the
+/// previous object: one pass with one comparison per name, however many names are wanted.
 public struct JSONColumns: Sendable {
     public let names: [String]
     /// For each member of the previous object, the index of its name in `names`, or -1.

@@ -40,12 +40,12 @@ extension JSONError: CustomStringConvertible {
     private var problem: String {
         switch reason {
         case .ended: "it ends in the middle of a value"
-        case .unexpected(let byte): "\(Self.name(byte)) has no place here"
+        case .unexpected(let byte): "\(Self.name(byte)) is not allowed here"
         case .trailing: "more text follows the value"
         case .notUTF8: "the text is not UTF-8"
         case .controlCharacter(let byte): "\(Self.name(byte)) must be escaped in a string"
         case .escape: "a backslash is followed by an unknown escape"
-        case .number: "this is not how JSON writes a number"
+        case .number: "this is not a valid number"
         case .tooDeep(let limit): "arrays and objects are nested deeper than \(limit)"
         case .tooLong(let limit): "there are more than \(limit) bytes"
         }

@@ -93,21 +93,11 @@ enum JSONLexer {
         case UInt8(ascii: "u"):
             for digit in at + 2..<at + 6 {
                 guard digit < bytes.count else { throw JSONError(.ended, at: bytes.count) }
-                guard hexDigit(bytes[digit]) != nil else { throw JSONError(.escape, at: at) }
+                guard Hexadecimal.value(of: bytes[digit]) != nil else { throw JSONError(.escape, at: at) }
             }
             return at + 6
         default:
             throw JSONError(.escape, at: at)
-        }
-    }
-
-    /// The value of a hexadecimal digit of either case.
-    static func hexDigit(_ byte: UInt8) -> UInt16? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(byte - UInt8(ascii: "a") + 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(byte - UInt8(ascii: "A") + 10)
-        default: nil
         }
     }
 

@@ -57,6 +57,6 @@ enum JSONString {
     }
 
     private static func unit(_ bytes: ArraySlice<UInt8>, at: Int) -> UInt16 {
-        (at + 2..<at + 6).reduce(0) { $0 << 4 | (JSONLexer.hexDigit(bytes[$1]) ?? 0) }
+        (at + 2..<at + 6).reduce(0) { $0 << 4 | UInt16(Hexadecimal.value(of: bytes[$1]) ?? 0) }
     }
 }

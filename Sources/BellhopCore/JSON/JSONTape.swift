@@ -40,16 +40,14 @@ public struct JSONTape: Sendable {
     /// The default limit for the nesting of arrays and objects.
     public static let defaultDepth = 512
 
-    /// Parses the JSON text in `range` of `bytes`, or all of them. Offsets in errors and on the tape refer to `bytes`.
-    public init(_ bytes: [UInt8], in range: Range<Int>? = nil, depth: Int = defaultDepth) throws(JSONError) {
-        let range = range ?? JSONLexer.start(bytes.span)..<bytes.count
-        precondition(range.lowerBound >= 0 && range.upperBound <= bytes.count, "the range lies within the bytes")
-        guard range.upperBound <= UInt32.max else { throw JSONError(.tooLong(Int(UInt32.max)), at: Int(UInt32.max)) }
+    /// Parses a JSON text.
+    public init(_ bytes: [UInt8], depth: Int = defaultDepth) throws(JSONError) {
+        guard bytes.count <= UInt32.max else { throw JSONError(.tooLong(Int(UInt32.max)), at: Int(UInt32.max)) }
         var walker = JSONWalker(depthLimit: depth)
-        var recorder = JSONTapeRecorder(capacity: range.count / 16)
-        let text = bytes.span.extracting(first: range.upperBound)
-        let end = try JSONLexer.skipBlanks(text, from: walker.walk(text, from: range.lowerBound, &recorder))
-        guard end == range.upperBound else { throw JSONError(.trailing, at: end) }
+        var recorder = JSONTapeRecorder(capacity: bytes.count / 16)
+        let text = bytes.span
+        let end = try JSONLexer.skipBlanks(text, from: walker.walk(text, from: JSONLexer.start(text), &recorder))
+        guard end == bytes.count else { throw JSONError(.trailing, at: end) }
         self.bytes = bytes
         entries = recorder.entries
     }

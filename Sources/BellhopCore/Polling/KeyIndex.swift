@@ -17,25 +17,25 @@ struct KeyIndex: Sendable {
         slots = Array(repeating: 0, count: Self.size(for: minimumCapacity))
     }
 
-    /// The position for which `isThere` is true, among those with this hash.
+    /// The position for which `matches` is true, among those with this hash.
     @inline(__always)
-    func find(_ hash: UInt64, where isThere: (Int) -> Bool) -> Int? {
+    func find(_ hash: UInt64, where matches: (Int) -> Bool) -> Int? {
         let mask = slots.count &- 1
         let tag = hash >> 32
         var slot = Int(truncatingIfNeeded: tag) & mask
         while slots[slot] != 0 {
             if slots[slot] >> 32 == tag {
                 let place = Self.place(slots[slot])
-                if isThere(place) { return place }
+                if matches(place) { return place }
             }
             slot = (slot &+ 1) & mask
         }
         return nil
     }
 
-    /// Records a key with this hash at `place`, unless `isThere` is true for an earlier position, which is then returned.
+    /// Records a key with this hash at `place`, unless `matches` is true for an earlier position, which is then returned.
     @inline(__always)
-    mutating func insert(_ hash: UInt64, at place: Int, unless isThere: (Int) -> Bool) -> Int? {
+    mutating func insert(_ hash: UInt64, at place: Int, unless matches: (Int) -> Bool) -> Int? {
         if (count &+ 1) &* 4 > slots.count &* 3 { reserveCapacity(count * 2) }
         let mask = slots.count &- 1
         let tag = hash >> 32
@@ -43,7 +43,7 @@ struct KeyIndex: Sendable {
         while slots[slot] != 0 {
             if slots[slot] >> 32 == tag {
                 let other = Self.place(slots[slot])
-                if isThere(other) { return other }
+                if matches(other) { return other }
             }
             slot = (slot &+ 1) & mask
         }

@@ -43,7 +43,7 @@ struct ListingScanner {
                 } else {
                     at = try skip(bytes, from: at)
                 }
-            } while try goOn(bytes, &at, .object)
+            } while try hasNext(bytes, &at, .object)
         case .index(let wanted):
             guard try enter(bytes, &at, .array, "an array") else { break }
             var index = 0
@@ -51,7 +51,7 @@ struct ListingScanner {
                 at = try index == wanted ? descend(bytes, from: at, step: step + 1) : skip(bytes, from: at)
                 isThere = isThere || index == wanted
                 index += 1
-            } while try goOn(bytes, &at, .array)
+            } while try hasNext(bytes, &at, .array)
         }
         guard isThere else { throw ListingError(.noRecords(path: shape.items), at: start) }
         return at
@@ -70,7 +70,7 @@ struct ListingScanner {
             guard groups.count < UInt16.max else { throw ListingError(.tooLarge, at: at) }
             groups.append(name)
             at = try group(bytes, from: at, seed: Fingerprint.of("group", name))
-        } while try goOn(bytes, &at, .object)
+        } while try hasNext(bytes, &at, .object)
         return at
     }
 
@@ -100,7 +100,7 @@ struct ListingScanner {
                 if checked == 0 { makeRoom(after: at, of: bytes.count) }
                 try checkKeys()
             }
-        } while try goOn(bytes, &at, .array)
+        } while try hasNext(bytes, &at, .array)
         return at
     }
 
@@ -111,8 +111,8 @@ struct ListingScanner {
         index.reserveCapacity(expected)
     }
 
-    /// Checks that the latest keys are new. Handles some hundred together: their slots are prefetched in parallel, which takes a
-    /// quarter of the time.
+    /// Checks that the latest keys are new, some hundred at once, because prefetching their slots in parallel takes a quarter of the
+    /// time.
     private mutating func checkKeys() throws(ListingError) {
         index.reserveCapacity(entries.count)
         var fetched: UInt64 = 0
@@ -128,7 +128,7 @@ struct ListingScanner {
         checked = entries.count
     }
 
-    /// Enters an array or an object; false if it is empty, with the position after it.
+    /// Enters an array or an object. False if it is empty; then moves past it.
     private func enter(
         _ bytes: Span<UInt8>, _ at: inout Int, _ kind: JSONTape.Kind, _ expected: String
     ) throws(ListingError) -> Bool {
@@ -150,8 +150,8 @@ struct ListingScanner {
         return false
     }
 
-    /// Reads what follows an item: a comma (true), or the end (false), with the position after it.
-    private func goOn(_ bytes: Span<UInt8>, _ at: inout Int, _ kind: JSONTape.Kind) throws(ListingError) -> Bool {
+    /// Reads the token after an item: true for a comma, false for the end of the container. Moves past it.
+    private func hasNext(_ bytes: Span<UInt8>, _ at: inout Int, _ kind: JSONTape.Kind) throws(ListingError) -> Bool {
         at = JSONLexer.skipBlanks(bytes, from: at)
         guard at < bytes.count else { throw ListingError(.json(.ended), at: bytes.count) }
         let byte = bytes[at]
@@ -179,7 +179,7 @@ struct ListingScanner {
         }
     }
 
-    /// The position after a value that is ignored.
+    /// Skips a value; returns the position after it.
     private mutating func skip(_ bytes: Span<UInt8>, from start: Int) throws(ListingError) -> Int {
         var nothing = JSONSkipper()
         do {

@@ -4,7 +4,7 @@ public struct HistoryQuery: Sendable, Hashable {
     public var task: String?
     /// The id of an event, or its beginning.
     public var event: String?
-    /// The last place on the bus: selects the latest events up to it, at most `limit`.
+    /// The last place on the bus: selects the events at the latest places up to it, `limit` places in all.
     public var through: Int64?
     /// Whether to add the events that caused these, and all events that they caused, up to ``mostCauses``.
     public var withCauses: Bool

@@ -20,10 +20,10 @@ public struct DividedChange: Sendable, Hashable {
     /// The highest hop of the writes that made `own`.
     public var hop = 0
 
-    /// A changed field is ours if an update set it to its present value, or if the system computes it from a field that an
-    /// update set. All are ours if the record says that only our account has changed it, and not more often than we wrote: then a
-    /// rule of the system did the rest. All are ours as well if the record does not say who changed it how often: otherwise a rule
-    /// of the system that answers our writes could make a rule of ours write for ever.
+    /// A changed field is ours if an update set it to its present value, or if the system computes it from a field that an update set.
+    /// All are ours if the record shows that only our account has changed it, and not more often than we wrote: then a rule of the
+    /// system changed the other fields. All are ours, too, if the record does not show who changed it how often: otherwise our rules
+    /// and a rule of the system that answers our writes could trigger each other for ever.
     /// - Parameter user: our account.
     public init(
         _ changes: [Change.FieldChange], from before: Snapshot, to after: Snapshot, by writes: [OwnWrite],
@@ -40,8 +40,7 @@ public struct DividedChange: Sendable, Hashable {
         }
         for change in changes {
             let path = schema.path(of: change.field)
-            let hops = writes.filter { $0.made(change, path, after, schema) }.map(\.hop)
-            if let highest = hops.max() {
+            if let highest = writes.filter({ $0.caused(change, path, after, schema) }).map(\.hop).max() {
                 own.append(change)
                 hop = max(hop, highest)
             } else {
@@ -52,7 +51,8 @@ public struct DividedChange: Sendable, Hashable {
 }
 
 extension OwnWrite {
-    fileprivate func made(_ change: Change.FieldChange, _ path: String, _ after: Snapshot, _ schema: TaskSchema) -> Bool {
+    /// Whether this write caused the change.
+    fileprivate func caused(_ change: Change.FieldChange, _ path: String, _ after: Snapshot, _ schema: TaskSchema) -> Bool {
         if schema.roles.computed[path]?.contains(where: { fields[$0] != nil }) == true { return true }
         guard let set = fields[path] else { return false }
         if Change.isSame(set, change.to) || set.isNull && change.to.isEmptyText { return true }
@@ -65,7 +65,7 @@ extension OwnWrite {
             return true
         }
         if let label = after.labels[change.field]?.asString { return label == text }
-        // The name of a record instead of its id: without labels they cannot be compared.
+        // The rule may have set the record's name instead of its id; without labels they cannot be compared.
         return field?.holdsID == true && !change.to.isEmptyText
     }
 }

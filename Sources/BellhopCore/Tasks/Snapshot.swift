@@ -46,7 +46,7 @@ public struct Snapshot: Sendable, Hashable {
     /// The text of a page; empty for anything else.
     public var pageText: String { fields["text"]?.asString ?? "" }
 
-    /// Reads the form of `json(source:)` or a ``SnapshotText``. Nil without an id.
+    /// Reads the form of ``json(source:)`` or of ``SnapshotText``; nil without an id.
     public init?(json: JSON) {
         guard case .object(let object) = json, case .string(let id)? = object["id"], !id.isEmpty else { return nil }
         func text(_ name: String) -> String { if case .string(let text)? = object[name] { text } else { "" } }

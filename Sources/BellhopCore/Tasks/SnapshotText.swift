@@ -18,7 +18,7 @@ public struct SnapshotText: Sendable, Hashable {
             fields: { $0.writeMembers(of: snapshot.fields) })
     }
 
-    /// Writes a snapshot without building its labels and fields first, which was most of the work of a table's first sync.
+    /// Writes a snapshot without building its labels and fields first, which took most of the time of a table's first poll.
     /// - Parameters:
     ///   - own: the task's other properties.
     ///   - labels: writes the labels' members.

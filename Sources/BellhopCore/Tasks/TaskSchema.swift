@@ -7,25 +7,25 @@ public enum FieldType: String, Sendable, Hashable, CaseIterable {
 public enum FieldName {
     public static func isValid(_ text: String) -> Bool {
         guard let first = text.utf8.first, !isDigit(first) else { return false }
-        return text.utf8.allSatisfy(isNamed)
+        return text.utf8.allSatisfy(isAllowed)
     }
 
     /// A text turned into a valid name.
     public static func made(of text: String) -> String {
-        let name = String(decoding: text.utf8.map { isNamed($0) ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
+        let name = String(decoding: text.utf8.map { isAllowed($0) ? $0 : UInt8(ascii: "_") }, as: UTF8.self)
         return isValid(name) ? name : "field_\(name)"
     }
 
     private static func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
 
-    private static func isNamed(_ byte: UInt8) -> Bool {
+    private static func isAllowed(_ byte: UInt8) -> Bool {
         isDigit(byte) || (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte == UInt8(ascii: "_")
     }
 }
 
 /// The fields a source declares, in order, with their types: conditions are checked against them.
 public struct TaskSchema: Sendable, Hashable {
-    /// The facts that a source has about its fields, apart from their types.
+    /// The special fields of a source.
     public struct Roles: Sendable, Hashable {
         /// Fields that every write changes, and whose changes are therefore ignored.
         public var bookkeeping: Set<String>
@@ -39,7 +39,7 @@ public struct TaskSchema: Sendable, Hashable {
         /// The fields that say who changed a record last, and how often it was changed; by their names in the record.
         public var updatedBy: String?
         public var updates: String?
-        /// How the names of fields begin that customers add: a field with such a name may exist.
+        /// The prefixes of the names of fields that customers add: a field with such a name may exist.
         public var customPrefixes: [String]
 
         public init(

@@ -6,7 +6,7 @@ public struct TextLikeness: Sendable, Hashable {
     private let letters: [Character]
     private let digits: [Character]
     /// The least letters of a truncated text, so that it does not match every text with the same beginning.
-    private static let leastOfCut = 40
+    private static let leastTruncated = 40
 
     public init(_ text: String) {
         var letters: [Character] = []
@@ -31,16 +31,18 @@ public struct TextLikeness: Sendable, Hashable {
         self.digits = digits
     }
 
-    /// Whether the other text may be this one as stored by a system. Digits may be masked, but not changed.
+    /// Whether the other text may be this text as a system has stored it. Digits may be masked, but not changed.
     public func covers(_ other: TextLikeness) -> Bool {
-        guard !other.letters.isEmpty, other.digits.isPart(of: digits) else { return false }
+        guard !other.letters.isEmpty, other.digits.isSubsequence(of: digits) else { return false }
         if other.letters == letters { return true }
-        return other.letters.count >= Self.leastOfCut && letters.starts(with: other.letters)
+        return other.letters.count >= Self.leastTruncated && letters.starts(with: other.letters)
     }
 
     /// Whether the other text is part of this one.
     public func includes(_ other: TextLikeness) -> Bool {
-        guard !other.letters.isEmpty, other.letters.count <= letters.count, other.digits.isPart(of: digits) else { return false }
+        guard !other.letters.isEmpty, other.letters.count <= letters.count, other.digits.isSubsequence(of: digits) else {
+            return false
+        }
         return letters.indices.dropLast(other.letters.count - 1).contains { letters[$0...].starts(with: other.letters) }
     }
 
@@ -121,8 +123,7 @@ public struct TextLikeness: Sendable, Hashable {
 }
 
 extension [Character] {
-    /// Whether this is a subsequence of the other.
-    fileprivate func isPart(of other: [Character]) -> Bool {
+    fileprivate func isSubsequence(of other: [Character]) -> Bool {
         var rest = self[...]
         for character in other where rest.first == character { rest = rest.dropFirst() }
         return rest.isEmpty

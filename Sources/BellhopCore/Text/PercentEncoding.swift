@@ -20,8 +20,8 @@ public enum PercentEncoding {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A path with its query, encoding what RFC 3986 does not allow there: including `[` and `]`, and a `%` that encodes nothing.
-    /// Existing encoding stays. Leaves nothing that an intermediary would encode again.
+    /// A path with its query. Encodes all characters that RFC 3986 does not allow there, including `[`, `]` and a `%` without two digits,
+    /// so that no intermediary encodes any. Existing encoding stays.
     public static func encodeAddress(_ text: some StringProtocol) -> String {
         var rest = Substring(text).utf8
         var encoded = ""

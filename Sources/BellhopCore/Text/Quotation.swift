@@ -1,8 +1,8 @@
 extension String {
-    /// The most bytes of a text of others in a log line.
+    /// The most bytes of an external text in a log line.
     public static let mostQuoted = 1000
 
-    /// The text as a log line quotes it: if it is long, its beginning and how long it is.
+    /// The text for a log line. A long text is truncated, with its length added.
     public var quoted: String {
         guard utf8.count > Self.mostQuoted else { return self }
         var end = utf8.index(startIndex, offsetBy: Self.mostQuoted)

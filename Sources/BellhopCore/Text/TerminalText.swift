@@ -86,7 +86,7 @@ extension Unicode.Scalar {
         return (properties.isDefaultIgnorableCodePoint && !joins) || 0xfff9...0xfffb ~= value
     }
 
-    /// Whether it is not seen by itself, so that two names could look the same.
+    /// Whether it is invisible, so that two names that differ by it look the same.
     public var isInvisible: Bool { isControl || joins }
 
     /// Joins or changes the characters around it: the joiners of emoji and of scripts, and the variation selectors.
@@ -103,10 +103,10 @@ extension Unicode.Scalar {
 }
 
 extension JSON {
-    /// The value on one line, with everything escaped that would move a terminal's cursor or turn its text around. Such characters are
-    /// only ever inside of strings, and those below U+0020 are escaped already.
+    /// The value on one line, with all characters escaped that would affect a terminal. They occur only inside strings, and those below
+    /// U+0020 are always escaped.
     public var printable: String { Self.printable(text) }
 
-    /// The same of JSON that is written already.
+    /// The same for JSON text.
     public static func printable(_ text: String) -> String { TerminalText.escaping(text, TerminalText.jsonEscape) }
 }

@@ -49,9 +49,7 @@ public struct CivilDate: Sendable, Hashable, Comparable {
     }
 
     /// The day of the week.
-    public var weekday: Weekday {
-        Weekday(daysSinceEpoch: daysSinceEpoch)
-    }
+    public var weekday: Weekday { Weekday(daysSinceEpoch: daysSinceEpoch) }
 
     /// The day this many days later.
     public func adding(days: Int) -> CivilDate {

@@ -1,6 +1,5 @@
 /// A date and a time of day without a time zone.
 public struct CivilDateTime: Sendable, Hashable, Comparable {
-    /// The date.
     public let date: CivilDate
     /// Seconds since the date's midnight, 0 to 86,399.
     public let secondOfDay: Int
@@ -30,19 +29,17 @@ public struct CivilDateTime: Sendable, Hashable, Comparable {
         Int64(date.daysSinceEpoch) * 86_400 + Int64(secondOfDay)
     }
 
-    /// The date's year.
     public var year: Int { date.year }
-    /// The date's month, 1 to 12.
+    /// 1 to 12.
     public var month: Int { date.month }
-    /// The date's day of the month, from 1.
+    /// The day of the month, from 1.
     public var day: Int { date.day }
-    /// The date's day of the week.
     public var weekday: Weekday { date.weekday }
-    /// The hour, 0 to 23.
+    /// 0 to 23.
     public var hour: Int { secondOfDay / 3600 }
-    /// The minute, 0 to 59.
+    /// 0 to 59.
     public var minute: Int { secondOfDay / 60 % 60 }
-    /// The second, 0 to 59.
+    /// 0 to 59.
     public var second: Int { secondOfDay % 60 }
 
     public static func < (left: CivilDateTime, right: CivilDateTime) -> Bool {

@@ -1,6 +1,5 @@
 /// One of cron's fields: its values, and its names in errors.
 struct CronField: Sendable {
-    /// The field's name.
     let name: String
     let range: ClosedRange<Int>
     /// The names of the values from the lowest on; empty if there are none.

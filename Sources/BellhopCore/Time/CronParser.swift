@@ -17,12 +17,12 @@ struct CronParser {
             throw TimeTextError("a schedule is missing", offset: 0, length: text.utf8.count, help: Self.five)
         }
         if first.text.hasPrefix("@") {
-            return try CronParser(text: nickname(first, alone: words.count == 1)).fields()
+            return try CronParser(text: nickname(first, isAlone: words.count == 1)).fields()
         }
         guard words.count == 5 else {
             let extra = words.count > 5 ? words[5] : nil
             throw TimeTextError(
-                "\(Self.count(words.count))", offset: extra?.offset ?? first.offset,
+                Self.count(words.count), offset: extra?.offset ?? first.offset,
                 length: (words.last.map { $0.offset + $0.text.utf8.count } ?? 0) - (extra?.offset ?? first.offset),
                 help: Self.five)
         }
@@ -50,22 +50,17 @@ struct CronParser {
     }
 
     /// The five fields for an `@` word.
-    private func nickname(_ word: (text: Substring, offset: Int), alone: Bool) throws(TimeTextError) -> String {
+    private func nickname(_ word: (text: Substring, offset: Int), isAlone: Bool) throws(TimeTextError) -> String {
         let name = word.text.lowercased()
         let length = word.text.utf8.count
         guard let fields = Self.nicknames[name] else {
-            switch name {
-            case "@every":
-                throw TimeTextError(
-                    "'@every' is not a schedule", offset: word.offset, length: length, help: "write `every:` with a duration")
-            default:
-                throw TimeTextError(
-                    "'\(word.text)' is not a schedule", offset: word.offset, length: length,
-                    help: "@hourly, @daily, @midnight, @weekly, @monthly, @yearly or @annually")
-            }
+            let known = "@hourly, @daily, @midnight, @weekly, @monthly, @yearly or @annually"
+            throw TimeTextError(
+                "'\(word.text)' is not a schedule", offset: word.offset, length: length,
+                help: name == "@every" ? "write `every:` with a duration" : known)
         }
-        guard alone else {
-            throw TimeTextError("'\(word.text)' must be alone", offset: word.offset, length: length, help: "\(fields)")
+        guard isAlone else {
+            throw TimeTextError("'\(word.text)' must be alone", offset: word.offset, length: length, help: fields)
         }
         return fields
     }
@@ -78,15 +73,8 @@ struct CronParser {
     private static let five = "five fields: minute hour day month weekday"
 
     private static func count(_ fields: Int) -> String {
-        switch fields {
-        case 1: "one field"
-        case 2: "two fields"
-        case 3: "three fields"
-        case 4: "four fields"
-        case 6: "six fields"
-        case 7: "seven fields"
-        default: "\(fields) fields"
-        }
+        let words = [1: "one field", 2: "two fields", 3: "three fields", 4: "four fields", 6: "six fields", 7: "seven fields"]
+        return words[fields] ?? "\(fields) fields"
     }
 
     /// The words of a text with their offsets in UTF-8 bytes.

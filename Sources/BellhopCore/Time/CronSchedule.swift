@@ -30,8 +30,7 @@ public struct CronSchedule: Sendable, Hashable {
     ///
     /// A schedule that is never due, such as February 31, is rejected.
     public init(_ text: some StringProtocol) throws(TimeTextError) {
-        let parser = CronParser(text: String(text))
-        let fields = try parser.fields()
+        let fields = try CronParser(text: String(text)).fields()
         self.text = String(text)
         minutes = fields.minutes
         hours = fields.hours
@@ -52,7 +51,6 @@ public struct CronSchedule: Sendable, Hashable {
 }
 
 extension CronSchedule: CustomStringConvertible {
-    /// The schedule as written.
     public var description: String { text }
 }
 

@@ -12,7 +12,7 @@ public enum DurationText {
         guard !bytes.isEmpty else {
             throw TimeTextError("a duration is missing", offset: 0, length: 0, help: "for example 1h30m")
         }
-        var mistakes = Mistakes(whole: bytes.count)
+        var mistakes = Mistakes()
         var parts: [Part] = []
         var index = 0
         while true {
@@ -174,12 +174,6 @@ extension DurationText {
     private struct Mistakes {
         private(set) var first: TimeTextError?
         private(set) var isQuestion = false
-        let whole: Int
-
-        init(whole: Int) {
-            self.whole = whole
-        }
-
         mutating func note(_ message: String, offset: Int, length: Int, isQuestion: Bool = false) {
             if isQuestion { self.isQuestion = true }
             if first == nil { first = TimeTextError(message, offset: offset, length: length) }

@@ -1,4 +1,4 @@
-/// Measures how much time the agent has actually run ("lived"). Neither setting the clock forward nor months without running make
+/// Measures how long the agent has actually run: its lived time. Neither setting the clock forward nor months without running make
 /// stored data older: data that is deleted after thirty days was available for thirty days.
 ///
 /// It records where the clock advanced more than time did. Setting the clock back is ignored: data is then kept longer.
@@ -13,7 +13,7 @@ public struct LivedTime: Sendable, Hashable {
     public private(set) var latest: Timestamp
     private(set) var skips: [Skip] = []
 
-    /// The tolerated difference between clock and time per interval: the clock is read twice, and corrected in small steps.
+    /// The tolerated difference per interval, because the clock is read twice, and a time service corrects it in small steps.
     private static let tolerance = Duration.seconds(30)
     /// How many skips are stored; beyond that the two oldest are merged.
     private static let most = 100

@@ -23,10 +23,6 @@ extension PosixZone {
         let bytes: [UInt8]
         var index = 0
 
-        init(bytes: [UInt8]) {
-            self.bytes = bytes
-        }
-
         var isAtEnd: Bool { index == bytes.count }
 
         mutating func take(_ scalar: Unicode.Scalar) -> Bool {

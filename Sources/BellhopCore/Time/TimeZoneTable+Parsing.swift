@@ -38,7 +38,7 @@ extension TimeZoneTable {
             let offset = Int(try reader.integer(bytes: 4))
             // RFC 8536 §3.2: an offset should be more than -25 and less than 26 hours.
             guard offset > -90_000, offset < 93_600 else { throw Malformed(description: "an offset of \(offset) seconds") }
-            // Whether it is daylight saving time, which no rule asks, and the abbreviation.
+            // Whether it is daylight saving time, which is not needed, and the index of the abbreviation.
             let rest = Array(try reader.take(2))
             raw.append((offset, Int(rest[1])))
         }
@@ -90,10 +90,6 @@ private struct Header {
 private struct Reader {
     let bytes: [UInt8]
     var index = 0
-
-    init(bytes: [UInt8]) {
-        self.bytes = bytes
-    }
 
     var remaining: Int { bytes.count - index }
 

@@ -15,18 +15,13 @@ public struct TimeZoneTable: Sendable, Hashable {
 
     /// Coordinated universal time, which has no transitions.
     public static let utc = TimeZoneTable(
-        name: "UTC", transitions: [], typeAfter: [], types: [LocalTimeType(offset: 0, abbreviation: "UTC")],
-        rule: nil)
+        name: "UTC", transitions: [], typeAfter: [], types: [LocalTimeType(offset: 0, abbreviation: "UTC")], rule: nil)
 
     /// Seconds east of UTC at a moment.
-    public func offset(at moment: Timestamp) -> Int {
-        period(at: moment.seconds).type.offset
-    }
+    public func offset(at moment: Timestamp) -> Int { period(at: moment.seconds).type.offset }
 
     /// The abbreviation of the zone's time at a moment, such as `CEST`.
-    public func abbreviation(at moment: Timestamp) -> String {
-        period(at: moment.seconds).type.abbreviation
-    }
+    public func abbreviation(at moment: Timestamp) -> String { period(at: moment.seconds).type.abbreviation }
 
     /// The local time in this zone at a moment.
     public func local(_ moment: Timestamp) -> CivilDateTime {
@@ -123,7 +118,5 @@ extension Timestamp {
     ///
     /// `Z` means a zero offset. An offset with seconds, as in local mean times, is rounded to whole minutes and the time with it,
     /// so that the text still means this moment.
-    public func formatted(in zone: TimeZoneTable) -> String {
-        rfc3339(offset: zone.offset(at: self))
-    }
+    public func formatted(in zone: TimeZoneTable) -> String { rfc3339(offset: zone.offset(at: self)) }
 }

@@ -8,17 +8,9 @@ public enum Weekday: Int, Sendable, Hashable, CaseIterable {
     }
 
     /// The English name's first three letters, `Sun` to `Sat`.
-    public var abbreviation: String {
-        switch self {
-        case .sunday: "Sun"
-        case .monday: "Mon"
-        case .tuesday: "Tue"
-        case .wednesday: "Wed"
-        case .thursday: "Thu"
-        case .friday: "Fri"
-        case .saturday: "Sat"
-        }
-    }
+    public var abbreviation: String { Self.abbreviations[rawValue] }
+
+    private static let abbreviations = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
 
     /// The day before.
     public var previous: Weekday { Self.inOrder[(rawValue + 6) % 7] }

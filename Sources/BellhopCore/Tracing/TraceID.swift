@@ -9,10 +9,10 @@ public struct TraceID: Sendable, Hashable {
         self.low = low
     }
 
-    /// The trace of an event: the event's own id if that has the form of a trace id, as those that Bellhop makes have.
+    /// The trace of an event: the event's id if it has the form of a trace id, as ids made by Bellhop do.
     public init(of event: Event.ID) { self = Self(digits: event.text) ?? Self(["trace", event.text]) }
 
-    /// The trace of a run: that of its event; for a run without one, such as that of a schedule, a trace of its own.
+    /// The trace of a run: the trace of its event, or for a run without an event, such as that of a schedule, its own trace.
     public init(of occasion: Occasion.ID) {
         self = occasion.event.map { TraceID(of: $0) } ?? Self(["trace", occasion.text])
     }

@@ -21,7 +21,7 @@ struct ReceiverPaceTests {
         var pace = ReceiverPace(most: 8)
         // One attempt a second is accepted, and the second of two within a second is refused.
         pace.began(at: start)
-        pace.ended(wasTaken: true, began: start, at: start + .milliseconds(10))
+        pace.ended(wasAccepted: true, began: start, at: start + .milliseconds(10))
         pace.began(at: start + .milliseconds(10))
         let refusal = pace.refused(began: start + .milliseconds(10), wait: .seconds(1), at: start + .milliseconds(20))
         #expect(refusal.isNew && refusal.rest == .seconds(1))
@@ -36,7 +36,7 @@ struct ReceiverPaceTests {
             let now = begin + .milliseconds(20) * count
             pace.began(at: now)
             if count < accepted {
-                pace.ended(wasTaken: true, began: now, at: now + .milliseconds(10))
+                pace.ended(wasAccepted: true, began: now, at: now + .milliseconds(10))
             } else {
                 pace.refused(began: now, wait: wait, at: now + .milliseconds(10))
             }
@@ -52,7 +52,7 @@ struct ReceiverPaceTests {
             for count in 0..<10 {
                 let now = start + .seconds(300) * count
                 pace.began(at: now)
-                pace.ended(wasTaken: true, began: now, at: now + .milliseconds(10))
+                pace.ended(wasAccepted: true, began: now, at: now + .milliseconds(10))
             }
             let interval = refuse(&pace, after: accepted, from: start + .seconds(3600), wait: .seconds(2))
             #expect(interval == expected, "after \(accepted)")
@@ -65,7 +65,7 @@ struct ReceiverPaceTests {
         let first = refuse(&pace, after: 4, from: start, wait: .seconds(1))
         let later = start + .seconds(2)
         pace.began(at: later)
-        pace.ended(wasTaken: true, began: later, at: later + .milliseconds(10))
+        pace.ended(wasAccepted: true, began: later, at: later + .milliseconds(10))
         let second = refuse(&pace, after: 0, from: start + .seconds(600), wait: .seconds(1))
         #expect(second <= first * 1.11)
     }
@@ -83,7 +83,7 @@ struct ReceiverPaceTests {
         for count in 0..<20 {
             let now = start + .milliseconds(1500) * count
             pace.began(at: now)
-            pace.ended(wasTaken: true, began: now, at: now + .milliseconds(10))
+            pace.ended(wasAccepted: true, began: now, at: now + .milliseconds(10))
         }
         let interval = refuse(&pace, after: 10, from: start + .seconds(30), wait: .seconds(29))
         #expect(interval > .milliseconds(1900) && interval < .milliseconds(2100))

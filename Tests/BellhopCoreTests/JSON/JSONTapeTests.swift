@@ -16,12 +16,4 @@ struct JSONTapeTests {
         #expect(tape.element(0, of: tape.root) == nil)
         #expect(tape.value(of: result) == [["a\n": "b\t", "c": nil], 7])
     }
-
-    @Test func `a part of a body is read in place`() throws {
-        let body = Array(#"garbage{"a":"b"}garbage"#.utf8)
-        let tape = try JSONTape(body, in: 7..<16)
-        #expect(tape.value(of: tape.root) == ["a": "b"])
-        #expect(throws: JSONError(.ended, at: 15)) { try JSONTape(body, in: 7..<15) }
-        #expect(throws: JSONError(.trailing, at: 16)) { try JSONTape(body, in: 7..<17) }
-    }
 }

@@ -1,9 +1,9 @@
 extension Array where Element: Sendable {
-    /// Applies `work` to slices of the array: for long arrays in parallel on all cores.
+    /// Applies `work` to chunks of the array, for a long array in parallel on all cores.
     ///
-    /// - Parameter length: the length of a slice; an array up to this length is processed at once, in place.
-    /// - Returns: the result for each slice, in order.
-    public func inStretches<Result: Sendable>(
+    /// - Parameter length: the length of a chunk; an array up to this length is processed in place.
+    /// - Returns: the result for each chunk, in order.
+    public func inChunks<Result: Sendable>(
         of length: Int = 2048, _ work: @escaping @Sendable (ArraySlice<Element>) -> Result
     ) async -> [Result] {
         guard count > length else { return isEmpty ? [] : [work(self[...])] }
