@@ -1,5 +1,5 @@
-/// Runs work to its end even when the calling task is cancelled: what happened outside must be stored, and so must a new
-/// refresh token that replaces one which the server no longer accepts.
+/// Runs work to its end even if the calling task is cancelled. For results that must be stored, such as the outcome of a sent request,
+/// or a new refresh token, because the server no longer accepts the old one.
 ///
 /// The only place where a task has no parent. The work must end by itself, as a request does by its timeout.
 public func uncancelled<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {

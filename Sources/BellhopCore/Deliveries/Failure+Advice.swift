@@ -8,15 +8,15 @@ extension Failure {
         case .timeout: "If it is always this slow, set a longer `timeout`."
         case .unexpectedPage, .badAnswer: "Check the address in bellhop.yaml."
         case .cut, .gateway, .dropped, .quota, .throttled, .serverError, .hibernating, .unauthenticated, .forbidden,
-            .sessionExpired, .loginRequired, .csrf, .mfaRequired, .apiMissing, .goneOrHidden, .tooLarge, .refused, .notWritten,
-            .movedOn,
-            .unrenderable, .expired, .budget, .quiet, .stopped, .badArguments, .missingReceiver, .fileSystem, .interrupted:
+            .sessionExpired, .loginRequired, .csrf, .mfaRequired, .apiMissing, .goneOrHidden, .tooLarge, .refused,
+            .notWritten, .movedOn, .unrenderable, .expired, .budget, .quiet, .stopped, .badArguments, .missingReceiver,
+            .fileSystem, .interrupted:
             nil
         }
     }
 
-    /// Whether the next attempt may succeed, because the failure is temporary.
-    public var passesByItself: Bool {
+    /// Whether the next attempt may succeed without a change.
+    public var isTemporary: Bool {
         switch reason {
         case .timeout, .cut, .gateway, .dropped, .quota, .throttled, .serverError: true
         case .unreachable, .tls, .unexpectedPage, .badAnswer, .hibernating, .unauthenticated, .forbidden, .sessionExpired,

@@ -1,4 +1,4 @@
-/// Something that happened, as a CloudEvent whose identity is made of facts, so that the same fact is the same event.
+/// Something that happened, as a CloudEvent. Its identity is made of facts, so that the same fact is always the same event.
 public struct Event: Sendable, Hashable, Identifiable {
     public struct ID: Sendable, Hashable {
         public var text: String

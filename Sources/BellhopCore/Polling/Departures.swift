@@ -2,7 +2,7 @@
 public struct Departures: Sendable, Hashable {
     /// The tasks that have left, as far as is known.
     public private(set) var gone: [TaskKey] = []
-    /// The tasks that stay known, because they still exist, because this is unknown, or because a later poll looks them up.
+    /// The tasks that stay known: they still exist, this is unknown, or a later poll looks them up.
     public private(set) var kept: [TaskKey]
     /// How many of the unlisted tasks still exist according to their records.
     public private(set) var remaining = 0

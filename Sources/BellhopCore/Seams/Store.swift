@@ -83,8 +83,8 @@ public protocol Store: Notebook {
     /// T3: claims due deliveries, at most one per lane, and for each receiver at most its room; a receiver not listed has the
     /// room of `others`.
     func claim(_ request: ClaimRequest) async throws(StoreError) -> Claimed
-    /// Replaces the due messages of a receiver by one, if there are more than `above`: those that can (``Delivery/coalesces``), and
-    /// cannot have been sent, are done, and one delivery with a line for each waits in their place. Returns how many it replaced.
+    /// Coalesces the due messages of a receiver if they are more than `above`: messages that may be coalesced (``Delivery/coalesces``) and
+    /// were certainly not sent are done, and one new delivery has a line for each. Returns how many it replaced.
     func coalesce(receiver: String, above: Int, at now: Timestamp) async throws(StoreError) -> Int
     /// T4: returns for each whether its lease still held. Deliveries waiting only for it become available if it is done, and are
     /// dropped if it died. The stops of its receiver are stored with it. A pause is stored, with its event and message, unless the
@@ -175,7 +175,7 @@ public protocol Store: Notebook {
     func setNote(
         _ key: String, to value: JSON?, by act: AuditAct, _ facts: JSON.Object, at now: Timestamp
     ) async throws(StoreError)
-    /// How many events and deliveries there were in each hour since a moment, among the newest of them.
+    /// The number of events and deliveries in each hour since a moment. Counts only the newest (``Activity/most``).
     func activity(since: Timestamp) async throws(StoreError) -> Activity
     /// The range of the newest rows of a query, for reading them page by page, oldest first; nil if there are none.
     func span(of query: EventQuery) async throws(StoreError) -> RowSpan?

@@ -52,7 +52,7 @@ public struct StoredHistory: Sendable, Hashable {
     public var caused: [StoredEvent] = []
     /// The pauses by people.
     public var pauses: [Pause] = []
-    /// The timers that the decisions are about, and those of the silences that these events may have started again.
+    /// The timers of the decisions, and of the silences that these events may have restarted.
     public var timers: [RuleTimer] = []
     /// The rules that are registered.
     public var rules: [RegisteredRule] = []

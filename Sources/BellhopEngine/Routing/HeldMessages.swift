@@ -59,7 +59,9 @@ final class HeldMessages: Sendable {
                 continue
             }
             let silences = try await surroundings.silences.turn(for: book, in: surroundings)
-            let facts = try await facts(held, book, surroundings.store)
+            let needs = book.needs(of: held)
+            var facts = ReleaseFacts(tasks: try await surroundings.remembered(needs.tasks))
+            for event in try await surroundings.events(at: needs.events) { facts.events[event.sequence] = event }
             let release = book.release(held, facts, silences: silences, at: now)
             surroundings.checkpoint(.beforeRelease)
             guard try await surroundings.store.release(release) else {
@@ -87,18 +89,6 @@ final class HeldMessages: Sendable {
             }
         }
         return next.map { $0 <= surroundings.clock.now } ?? false
-    }
-
-    private func facts(
-        _ held: [HeldMessage], _ book: RuleBook, _ store: any Store
-    ) async throws(StoreError) -> ReleaseFacts {
-        let needs = book.needs(of: held)
-        var facts = ReleaseFacts()
-        for (scope, keys) in needs.tasks { facts.tasks[scope] = try await store.remembered(Array(keys), in: scope) }
-        if !needs.events.isEmpty {
-            for event in try await store.events(at: needs.events.sorted()) { facts.events[event.sequence] = event }
-        }
-        return facts
     }
 
     private func signal(_ release: MessageRelease, in surroundings: Surroundings) {

@@ -195,7 +195,7 @@ extension Surroundings {
             needs, state: state, tasks: tasks, events: events, present: present, departed: departed, digests: digests)
     }
 
-    private typealias Remembered = [Scope.ID: [TaskKey: RememberedTask]]
+    typealias Remembered = [Scope.ID: [TaskKey: RememberedTask]]
 
     /// Reads events and tasks, concurrently if it needs both.
     private func read(
@@ -212,11 +212,11 @@ extension Surroundings {
         do { return .success(try await events(at: places)) } catch { return .failure(error) }
     }
 
-    private func events(at places: Set<Int64>) async throws(StoreError) -> [StoredEvent] {
+    func events(at places: Set<Int64>) async throws(StoreError) -> [StoredEvent] {
         places.isEmpty ? [] : try await store.events(at: places.sorted())
     }
 
-    private func remembered(_ tasks: [Scope.ID: Set<TaskKey>]) async throws(StoreError) -> Remembered {
+    func remembered(_ tasks: [Scope.ID: Set<TaskKey>]) async throws(StoreError) -> Remembered {
         var remembered: Remembered = [:]
         for (scope, keys) in tasks { remembered[scope] = try await store.remembered(Array(keys), in: scope) }
         return remembered

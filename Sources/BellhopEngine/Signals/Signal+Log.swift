@@ -60,14 +60,12 @@ extension Signal {
         case .unchanged, .routed, .pruned: .debug
         case .postponed(_, _, _, let isNewRest): isNewRest ? .warning : .debug
         case .polled, .baseline, .event, .delivered, .rulesLoaded, .rescued, .stopping, .shadowed, .silenced, .quiet, .dropped,
-            .released, .recovered,
-            .breakerTrial,
-            .breakerClosed, .receiverResumed, .coalesced, .configurationRestored, .telemetryRecovered:
+            .released, .recovered, .breakerTrial, .breakerClosed, .receiverResumed, .coalesced, .configurationRestored,
+            .telemetryRecovered:
             .info
         case .rebound(_, let problem): problem == nil ? .info : .error
         case .notice, .pollHeld, .retrying, .paused, .breakerOpened, .ruleFailed, .keysLost, .leaseLost, .pollSuperseded,
-            .rulesUnwatched,
-            .configurationChanged, .clockJumped, .telemetryFailed:
+            .rulesUnwatched, .configurationChanged, .clockJumped, .telemetryFailed:
             .warning
         case .receiverPaused(let stop): stop.cause == .person ? .info : .error
         case .pollFailed, .eventDropped, .dead, .held, .rulesRefused, .ruleRefused, .storeFailed, .silenceRefused,

@@ -73,12 +73,8 @@ extension Signal {
         case .eventDropped: Instrument.eventsDropped.counter(in: factory).increment()
         case .storeFailed: Instrument.storeErrors.counter(in: factory).increment()
         case .baseline, .recovered, .rebound, .pollSuperseded, .notice, .event, .shadowed, .silenceRefused, .leaseLost, .rescued,
-            .rulesLoaded,
-            .receiverResumed, .rulesRefused,
-            .ruleRefused,
-            .rulesUnwatched, .configurationChanged, .configurationWrong, .configurationRestored, .pruned, .clockJumped,
-            .telemetryFailed,
-            .telemetryRecovered, .stopping:
+            .rulesLoaded, .receiverResumed, .rulesRefused, .ruleRefused, .rulesUnwatched, .configurationChanged,
+            .configurationWrong, .configurationRestored, .pruned, .clockJumped, .telemetryFailed, .telemetryRecovered, .stopping:
             break
         }
     }

@@ -107,7 +107,7 @@ struct CommandError: Error {
         let prospect =
             isTriedAgain ? " Nothing is lost, and the next try may work." : " This may pass: run the command again later."
         let isSentence = failure.advised.last.map { ".!?".contains($0) } ?? true
-        self.init(code, failure.advised + (failure.passesByItself ? (isSentence ? "" : ".") + prospect : ""))
+        self.init(code, failure.advised + (failure.isTemporary ? (isSentence ? "" : ".") + prospect : ""))
     }
 
     /// Prints it as data for programs.
