@@ -67,7 +67,7 @@ public struct Engine: Service {
     /// Applies the silences that a person added or ended. The caller has stored them.
     public func applySilences() async throws(StoreError) {
         surroundings.silences.forget()
-        if let book = shelf.book { try await surroundings.silences.turn(for: book, in: surroundings) }
+        if let book = shelf.book { try await surroundings.silences.update(for: book, in: surroundings) }
         surroundings.bells.router.ring()
         surroundings.bells.timers.ring()
     }

@@ -1,9 +1,6 @@
 /// An error in a setting that a check of its type cannot find, with its place.
 public struct SettingComplaint: Error, Sendable, Hashable {
-    public enum Step: Sendable, Hashable {
-        case key(String)
-        case index(Int)
-    }
+    public typealias Step = JSON.Path.Step
 
     public var code: String
     /// Without a full stop, like a diagnostic's.

@@ -51,9 +51,7 @@ extension CivilDateTime: CustomStringConvertible {
     /// The date and time as `2026-01-05T09:00:00`.
     public var description: String {
         var text = TimeWriter()
-        text.date(date)
-        text.byte("T")
-        text.time(secondOfDay: secondOfDay)
+        text.dateTime(self)
         return text.string
     }
 }

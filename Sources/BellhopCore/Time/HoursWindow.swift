@@ -22,7 +22,8 @@ public struct HoursWindow: Sendable, Hashable {
         self.days = days
         if start == end {
             throw TimeTextError(
-                "the hours end as they begin", offset: 0, length: text.utf8.count, help: "00:00-24:00 for the whole day")
+                "the hours begin and end at the same time", offset: 0, length: text.utf8.count,
+                help: "00:00-24:00 for the whole day")
         }
     }
 

@@ -46,6 +46,13 @@ struct TimeWriter {
         number(date.day, digits: 2)
     }
 
+    /// `2026-01-05T09:00:00`.
+    mutating func dateTime(_ civil: CivilDateTime, separator: Unicode.Scalar = "T") {
+        date(civil.date)
+        byte(separator)
+        time(secondOfDay: civil.secondOfDay)
+    }
+
     /// `09:00:00`.
     mutating func time(secondOfDay: Int) {
         number(secondOfDay / 3600, digits: 2)

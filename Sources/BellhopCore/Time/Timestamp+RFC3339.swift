@@ -49,11 +49,8 @@ extension Timestamp {
     ///
     /// A year beyond four digits has a sign, which is not valid in RFC 3339.
     public var rfc3339: String {
-        let civil = utc
         var text = TimeWriter()
-        text.date(civil.date)
-        text.byte("T")
-        text.time(secondOfDay: civil.secondOfDay)
+        text.dateTime(utc)
         text.byte(".")
         text.number(subsecondMicroseconds, digits: 6)
         text.byte("Z")
@@ -66,11 +63,8 @@ extension Timestamp {
     /// local time is shifted with it, so that the text means the same moment.
     func rfc3339(offset: Int) -> String {
         let minutes = (offset + (offset < 0 ? -30 : 30)) / 60
-        let civil = CivilDateTime(secondsSinceEpoch: seconds + Int64(minutes) * 60)
         var text = TimeWriter()
-        text.date(civil.date)
-        text.byte("T")
-        text.time(secondOfDay: civil.secondOfDay)
+        text.dateTime(CivilDateTime(secondsSinceEpoch: seconds + Int64(minutes) * 60))
         var fraction = subsecondMicroseconds
         if fraction > 0 {
             var digits = 6

@@ -11,11 +11,8 @@ extension Timestamp {
 
     /// The moment in SQL's form: UTC, whole seconds (rounded down), `2026-01-05 09:00:00`.
     public var sql: String {
-        let civil = utc
         var text = TimeWriter()
-        text.date(civil.date)
-        text.byte(" ")
-        text.time(secondOfDay: civil.secondOfDay)
+        text.dateTime(utc, separator: " ")
         return text.string
     }
 }

@@ -179,11 +179,11 @@ public struct Dispatcher: Sendable {
                     ended = []
                 }
             } catch {
-                capacity.abandon(at: now)
+                capacity.abandonClaim(at: now)
                 throw error
             }
             if !claimed.claims.isEmpty { surroundings.checkpoint(.afterClaim) }
-            let effects = capacity.took(claimed, at: now)
+            let effects = capacity.recordClaim(claimed, at: now)
             endedAttempts.expect(claimed.claims.count)
             for receiver in effects.trials { surroundings.signals.emit(.breakerTrial(receiver: receiver)) }
             if !claimed.claims.isEmpty || !effects.foundNewReceiver {

@@ -49,7 +49,7 @@ final class ReceiverCapacity: Sendable {
     /// When the first lease ends; nil if nothing is in flight.
     var firstLeaseEnd: Timestamp? { state.withLock { $0.leases.keys.min() } }
 
-    /// The room at each known receiver. The requests for it are reserved until ``took(_:at:)``.
+    /// The room at each known receiver. The requests for it are reserved until ``recordClaim(_:at:)``.
     ///
     /// - Parameter ended: attempts whose outcomes are stored with the claim; they take no room.
     func room(limit: Int, without ended: [EndedAttempt] = [], at now: Timestamp) -> [String: Room] {
@@ -104,7 +104,7 @@ final class ReceiverCapacity: Sendable {
     }
 
     /// Records what was claimed, and gives back unused reservations.
-    func took(_ claimed: Claimed, at now: Timestamp) -> ClaimEffects {
+    func recordClaim(_ claimed: Claimed, at now: Timestamp) -> ClaimEffects {
         state.withLock { state in
             receivers.withGates { gates in
                 var effects = ClaimEffects(isCutShort: claimed.isCutShort)
@@ -157,7 +157,7 @@ final class ReceiverCapacity: Sendable {
     }
 
     /// Gives back the reservations of a failed claim.
-    func abandon(at now: Timestamp) { _ = took(Claimed(), at: now) }
+    func abandonClaim(at now: Timestamp) { _ = recordClaim(Claimed(), at: now) }
 
     /// The receivers without room now, and when the first of them may have room; nil if that depends on attempts in flight or a
     /// person.

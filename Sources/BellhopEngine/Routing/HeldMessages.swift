@@ -58,7 +58,7 @@ final class HeldMessages: Sendable {
                 if next.map({ $0 > now }) ?? true { return }
                 continue
             }
-            let silences = try await surroundings.silences.turn(for: book, in: surroundings)
+            let silences = try await surroundings.silences.update(for: book, in: surroundings)
             let needs = book.needs(of: held)
             var facts = ReleaseFacts(tasks: try await surroundings.remembered(needs.tasks))
             for event in try await surroundings.events(at: needs.events) { facts.events[event.sequence] = event }

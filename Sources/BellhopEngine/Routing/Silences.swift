@@ -21,7 +21,7 @@ final class Silences: Sendable {
 
     private let state = Mutex(State())
 
-    /// Makes the next turn read the silences again.
+    /// Makes the next update read the silences again.
     func forget() {
         state.withLock { state in
             state.book = nil
@@ -34,7 +34,7 @@ final class Silences: Sendable {
 
     /// Begins and ends the silences whose time has come, also in the store, and returns those that have not ended.
     @discardableResult
-    func turn(for rules: RuleBook, in surroundings: Surroundings) async throws(StoreError) -> SilenceBook {
+    func update(for rules: RuleBook, in surroundings: Surroundings) async throws(StoreError) -> SilenceBook {
         let now = surroundings.clock.now
         let (known, changes) = state.withLock { state -> (SilenceBook?, Int) in
             let isCurrent = state.rules == rules.identity && now >= state.read && state.next.map { now < $0 } ?? true

@@ -131,7 +131,7 @@ extension Surroundings {
     private func decide(
         _ matches: Matches, by book: RuleBook, earlier: EarlierTasks, _ ahead: RoutingFacts?
     ) async throws(StoreError) -> Routing {
-        let silenced: SilenceBook = matches.isEmpty ? .empty : try await silences.turn(for: book, in: self)
+        let silenced: SilenceBook = matches.isEmpty ? .empty : try await silences.update(for: book, in: self)
         if !matches.isEmpty { try await held.release(by: book, in: self) }
         return try await decide(matches, by: book, silenced, earlier: earlier, ahead)
     }

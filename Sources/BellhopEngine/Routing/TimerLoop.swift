@@ -128,7 +128,7 @@ public struct TimerLoop: Sendable {
         defer { surroundings.readAhead.keep(nil) }
         // The ends of silences and of quiet times come before the timers of the same moment.
         if let book = shelf.book {
-            try await surroundings.silences.turn(for: book, in: surroundings)
+            try await surroundings.silences.update(for: book, in: surroundings)
             try await surroundings.held.release(by: book, in: surroundings)
         }
         while !Task.isCancelled, let active = try await shelf.current(in: surroundings) {

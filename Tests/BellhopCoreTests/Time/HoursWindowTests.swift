@@ -24,7 +24,7 @@ struct `Hours of the day` {
         ("24:00-07:00", "'24:00' is not a time of day: 00:00 to 23:59", 0),
         ("22:00-24:01", "'24:01' is not a time of day: 00:00 to 24:00", 6),
         ("22:60-07:00", "'22:60' is not a time of day: 00:00 to 23:59", 0),
-        ("07:00-07:00", "the hours end as they begin: 00:00-24:00 for the whole day", 0),
+        ("07:00-07:00", "the hours begin and end at the same time: 00:00-24:00 for the whole day", 0),
     ])
     func `invalid hours are refused with the mistake and its place`(_ text: String, _ message: String, _ offset: Int) {
         let error = #expect(throws: TimeTextError.self) { try HoursWindow(text) }
