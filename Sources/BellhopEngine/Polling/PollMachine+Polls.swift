@@ -128,45 +128,45 @@ extension PollMachine {
             hidden: memory.health.emptyBaseline?.hidden(
                 among: read.map(\.text.snapshot), created: source.schema.roles.created) ?? [],
             comments: answer.comments.filter { memory.known[$0.task] != nil || readKeys.contains($0.task) })
-        let recall = recall(for: poll)
-        if recall.isEmpty { return decide(Recalled(), poll, at: moment) }
-        return go(to: .recalling(poll), .recall(recall))
+        let request = loadRequest(for: poll)
+        if request.isEmpty { return decide(Loaded(), poll, at: moment) }
+        return go(to: .loading(poll), .load(request))
     }
 
-    private func recall(for poll: ReadPoll) -> Recall {
-        var recall = Recall()
+    private func loadRequest(for poll: ReadPoll) -> LoadRequest {
+        var request = LoadRequest()
         // Before the first stored poll the store has no tasks, and no event needs a write as its cause.
         if memory.hasBaseline {
-            recall.keys = poll.read.lazy.filter { !$0.isAsStored }.map(\.key) + poll.departures.gone
-            recall.keys += Set(poll.comments.map(\.task)).subtracting(recall.keys)
+            request.keys = poll.read.lazy.filter { !$0.isAsStored }.map(\.key) + poll.departures.gone
+            request.keys += Set(poll.comments.map(\.task)).subtracting(request.keys)
             // A task's present state may come from any write since it was last read.
-            recall.since = min(memory.health.lastSuccess ?? .distantPast, poll.accepted.began) - poll.accepted.answer.lag
+            request.since = min(memory.health.lastSuccess ?? .distantPast, poll.accepted.began) - poll.accepted.answer.lag
             for task in poll.read where task.wasStale && !task.isAsStored {
-                recall.since = min(recall.since, memory.known[task.key]?.refreshed ?? .distantPast)
+                request.since = min(request.since, memory.known[task.key]?.refreshed ?? .distantPast)
             }
         }
         let perhapsOurs = poll.comments.filter { $0.authorship != .others }
         if let first = perhapsOurs.map(\.time).min() {
-            recall.commented = Set(perhapsOurs.map { source.scope.subject(of: $0.task) }).sorted()
+            request.commented = Set(perhapsOurs.map { source.scope.subject(of: $0.task) }).sorted()
             // Allows for a difference between the server's clock and ours.
-            recall.commentsSince = first - .seconds(3600)
+            request.commentsSince = first - .seconds(3600)
         }
-        return recall
+        return request
     }
 
     /// Commits the poll (T1), or holds it if the details make it doubtful.
-    mutating func decide(_ recalled: Recalled, _ poll: ReadPoll, at moment: Moment) -> Step {
+    mutating func decide(_ loaded: Loaded, _ poll: ReadPoll, at moment: Moment) -> Step {
         var read = poll.read
         for place in read.indices where !read[place].isRead {
             let key = read[place].key
-            read[place].complete(by: recalled.tasks[key]?.snapshot, content: memory.known[key]?.content)
+            read[place].complete(by: loaded.tasks[key]?.snapshot, content: memory.known[key]?.content)
         }
         let reconciliation = Reconciliation(
             Reconciliation.Evidence(
                 source: source.name, scope: source.scope, shows: source.shows, now: moment.now, hasBaseline: memory.hasBaseline,
-                emitsInitial: plan.emitsInitial, hidden: poll.hidden, details: poll.details, remembered: recalled.tasks,
-                gone: poll.departures.gone, schema: source.schema, writes: recalled.writes, comments: poll.comments,
-                written: recalled.comments),
+                emitsInitial: plan.emitsInitial, hidden: poll.hidden, details: poll.details, remembered: loaded.tasks,
+                gone: poll.departures.gone, schema: source.schema, writes: loaded.writes, comments: poll.comments,
+                written: loaded.comments),
             read)
         let (answer, before) = (poll.accepted.answer, memory.health)
         let decision = plan.storms.decide(

@@ -11,7 +11,7 @@ struct PollMachine: Sendable {
         case open
         case list(LastPoll)
         case details(of: [TaskKey], in: Listing)
-        case recall(Recall)
+        case load(LoadRequest)
         /// T1.
         case commit(PollCommit)
         /// Store the source's health, the events about it, and the rest that the source asked for.
@@ -24,7 +24,7 @@ struct PollMachine: Sendable {
         case opened(SourceMemory)
         case listed(Answer)
         case details(Details)
-        case recalled(Recalled)
+        case loaded(Loaded)
         case committed(PollResult)
         case stored
         /// The source failed.
@@ -43,7 +43,7 @@ struct PollMachine: Sendable {
     }
 
     /// The facts to read from the store about the tasks of a poll.
-    struct Recall: Sendable, Hashable {
+    struct LoadRequest: Sendable, Hashable {
         /// The tasks to read, each with the latest write to it by our rules from `since` on.
         var keys: [TaskKey] = []
         var since = Timestamp.distantPast
@@ -54,7 +54,8 @@ struct PollMachine: Sendable {
         var isEmpty: Bool { keys.isEmpty && commented.isEmpty }
     }
 
-    struct Recalled: Sendable {
+    /// The facts that were read for a ``LoadRequest``.
+    struct Loaded: Sendable {
         var tasks: [TaskKey: RememberedTask] = [:]
         /// Our latest writes, by event subject.
         var writes: [String: [OwnWrite]] = [:]
@@ -72,7 +73,7 @@ struct PollMachine: Sendable {
         case idle, opening
         case listing(Poll)
         case reading(AcceptedPoll)
-        case recalling(ReadPoll)
+        case loading(ReadPoll)
         case committing(DecidedPoll)
         case storing(SourceHealth, PollOutcome, [Signal])
     }
@@ -121,7 +122,7 @@ struct PollMachine: Sendable {
             return start(at: moment)
         case (.listing(let poll), .listed(let answer)): return compare(answer, poll, at: moment)
         case (.reading(let poll), .details(let details)): return take(details, poll, at: moment)
-        case (.recalling(let poll), .recalled(let recalled)): return decide(recalled, poll, at: moment)
+        case (.loading(let poll), .loaded(let loaded)): return decide(loaded, poll, at: moment)
         case (.committing(let poll), .committed(.committed(let turn, _))):
             memory.turn = turn
             storedSuccess = poll.commit.health.lastSuccess

@@ -108,16 +108,16 @@ public struct Poller: Sendable {
             do throws(Failure) { return .details(try await source.details(of: keys, in: listing)) } catch {
                 return .failed(error)
             }
-        case .recall(let recall):
-            var recalled = PollMachine.Recalled()
-            if !recall.keys.isEmpty {
-                recalled.tasks = try await store.remembered(recall.keys, in: scope.id)
-                recalled.writes = try await store.writes(to: recall.keys.map { scope.subject(of: $0) }, since: recall.since)
+        case .load(let request):
+            var loaded = PollMachine.Loaded()
+            if !request.keys.isEmpty {
+                loaded.tasks = try await store.remembered(request.keys, in: scope.id)
+                loaded.writes = try await store.writes(to: request.keys.map { scope.subject(of: $0) }, since: request.since)
             }
-            if !recall.commented.isEmpty {
-                recalled.comments = try await store.comments(on: recall.commented, since: recall.commentsSince)
+            if !request.commented.isEmpty {
+                loaded.comments = try await store.comments(on: request.commented, since: request.commentsSince)
             }
-            return .recalled(recalled)
+            return .loaded(loaded)
         case .commit(let commit):
             surroundings.checkpoint(.beforePollCommit)
             let result = try await store.commit(commit) { [bell = surroundings.bells.router] in bell.ring() }
@@ -143,7 +143,7 @@ public struct Poller: Sendable {
             case .list: moments.append(.init("listed", now))
             case .details: moments.append(.init("details read", now))
             case .commit: moments.append(.init("stored", now))
-            case .open, .recall, .store, .end: break
+            case .open, .load, .store, .end: break
             }
         }
     }

@@ -138,8 +138,8 @@ private struct PollHistory {
         case .open: return storeFails ? nil : .opened(memory)
         case .list(let lastPoll): return list(lastPoll)
         case .details(let keys, let listing): return details(keys, listing)
-        case .recall(let recall):
-            return storeFails ? nil : .recalled(.init(tasks: stored.filter { recall.keys.contains($0.key) }))
+        case .load(let request):
+            return storeFails ? nil : .loaded(.init(tasks: stored.filter { request.keys.contains($0.key) }))
         case .commit(let poll):
             if storeFails, random.oneIn(2) { return nil }
             // Another process stored a poll.

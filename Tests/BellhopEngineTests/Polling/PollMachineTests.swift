@@ -52,13 +52,13 @@ import Testing
         arguments: [
             ("the same answer", [.listed(Answer(tasks: some))], ["list", "end unchanged"]),
             (
-                "a new task", [.listed(Answer(tasks: some + ["d"])), .details(Details(tasks: ["d"])), .recalled(.init()), done],
-                ["list", "details d", "recall d", "commit +1 -0 1 events", "end changed(events: 1)"]
+                "a new task", [.listed(Answer(tasks: some + ["d"])), .details(Details(tasks: ["d"])), .loaded(.init()), done],
+                ["list", "details d", "load d", "commit +1 -0 1 events", "end changed(events: 1)"]
             ),
             (
                 "a task that left",
-                [.listed(Answer(tasks: ["a", "b"])), .details(Details()), .recalled(.init(tasks: ["c"])), done],
-                ["list", "details c", "recall c", "commit +0 -1 1 events", "end changed(events: 1)"]
+                [.listed(Answer(tasks: ["a", "b"])), .details(Details()), .loaded(.init(tasks: ["c"])), done],
+                ["list", "details c", "load c", "commit +0 -1 1 events", "end changed(events: 1)"]
             ),
             (
                 "a task that a listing lacks although it is there",
@@ -95,11 +95,11 @@ import Testing
         )
         #expect(Self.steps(&machine, empty, empty, .stored) == ["list", "list", "store 0 failures held", "end held"])
         #expect(machine.memory.known.count == 30)
-        let soon = Self.steps(&machine, at: Self.start + .seconds(60), empty, .details(Details()), .recalled(.init()), .stored)
-        #expect(soon == ["list", gone, "recall " + gone.dropFirst(8), "store 0 failures held", "end held"])
+        let soon = Self.steps(&machine, at: Self.start + .seconds(60), empty, .details(Details()), .loaded(.init()), .stored)
+        #expect(soon == ["list", gone, "load " + gone.dropFirst(8), "store 0 failures held", "end held"])
         #expect(machine.nextPoll(after: Self.start + .seconds(290), jitter: 0.5) == Self.start + .seconds(300))
         let late = Self.steps(
-            &machine, at: Self.start + .seconds(300), empty, .details(Details()), .recalled(.init(tasks: Self.many)), Self.done)
+            &machine, at: Self.start + .seconds(300), empty, .details(Details()), .loaded(.init(tasks: Self.many)), Self.done)
         #expect(late.suffix(2) == ["commit +0 -30 30 events", "end changed(events: 30)"])
         #expect(machine.memory.known.isEmpty)
     }
@@ -171,7 +171,7 @@ extension Details {
     }
 }
 
-extension PollMachine.Recalled {
+extension PollMachine.Loaded {
     init(tasks: [TaskKey]) {
         self.init(
             tasks: Dictionary(uniqueKeysWithValues: tasks.map { ($0, RememberedTask(snapshot: task($0.text), generation: 1)) }))
@@ -184,7 +184,7 @@ extension PollMachine.Step {
         case .open: "open"
         case .list: "list"
         case .details(let keys, _): "details " + keys.map(\.text).joined(separator: " ")
-        case .recall(let recall): "recall " + recall.keys.map(\.text).joined(separator: " ")
+        case .load(let request): "load " + request.keys.map(\.text).joined(separator: " ")
         case .commit(let commit): "commit +\(commit.present.count) -\(commit.removed.count) \(commit.events.count) events"
         case .store(let health, _, _): "store \(health.failures) failures" + (health.held == nil ? "" : " held")
         case .end(.failed): "end failed"
