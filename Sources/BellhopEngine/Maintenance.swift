@@ -33,14 +33,14 @@ public struct Maintenance: Sendable {
                 // The store adds an event for a delivery that it can no longer read.
                 surroundings.bells.router.ring()
                 var known: LivedTime
-                if let lived { known = lived } else { known = try await recalled() }
+                if let lived { known = lived } else { known = try await storedLivedTime() }
                 let passed = clock.elapsed - elapsed
                 elapsed += passed
                 let isJump = lived != nil && known.pass(to: now, lived: passed)
                 lived = known
-                if isJump { try await keep(known) }
+                if isJump { try await store(known) }
                 if now >= prunedAt + pruneEvery || now < prunedAt {
-                    try await keep(known)
+                    try await store(known)
                     try await prune(known)
                     prunedAt = now
                 }
@@ -67,7 +67,7 @@ public struct Maintenance: Sendable {
     }
 
     /// Deletes old data. Ages are measured in time that the agent has run (``LivedTime``).
-    public func prune() async throws(StoreError) { try await prune(try await recalled()) }
+    public func prune() async throws(StoreError) { try await prune(try await storedLivedTime()) }
 
     private func prune(_ lived: LivedTime) async throws(StoreError) {
         let rows = try await surroundings.store.prune(lived.stretched(retention), at: lived.latest)
@@ -75,7 +75,7 @@ public struct Maintenance: Sendable {
     }
 
     /// The stored ``LivedTime``, advanced to now.
-    private func recalled() async throws(StoreError) -> LivedTime {
+    private func storedLivedTime() async throws(StoreError) -> LivedTime {
         let now = surroundings.clock.now
         do {
             var lived = try await surroundings.store.note(LivedTime.note).flatMap { LivedTime(json: $0) } ?? LivedTime(at: now)
@@ -86,7 +86,7 @@ public struct Maintenance: Sendable {
         }
     }
 
-    private func keep(_ lived: LivedTime) async throws(StoreError) {
+    private func store(_ lived: LivedTime) async throws(StoreError) {
         do {
             try await surroundings.store.setNote(LivedTime.note, to: lived.json)
         } catch {

@@ -21,15 +21,11 @@ public struct Surroundings: Sendable {
     /// Lets one routing run at a time.
     let routing = FIFOGate()
     let readAhead = ReadAhead()
-    /// The sources' current activity.
     let activities = SourceActivities()
-    /// The silences in force.
     let silences = Silences()
-    /// The messages that quiet times hold.
     let held = HeldMessages()
     /// The silences of bellhop.yaml.
     public var silenceEntries: [SilenceEntry] = []
-    /// Which receivers can be called now.
     let receivers = Receivers()
     let turns = LoopTurns()
 

@@ -68,7 +68,6 @@ extension EventContent {
 // MARK: Logins
 
 extension EventContent {
-    /// A login ended.
     public static func login(connection: String, user: String, usesKeychain: Bool, failure: Failure?) -> Self {
         Self(
             EventType.login(usesKeychain: usesKeychain),

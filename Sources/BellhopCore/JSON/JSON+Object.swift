@@ -7,7 +7,6 @@ extension JSON {
         private var members: [Element] = []
         private var index: [String: Int]?
 
-        /// An object without members.
         public init() {}
 
         /// An object with these members; for a duplicate key the last value wins, at the first position.

@@ -13,7 +13,6 @@ public enum JSON: Sendable, Hashable {
 }
 
 extension JSON {
-    /// Whether this is `null`.
     public var isNull: Bool { self == .null }
 
     /// The boolean, if this is one.

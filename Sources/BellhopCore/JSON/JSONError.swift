@@ -1,6 +1,5 @@
 /// Why bytes are not JSON, and where.
 public struct JSONError: Error, Sendable, Hashable {
-    /// The kind of mistake.
     public enum Reason: Sendable, Hashable {
         /// The text ends within a value, like a truncated body.
         case ended
@@ -8,7 +7,6 @@ public struct JSONError: Error, Sendable, Hashable {
         case unexpected(UInt8)
         /// Something follows the value.
         case trailing
-        /// The bytes are not UTF-8.
         case notUTF8
         /// An unescaped control character in a string.
         case controlCharacter(UInt8)

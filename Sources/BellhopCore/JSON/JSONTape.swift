@@ -2,7 +2,6 @@
 ///
 /// Building it validates the whole text, so that later reads cannot fail. Values are made on demand.
 public struct JSONTape: Sendable {
-    /// The type of a value.
     public enum Kind: UInt8, Sendable, Hashable {
         case null, `false`, `true`, number, string, array, object
     }
@@ -33,7 +32,6 @@ public struct JSONTape: Sendable {
         var range: Range<Int> { Int(start)..<Int(start) + Int(length) }
     }
 
-    /// The text.
     public let bytes: [UInt8]
     let entries: [Entry]
 

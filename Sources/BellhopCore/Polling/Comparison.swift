@@ -8,7 +8,6 @@ public struct Comparison: Sendable, Hashable {
     public var changed: [Int] = []
     /// The known tasks that are no longer in the listing, in their known order.
     public var gone: [TaskKey] = []
-    /// How many tasks are unchanged.
     public var unchanged = 0
 
     public init() {}

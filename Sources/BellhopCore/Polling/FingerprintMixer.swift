@@ -17,7 +17,6 @@ struct FingerprintMixer {
         second = seed.low ^ Self.keys[1]
     }
 
-    /// Absorbs one pair of words.
     @inline(__always)
     mutating func absorb(_ x: UInt64, _ y: UInt64) {
         first = Self.mix(first, x, y, Self.keys[2])

@@ -6,7 +6,6 @@ public struct Listing: Sendable {
     /// One record of the answer.
     public struct Entry: Sendable, Hashable {
         // In this order an entry takes 48 bytes.
-        /// The record's identity.
         public let key: TaskKey
         let groupIndex: UInt16
         let length: UInt32

@@ -10,7 +10,6 @@ public struct ListingBuilder: Sendable {
     ///   end; otherwise it is an error.
     public init(latestCounts: Bool = false) { self.latestCounts = latestCounts }
 
-    /// The listing so far.
     public var listing: Listing { Listing(body: body, entries: entries, groups: groups) }
 
     /// Reserves room for the given totals.

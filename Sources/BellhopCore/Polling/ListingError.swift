@@ -1,6 +1,5 @@
 /// Why an answer is not a complete list of records, and where.
 public struct ListingError: Error, Sendable, Hashable {
-    /// The kind of problem.
     public enum Reason: Sendable, Hashable {
         /// The answer is not JSON; usually because it was truncated.
         case json(JSONError.Reason)

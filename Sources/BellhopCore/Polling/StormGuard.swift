@@ -1,9 +1,7 @@
 /// Decides whether to accept a poll's result at once: a list that is suddenly empty or mostly different, or a change of very many
 /// tasks in the same fields, is more often an error than the truth.
 public struct StormGuard: Sendable, Hashable {
-    /// The decision about a result.
     public enum Ruling: Sendable, Hashable {
-        /// The result is valid.
         case accept
         /// The result is held back until the next poll shows the same; store this.
         case hold(HeldResult)

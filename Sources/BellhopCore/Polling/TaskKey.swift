@@ -10,7 +10,6 @@ public struct TaskKey: Sendable {
 
     private let storage: Storage
 
-    /// The key with this text.
     public init(_ text: String) {
         var text = text
         text.makeContiguousUTF8()

@@ -62,11 +62,9 @@ public struct RuleSurroundings: Sendable {
     }
 
     public var sources: [SourceFacts]
-    /// The sources that show tasks.
     public var taskSources: [SourceFacts] { sources.filter { $0.shows == .tasks } }
     public var connections: [ConnectionFacts]
     public var actions: [ActionManifest]
-    /// The types of events.
     public var events: EventCatalogue
     /// The zone for schedules and rendered times.
     public var timeZone: TimeZoneTable

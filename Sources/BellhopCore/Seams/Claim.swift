@@ -31,7 +31,6 @@ public struct Room: Sendable, Hashable {
 
 /// Which deliveries to claim, and for how long (T3).
 public struct ClaimRequest: Sendable, Hashable {
-    /// The most claims.
     public var limit: Int
     public var room: [String: Room]
     /// The most claims for each receiver that is not in `room`.
@@ -128,7 +127,6 @@ public struct Finish: Sendable {
     }
 }
 
-/// The state of a delivery.
 public enum DeliveryState: String, Sendable, Hashable, CaseIterable {
     /// Waits for its time, its lane or free capacity.
     case available

@@ -4,7 +4,6 @@ public protocol Source: Sendable {
     var name: String { get }
     /// The scope of its stored state.
     var scope: Scope { get }
-    /// The fields of its tasks.
     var schema: TaskSchema { get }
     /// True if a task can change without its listing showing it, so that old details are read again.
     var hidesChanges: Bool { get }

@@ -59,7 +59,6 @@ public struct RememberedTask: Sendable, Hashable {
     public var generation: Int64
     /// When it was removed; nil while it is present.
     public var removed: Timestamp?
-    /// Why it was removed.
     public var reason: RemovalReason?
 
     public init(snapshot: Snapshot, generation: Int64, removed: Timestamp? = nil, reason: RemovalReason? = nil) {

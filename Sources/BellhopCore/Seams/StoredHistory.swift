@@ -50,11 +50,9 @@ public struct StoredHistory: Sendable, Hashable {
     public var audit: [AuditRow] = []
     /// The events that runs for these events emitted.
     public var caused: [StoredEvent] = []
-    /// The pauses by people.
     public var pauses: [Pause] = []
     /// The timers of the decisions, and of the silences that these events may have restarted.
     public var timers: [RuleTimer] = []
-    /// The rules that are registered.
     public var rules: [RegisteredRule] = []
 
     /// A rule as the store knows it.

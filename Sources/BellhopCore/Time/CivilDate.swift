@@ -48,7 +48,6 @@ public struct CivilDate: Sendable, Hashable, Comparable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// The day of the week.
     public var weekday: Weekday { Weekday(daysSinceEpoch: daysSinceEpoch) }
 
     /// The day this many days later.
