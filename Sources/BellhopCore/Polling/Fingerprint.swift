@@ -33,12 +33,6 @@ public struct Fingerprint: Sendable, Hashable {
     }
 }
 
-extension Fingerprint: Comparable {
-    public static func < (left: Fingerprint, right: Fingerprint) -> Bool {
-        (left.high, left.low) < (right.high, right.low)
-    }
-}
-
 extension Fingerprint: CustomStringConvertible {
     /// The fingerprint as 32 lowercase hexadecimal digits.
     public var hex: String { Hexadecimal.text(high, low) }

@@ -114,10 +114,10 @@ extension PollMachine {
             mayBeCut: answer.mayBeCut)
         let restart = departures.remaining > 0 ? answer.cursorIfIncomplete : nil
         if !accepted.toRead.keys.isEmpty || !accepted.asked.isEmpty {
-            let isFalse = accepted.isListEmpty || restart != nil
+            let isListWrong = accepted.isListEmpty || restart != nil
             let notices = [
                 details.notice,
-                isFalse ? departures.notice(of: source.name, isListEmpty: accepted.isListEmpty) : nil,
+                isListWrong ? departures.notice(of: source.name, isListEmpty: accepted.isListEmpty) : nil,
             ].compactMap(\.self)
             report(detailNotice: notices.isEmpty ? nil : notices.joined(separator: " "))
         }
