@@ -17,9 +17,8 @@ public struct ActionUse: Sendable, Hashable {
     }
 
     init(_ step: Step, sources: [RuleSurroundings.SourceFacts]) {
-        var seen: Set<String> = []
         switch step.receivers {
-        case .taskConnection: connections = sources.map(\.connection).filter { seen.insert($0).inserted }
+        case .taskConnection: connections = sources.map(\.connection).unique()
         case .named(let names): connections = names
         case .argument: connections = []
         }

@@ -50,11 +50,9 @@ public struct DeliveryForm: Sendable {
         case .message(let message):
             let edited = MessageForm(message: message).message(with: object)
             guard edited.title.plainText.isEmpty, edited.parts.isEmpty else { return .message(edited) }
-            throw Diagnostics([
-                Diagnostic(
-                    code: "missing-key", "this message is empty", at: Diagnostic.Place(root, file: Self.file),
-                    help: "give it a `title` or a `text`")
-            ])
+            throw Diagnostics(
+                code: "missing-key", "this message is empty", at: Diagnostic.Place(root, file: Self.file),
+                help: "give it a `title` or a `text`")
         case .values(let values):
             // What the rule decided and no person writes stays: whether a value chose the host, say.
             var edited = object
@@ -78,11 +76,9 @@ public struct DeliveryForm: Sendable {
         }
         if documents.count == 1 { return documents[0].root }
         let place = documents.dropFirst().first.map { Diagnostic.Place($0.root, file: file) }
-        throw Diagnostics([
-            Diagnostic(
-                code: "missing-key", documents.isEmpty ? "this file contains no arguments" : "the arguments are one document",
-                at: place ?? Diagnostic.Place(file: file, line: 1, column: 1))
-        ])
+        throw Diagnostics(
+            code: "missing-key", documents.isEmpty ? "this file contains no arguments" : "the arguments are one document",
+            at: place ?? Diagnostic.Place(file: file, line: 1, column: 1))
     }
 }
 

@@ -44,14 +44,12 @@ enum YAMLWriter {
 
     /// Whether the text never needs quotes: it begins with a letter and has no character with a meaning in YAML.
     private static func isPlain(_ text: String) -> Bool {
-        guard let first = text.utf8.first, (first | 0x20) &- UInt8(ascii: "a") < 26, text.utf8.last != UInt8(ascii: " ") else {
+        guard let first = text.utf8.first, first.isASCIILetter, text.utf8.last != UInt8(ascii: " ") else {
             return false
         }
         let words: Set<String> = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"]
         return !words.contains(text.lowercased())
-            && text.utf8.allSatisfy {
-                ($0 | 0x20) &- UInt8(ascii: "a") < 26 || $0 &- UInt8(ascii: "0") < 10 || " _./-,()".utf8.contains($0)
-            }
+            && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || " _./-,()".utf8.contains($0) }
     }
 
     /// Whether a text of several lines can stand in a block, where nothing is escaped.

@@ -47,11 +47,9 @@ public struct ExpressionBench: Sendable {
         let source = SourceText(text)
         if let template = try? TemplateText(text), template.whole != nil {
             let place = Diagnostic.Place(source.range(0..<text.utf8.count), in: source, file: Self.file)
-            throw Diagnostics([
-                Diagnostic(
-                    code: "template-in-expression", "this is an expression already", at: place,
-                    help: "write it without `${{` and `}}`")
-            ])
+            throw Diagnostics(
+                code: "template-in-expression", "this is an expression already", at: place,
+                help: "write it without `${{` and `}}`")
         }
         let issues: [Issue]
         do throws(Issues) {

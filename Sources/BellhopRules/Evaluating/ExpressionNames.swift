@@ -120,11 +120,11 @@ extension ExpressionNames {
     // MARK: The text
 
     private static func isName(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy(isNameByte) && !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(text.utf8.first!)
+        text.utf8.first.map { !$0.isASCIIDigit } ?? false && text.utf8.allSatisfy(isNameByte)
     }
 
     private static func isNameByte(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || byte == UInt8(ascii: "_")
+        byte.isASCIIAlphanumeric || byte == UInt8(ascii: "_")
     }
 
     /// Splits off the name at the end of a text.

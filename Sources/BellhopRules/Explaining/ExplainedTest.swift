@@ -27,20 +27,17 @@ public struct ExplainedTest: Sendable {
     ) throws(Diagnostics) {
         let subjects = event.map { [$0] } ?? facts.first?.events ?? []
         for event in subjects where !surroundings.canBeGiven(event.event) {
-            let message = "a test cannot give `\(event.event.type.name)`"
-            throw Diagnostics([
-                Diagnostic(code: "no-test", message, help: "write `wait:` or `at:`: schedules fire as time passes")
-            ])
+            throw Diagnostics(
+                code: "no-test", "a test cannot give `\(event.event.type.name)`",
+                help: "write `wait:` or `at:`: schedules fire as time passes")
         }
         let accounts = facts.first.map { Explanation($0, by: book, at: subjects.last?.event.time ?? .distantPast).events } ?? []
         let asked = accounts.filter { account in subjects.contains { $0.sequence == account.event.sequence } }
         let names = rule.map { [$0] } ?? asked.flatMap(\.rules).filter(\.isInQuestion).map(\.rule)
         let paths = Set(book.rules.filter { names.contains($0.name) }.map(\.file))
         guard !subjects.isEmpty, !paths.isEmpty else {
-            throw Diagnostics([
-                Diagnostic(
-                    code: "no-test", "no rule came into question, so there is nothing to test", help: "name one: `--rule R`")
-            ])
+            throw Diagnostics(
+                code: "no-test", "no rule came into question, so there is nothing to test", help: "name one: `--rule R`")
         }
         let tested = files.filter { paths.contains($0.path) }
         let silences = facts.flatMap(\.silences)

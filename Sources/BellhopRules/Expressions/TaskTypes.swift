@@ -54,7 +54,7 @@ struct TaskTypes: Sendable {
         switch sources.count {
         case 0: "a task"
         case 1: "a task of source `\(sources[0])`"
-        default: "a task of sources " + sources.map { "`\($0)`" }.joined(separator: ", ")
+        default: "a task of sources " + sources.quotedList
         }
     }
 

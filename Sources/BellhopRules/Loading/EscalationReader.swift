@@ -70,7 +70,7 @@ extension RuleReader {
             Diagnostic(
                 .warning, code: "no-comments",
                 "comments do not count as answers here: \(sources.count == 1 ? "source" : "sources") "
-                    + sources.map { "`\($0.name)`" }.joined(separator: ", ")
+                    + sources.map(\.name).quotedList
                     + " \(sources.count == 1 ? "reports" : "report") no comments",
                 at: Diagnostic.Place(node, file: file), help: able.map { "in bellhop.yaml add `\($1)` to source `\($0)`" }))
     }

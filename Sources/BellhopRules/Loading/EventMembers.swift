@@ -37,13 +37,12 @@ struct EventMembers {
     /// The problem of a member that no event of the rule has.
     func issue(_ name: String, at range: Range<Int>) -> Issue? {
         if members.contains(where: { $0.name == name }) { return nil }
-        var seen: Set<String> = []
-        let known = members.map(\.name).filter { seen.insert($0).inserted }
+        let known = members.map(\.name).unique()
         let types = Set(events.map { "`\($0.type.name)`" }).sorted().joined(separator: ", ")
         return Issue(
             code: "unknown-field", message: "`\(path.joined(separator: "."))` of \(types) has no `\(name)`", range: range,
             help: Suggestion.didYouMean(name, among: known)
-                ?? "there is " + known.map { "`\($0)`" }.joined(separator: ", "))
+                ?? "there is " + known.quotedList)
     }
 
     /// The type of a member, such as `event.data.ok`; nil if it is not declared, or not the same in all events of the rule.
@@ -74,7 +73,7 @@ extension SettingType {
             names.contains(text)
                 ? nil
                 : Suggestion.didYouMean(text, among: names)
-                    ?? "it is one of " + names.filter { !$0.isEmpty }.map { "`\($0)`" }.joined(separator: ", ")
+                    ?? "it is one of " + names.filter { !$0.isEmpty }.quotedList
         case (.text, _), (.oneOf, _): "it is a text"
         case (.boolean, _): "it is `true` or `false`"
         case (.integer, _): "it is a number"

@@ -59,7 +59,7 @@ struct EventReach {
         guard let first = sources.first else {
             return Obstacle(
                 code: "no-source", reason: "`from` names no source",
-                help: "add \(Self.listed(surroundings.sources.map(\.name))) to it")
+                help: "add \(surroundings.sources.map(\.name).quotedList) to it")
         }
         if event.origin == .page { return sources.contains { $0.shows == .page } ? nil : noPage(first) }
         let tasks = sources.filter { $0.shows == .tasks }
@@ -114,7 +114,7 @@ struct EventReach {
                 connections.isEmpty
                 ? "`from` names no connection" : "no events exist for logins of \(Self.connections(connections))"
             return Obstacle(
-                code: "no-login-events", reason: reason, help: able.isEmpty ? nil : "add \(Self.listed(able)) to `from`")
+                code: "no-login-events", reason: reason, help: able.isEmpty ? nil : "add \(able.quotedList) to `from`")
         }
         if type == .sessionExpired || reporting.contains(where: { $0.logins.map(types.contains) == true }) { return nil }
         let isKept = first.logins == .keychainLoginEvent
@@ -127,14 +127,12 @@ struct EventReach {
     // MARK: Words
 
     private static func sources(_ sources: [RuleSurroundings.SourceFacts]) -> String {
-        (sources.count == 1 ? "source " : "sources ") + listed(sources.map(\.name))
+        (sources.count == 1 ? "source " : "sources ") + sources.map(\.name).quotedList
     }
 
     private static func connections(_ connections: [RuleSurroundings.ConnectionFacts]) -> String {
-        (connections.count == 1 ? "connection " : "connections ") + listed(connections.map(\.name))
+        (connections.count == 1 ? "connection " : "connections ") + connections.map(\.name).quotedList
     }
-
-    private static func listed(_ names: [String]) -> String { names.map { "`\($0)`" }.joined(separator: ", ") }
 }
 
 extension Diagnostic.Place {

@@ -93,7 +93,9 @@ extension ExpressionReview {
     }
 
     private static func mayBeTable(_ text: String) -> Bool {
-        text.utf8.allSatisfy { $0 &- UInt8(ascii: "a") < 26 || $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: "_") }
+        text.utf8.allSatisfy {
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0.isASCIIDigit || $0 == UInt8(ascii: "_")
+        }
     }
 }
 

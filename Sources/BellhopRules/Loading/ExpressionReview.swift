@@ -138,7 +138,7 @@ struct ExpressionReview {
         guard !names.events.isEmpty, !names.events.contains(where: { $0[.changes] != nil }),
             names.events.contains(where: \.hasTask)
         else { return }
-        let types = names.events.map { "`\($0.type.name)`" }.joined(separator: ", ")
+        let types = names.events.map(\.type.name).quotedList
         report(
             "never-changed", "`\(name)` is always \(value) on \(types)", at: range,
             help: "only `task_changed` has earlier values: write `on: task_changed`")

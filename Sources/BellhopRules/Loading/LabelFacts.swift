@@ -62,8 +62,7 @@ struct LabelFacts {
 
     /// Whether a text can be the id of a record: 32 characters. Some references hold other keys, without blanks or capitals.
     private static func isID(_ text: String) -> Bool {
-        let hasLetter = text.utf8.contains { ($0 | 0x20) &- UInt8(ascii: "a") < 26 }
-        return text.utf8.count == 32 && !text.utf8.contains(UInt8(ascii: " ")) || !hasLetter
+        text.utf8.count == 32 && !text.utf8.contains(UInt8(ascii: " ")) || !text.utf8.contains(where: \.isASCIILetter)
     }
 
     /// How to turn labels on, if a setting can.

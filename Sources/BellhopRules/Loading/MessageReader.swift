@@ -119,13 +119,8 @@ struct MessageReader {
 
     /// Whether expressions can use the name.
     static func isName(_ text: String) -> Bool {
-        guard let first = text.utf8.first, first == UInt8(ascii: "_") || (first | 0x20) &- UInt8(ascii: "a") < 26 else {
-            return false
-        }
+        guard let first = text.utf8.first, !first.isASCIIDigit else { return false }
         let reserved: Set<String> = ["true", "false", "null", "in"]
-        return !reserved.contains(text)
-            && text.utf8.allSatisfy {
-                $0 == UInt8(ascii: "_") || ($0 | 0x20) &- UInt8(ascii: "a") < 26 || $0 &- UInt8(ascii: "0") < 10
-            }
+        return !reserved.contains(text) && text.utf8.allSatisfy { $0.isASCIIAlphanumeric || $0 == UInt8(ascii: "_") }
     }
 }

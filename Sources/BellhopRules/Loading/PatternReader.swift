@@ -56,7 +56,7 @@ struct PatternReader {
                     ? "`after` belongs to `none`"
                     : pair.name == "from" || pair.name == "when"
                         ? "it belongs to the rule, or to one event: `{type: task_created, \(pair.name): …}`"
-                        : Suggestion.didYouMean(pair.name, among: known) ?? "there is `" + known.joined(separator: "`, `") + "`")
+                        : Suggestion.didYouMean(pair.name, among: known) ?? "there is " + known.quotedList)
         }
         let within = mapping["within"]?.value
         if within == nil || within?.isNull == true {
@@ -99,7 +99,7 @@ struct PatternReader {
             for pair in mapping where !known.contains(pair.name) {
                 report(
                     "unknown-key", "an event here has no setting `\(pair.name)`", at: pair.key,
-                    help: Suggestion.didYouMean(pair.name, among: known) ?? "there is `" + known.joined(separator: "`, `") + "`")
+                    help: Suggestion.didYouMean(pair.name, among: known) ?? "there is " + known.quotedList)
             }
             (entry.condition, entry.from) = (mapping["when"]?.value, mapping["from"]?.value)
             mapping["type"].map { entry.trigger.read($0.value) }

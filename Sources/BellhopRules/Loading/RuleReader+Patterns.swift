@@ -127,7 +127,6 @@ extension RuleReader {
                 }
             }
         }
-        var seen: Set<String> = []
-        return names.filter { seen.insert($0).inserted }
+        return names.unique()
     }
 }

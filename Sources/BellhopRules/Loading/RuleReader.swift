@@ -29,17 +29,13 @@ struct RuleReader {
             report("wrong-type", "`rule` is a name, not \(place.kind)", at: place)
             return nil
         }
-        guard name.utf8.count <= 100, name.utf8.allSatisfy(Self.isNameByte) else {
+        guard name.utf8.count <= 100, name.utf8.allSatisfy({ $0.isASCIIAlphanumeric || ".-_".utf8.contains($0) }) else {
             report(
                 "wrong-value", "`\(name)` is not a valid rule name", at: place,
                 help: "letters, digits, `.`, `_` and `-`, at most 100")
             return nil
         }
         return name
-    }
-
-    private static func isNameByte(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10 || [0x2D, 0x2E, 0x5F].contains(byte)
     }
 
     /// The whole rule; nil if it has errors.
@@ -150,7 +146,7 @@ struct RuleReader {
 
         purpose.coverage?.add(rule: name, at: Diagnostic.Place(mapping["rule"]?.value ?? node, file: file))
         let summary = RuleSummary(
-            name: name, file: file, line: node.range.start.line, description: settings.text("description"), types: unique(types),
+            name: name, file: file, line: node.range.start.line, description: settings.text("description"), types: types.unique(),
             sources: from, revision: Fingerprint(content: node.source.text(in: node.range)).hex,
             mode: settings.boolean("enabled") == false ? .off : mode, schedule: trigger.schedule?.text,
             actions: all.map(\.action.kind), uses: all.map { ActionUse($0, sources: sources) })
@@ -242,9 +238,9 @@ struct RuleReader {
     private mutating func report(
         unknown name: String, at node: YAML.Node, wantsSource: Bool, _ types: [EventType], among known: [String]
     ) {
-        let reading = surroundings.sources.filter { $0.connection == name }.map { "`\($0.name)`" }
+        let reading = surroundings.sources.filter { $0.connection == name }.map(\.name)
         if wantsSource, surroundings.connections.contains(where: { $0.name == name }) {
-            let help = reading.isEmpty ? nil : "it is read by " + reading.joined(separator: ", ")
+            let help = reading.isEmpty ? nil : "it is read by " + reading.quotedList
             return report("unknown-source", "`\(name)` is a connection, but `from` names sources here", at: node, help: help)
         }
         if !wantsSource, let source = surroundings.sources.first(where: { $0.name == name }) {
@@ -253,7 +249,7 @@ struct RuleReader {
                 help: loginHelp(source.connection, types))
         }
         let what = wantsSource ? "source" : "connection"
-        let listing = known.isEmpty ? "bellhop.yaml has none" : "there is " + known.map { "`\($0)`" }.joined(separator: ", ")
+        let listing = known.isEmpty ? "bellhop.yaml has none" : "there is " + known.quotedList
         report(
             "unknown-\(what)", "there is no \(what) `\(name)`", at: node,
             help: Suggestion.didYouMean(name, among: known) ?? listing)
@@ -295,7 +291,7 @@ struct RuleReader {
         if settings.text("mode") == "shadow" { return .shadow }
         guard let text = settings.record("mode")?.text("canary"), let place = node?["canary"] else { return .live }
         let digits = text.hasSuffix("%") ? String(text.dropLast()).trimmedBlanks : ""
-        guard digits.utf8.allSatisfy({ $0 &- UInt8(ascii: "0") < 10 }), let percent = Int(digits) else {
+        guard digits.utf8.allSatisfy(\.isASCIIDigit), let percent = Int(digits) else {
             report(
                 "wrong-value", "`\(text)` is not a share of the tasks", at: place, help: "write a whole percentage, such as `10%`"
             )
@@ -316,11 +312,6 @@ struct RuleReader {
         guard let rate = settings.record("limit"), let count = rate.integer("count"), let time = rate.duration("microseconds")
         else { return nil }
         return Budget(writes: count, within: time)
-    }
-
-    private func unique(_ types: [EventType]) -> [EventType] {
-        var seen: Set<EventType> = []
-        return types.filter { seen.insert($0).inserted }
     }
 
     mutating func report(_ code: String, _ message: String, at node: YAML.Node, help: String? = nil) {

@@ -16,15 +16,13 @@ extension StepReader {
     /// Warns about an address whose host comes from a value, such as a ticket's text.
     mutating func warnOfComputedHost(at place: YAML.Node) {
         compiler.report(
-            Diagnostics([
-                Diagnostic(
-                    .warning, code: "computed-host",
-                    "a value determines the host, so private addresses and unusual ports are refused, and behind a `proxy` every name",
-                    at: Diagnostic.Place(place, file: compiler.file),
-                    help:
-                        "write the host in the rule; if it must be computed and is your own, set `allow_private: true`, here or on the connection in `to`"
-                )
-            ]))
+            Diagnostic(
+                .warning, code: "computed-host",
+                "a value determines the host, so private addresses and unusual ports are refused, and behind a `proxy` every name",
+                at: Diagnostic.Place(place, file: compiler.file),
+                help:
+                    "write the host in the rule; if it must be computed and is your own, set `allow_private: true`, here or on the connection in `to`"
+            ))
     }
 
     /// Step names must be unique: deliveries and logs use them.
@@ -106,13 +104,11 @@ extension StepReader {
                 let alike = unable.filter { $0.kind == kind }
                 let line = alike[0].messages.line(for: key).map { "; with `\($0)` in bellhop.yaml it would" } ?? ""
                 compiler.report(
-                    Diagnostics([
-                        Diagnostic(
-                            .warning, code: "unused-\(key)",
-                            "\(alike.map(\.name).listed) \(alike.count == 1 ? "has" : "have") no \(lacking): "
-                                + "connections of kind `\(kind)` do not support them",
-                            at: Diagnostic.Place(place.key, file: compiler.file), help: effect + line)
-                    ]))
+                    Diagnostic(
+                        .warning, code: "unused-\(key)",
+                        "\(alike.map(\.name).listed) \(alike.count == 1 ? "has" : "have") no \(lacking): "
+                            + "connections of kind `\(kind)` do not support them",
+                        at: Diagnostic.Place(place.key, file: compiler.file), help: effect + line))
             }
         }
         warn("thread", "threads", "the message is sent there without a thread") {
@@ -149,7 +145,7 @@ extension StepReader {
         let declared = surroundings.events.definitions.filter { $0.origin == .outside }.map(\.type.name)
         let listing =
             declared.isEmpty
-            ? "declare it under `events` in bellhop.yaml" : "there is " + declared.map { "`\($0)`" }.joined(separator: ", ")
+            ? "declare it under `events` in bellhop.yaml" : "there is " + declared.quotedList
         if definition != nil {
             compiler.report(code: "known-event", "Bellhop itself emits `\(name)`", at: place, help: listing)
         } else {
@@ -223,7 +219,7 @@ extension StepReader {
             let able = surroundings.sources.filter { other in
                 surroundings.connections.contains { $0.name == other.connection && $0.actions.contains(action.kind) }
             }
-            let names = able.map { "`\($0.name)`" }.joined(separator: ", ")
+            let names = able.map(\.name).quotedList
             return compiler.report(
                 code: "wrong-connection",
                 "`\(action.kind)` cannot be done to the tasks of `\(source.name)`: connection `\(connection.name)` takes no "

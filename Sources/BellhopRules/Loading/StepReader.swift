@@ -202,8 +202,7 @@ struct StepReader {
     private mutating func receivers(
         of action: ActionManifest, _ tree: ArgumentCompiler.Tree, _ pair: Mapping.Pair
     ) -> Step.Receivers? {
-        var seen: Set<String> = []
-        let names = (tree["to"]?.json.map { Settings(["to": $0]).texts("to") } ?? []).filter { seen.insert($0).inserted }
+        let names = (tree["to"]?.json.map { Settings(["to": $0]).texts("to") } ?? []).unique()
         switch action.receiver {
         case .taskConnection: return .taskConnection
         case .local(let argument): return .argument(argument)
@@ -238,7 +237,7 @@ struct StepReader {
             let listing =
                 receivers.isEmpty
                 ? "bellhop.yaml has no connection that takes \(what)"
-                : "there is " + receivers.map { "`\($0)`" }.joined(separator: ", ")
+                : "there is " + receivers.quotedList
             compiler.report(
                 code: isOther ? "wrong-connection" : "unknown-connection", message, at: place,
                 help: name.hasPrefix("#")

@@ -58,9 +58,8 @@ struct TextReview {
         if let text = node.scalarText, TemplateText.isTemplate(text), node.cutByComment() != nil { return false }
         let rest = comment.text.utf8.dropFirst()
         guard let first = rest.first else { return false }
-        func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
         if first == UInt8(ascii: " ") {
-            return rest.dropFirst().first.map(isDigit) ?? false
+            return rest.dropFirst().first?.isASCIIDigit == true
                 && comment.range.start.offset - node.range.end.offset == 1
         }
         return first != UInt8(ascii: "\t") && first != UInt8(ascii: "#")

@@ -81,7 +81,7 @@ struct TriggerReader {
     private static func plainWord(_ text: String) -> String { text.lowercased().replacing("@", with: "") }
 
     private var listing: String {
-        "there is " + surroundings.events.nameable.map { "`\($0.type.name)`" }.joined(separator: ", ")
+        "there is " + surroundings.events.nameable.map(\.type.name).quotedList
     }
 
     private mutating func read(_ mapping: Mapping, _ node: Node) {

@@ -26,9 +26,12 @@ extension Diagnostics {
         self.init()
         for error in errors.errors { report(Diagnostic(error, in: source, file: file)) }
     }
-}
 
-extension Diagnostics {
+    /// A single error.
+    init(code: String, _ message: String, at place: Diagnostic.Place? = nil, help: String? = nil) {
+        self.init([Diagnostic(code: code, message, at: place, help: help)])
+    }
+
     /// Sorts what was reported from an index on into the order of the file.
     mutating func sort(from start: Int) {
         func place(_ diagnostic: Diagnostic) -> (Int, Int) { (diagnostic.place?.line ?? 0, diagnostic.place?.column ?? 0) }
@@ -55,20 +58,5 @@ extension Diagnostic {
             code: error.code.rawValue, message, at: Place(error.range, in: source, file: file),
             help: [error.help, corrected].compactMap(\.self).joined(separator: "; ").nonEmpty,
             corrected: lines.count > 1 ? lines : [])
-    }
-}
-
-extension String {
-    /// The text, or nil when it is empty.
-    var nonEmpty: String? { isEmpty ? nil : self }
-
-    /// The text without blanks and line breaks at its ends.
-    var trimmedBlanks: String {
-        var rest = Substring(self)
-        while let first = rest.unicodeScalars.first, " \t\r\n".unicodeScalars.contains(first) {
-            rest.unicodeScalars.removeFirst()
-        }
-        while let last = rest.unicodeScalars.last, " \t\r\n".unicodeScalars.contains(last) { rest.unicodeScalars.removeLast() }
-        return String(rest)
     }
 }

@@ -258,7 +258,7 @@ public struct SettingsReader<Deferred: Sendable> {
     }
 
     private static func listing(_ names: [String]) -> String? {
-        names.isEmpty ? nil : "there is " + names.map { "`\($0)`" }.joined(separator: ", ")
+        names.isEmpty ? nil : "there is " + names.quotedList
     }
 }
 

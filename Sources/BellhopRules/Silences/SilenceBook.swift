@@ -73,11 +73,9 @@ public struct SilenceBook: Sendable {
     /// - Throws: that a condition is too long to be a search or a silence.
     public static func checkLength(of text: String, _ key: String) throws(Diagnostics) {
         guard text.utf8.count > longest else { return }
-        throw Diagnostics([
-            Diagnostic(
-                code: "too-long", "`\(key)` has \(text.utf8.count) bytes, and a condition has at most \(longest)",
-                help: "shorten it, or ask several times with a part of it")
-        ])
+        throw Diagnostics(
+            code: "too-long", "`\(key)` has \(text.utf8.count) bytes, and a condition has at most \(longest)",
+            help: "shorten it, or ask several times with a part of it")
     }
 
     /// Compiles a condition about a message.
@@ -95,18 +93,14 @@ public struct SilenceBook: Sendable {
         }
         let whole = 0..<text.utf8.count
         if text.trimmedBlanks.isEmpty {
-            throw Diagnostics([
-                Diagnostic(
-                    code: "empty-expression", "`\(key)` is empty", at: place(whole), help: "write an expression, or leave it out")
-            ])
+            throw Diagnostics(
+                code: "empty-expression", "`\(key)` is empty", at: place(whole), help: "write an expression, or leave it out")
         }
         try checkLength(of: text, key)
         if let template = try? TemplateText(text), template.whole != nil {
-            throw Diagnostics([
-                Diagnostic(
-                    code: "template-in-expression", "`\(key)` is an expression already", at: place(whole),
-                    help: "write it without `${{` and `}}`")
-            ])
+            throw Diagnostics(
+                code: "template-in-expression", "`\(key)` is an expression already", at: place(whole),
+                help: "write it without `${{` and `}}`")
         }
         let issues: [Issue]
         var compiled: RuleExpression?
@@ -121,11 +115,9 @@ public struct SilenceBook: Sendable {
         }
         if let compiled {
             guard compiled.needs.contains(.tasks) else { return compiled }
-            throw Diagnostics([
-                Diagnostic(
-                    code: "not-known-yet", "the condition of \(subject) cannot read `tasks`", at: place(whole),
-                    help: "judge by `task`, the task of the message")
-            ])
+            throw Diagnostics(
+                code: "not-known-yet", "the condition of \(subject) cannot read `tasks`", at: place(whole),
+                help: "judge by `task`, the task of the message")
         }
         let wording = IssueWording(names: names)
         throw Diagnostics(issues.map { wording.diagnostic($0, in: text, at: place($0.range), "`\(key)`") })

@@ -66,7 +66,7 @@ struct AddressText {
         switch place {
         case .start: text += value
         case .authority:
-            let isName = value.utf8.allSatisfy { Self.isAlphanumeric($0) || "-._".utf8.contains($0) }
+            let isName = value.utf8.allSatisfy { $0.isASCIIAlphanumeric || "-._".utf8.contains($0) }
             guard isName else {
                 throw RenderFailure(
                     "a value inserted into the host of an address may only contain letters, digits, `-`, `_` and `.`: `\(value)`")
@@ -89,7 +89,7 @@ struct AddressText {
     private static func encode(_ text: String, keeping kept: String) -> String {
         var encoded: [UInt8] = []
         for byte in text.utf8 {
-            if isAlphanumeric(byte) || kept.utf8.contains(byte) {
+            if byte.isASCIIAlphanumeric || kept.utf8.contains(byte) {
                 encoded.append(byte)
             } else {
                 let digits = Array("0123456789ABCDEF".utf8)
@@ -97,9 +97,5 @@ struct AddressText {
             }
         }
         return String(decoding: encoded, as: UTF8.self)
-    }
-
-    private static func isAlphanumeric(_ byte: UInt8) -> Bool {
-        (byte | 0x20) &- UInt8(ascii: "a") < 26 || byte &- UInt8(ascii: "0") < 10
     }
 }

@@ -109,9 +109,3 @@ struct TestFileReader {
         return parts.joined(separator: "/")
     }
 }
-
-extension String {
-    func replacingSuffix(_ suffix: String, with other: String) -> String {
-        hasSuffix(suffix) ? dropLast(suffix.count) + other : self
-    }
-}

@@ -1,0 +1,37 @@
+extension String {
+    /// The text, or nil when it is empty.
+    var nonEmpty: String? { isEmpty ? nil : self }
+
+    /// The text without blanks and line breaks at its ends.
+    var trimmedBlanks: String {
+        var rest = Substring(self)
+        while let first = rest.unicodeScalars.first, " \t\r\n".unicodeScalars.contains(first) {
+            rest.unicodeScalars.removeFirst()
+        }
+        while let last = rest.unicodeScalars.last, " \t\r\n".unicodeScalars.contains(last) { rest.unicodeScalars.removeLast() }
+        return String(rest)
+    }
+
+    func replacingSuffix(_ suffix: String, with other: String) -> String {
+        hasSuffix(suffix) ? dropLast(suffix.count) + other : self
+    }
+}
+
+extension [String] {
+    /// The names in backticks, separated by commas: `` `a`, `b`, `c` ``.
+    var quotedList: String { map { "`\($0)`" }.joined(separator: ", ") }
+}
+
+extension Sequence where Element: Hashable {
+    /// The elements without repetitions, in the order in which they first occur.
+    func unique() -> [Element] {
+        var seen: Set<Element> = []
+        return filter { seen.insert($0).inserted }
+    }
+}
+
+extension UInt8 {
+    var isASCIIDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+    var isASCIILetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+    var isASCIIAlphanumeric: Bool { isASCIILetter || isASCIIDigit }
+}
