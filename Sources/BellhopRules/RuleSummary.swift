@@ -26,21 +26,4 @@ public struct RuleSummary: Sendable, Hashable {
     public var actions: [String]
     /// The abilities that its actions need of connections, in the order of the actions.
     public var uses: [ActionUse]
-
-    public init(
-        name: String, file: String, line: Int, description: String?, types: [EventType], sources: [String], revision: String,
-        mode: Mode, schedule: String?, actions: [String], uses: [ActionUse] = []
-    ) {
-        self.name = name
-        self.file = file
-        self.line = line
-        self.description = description
-        self.types = types
-        self.sources = sources
-        self.revision = revision
-        self.mode = mode
-        self.schedule = schedule
-        self.actions = actions
-        self.uses = uses
-    }
 }

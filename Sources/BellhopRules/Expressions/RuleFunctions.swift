@@ -8,7 +8,7 @@ enum RuleFunctions {
 
     /// `age(time)`, `changed(field)`, `changed(field, from, to)` and `label(field)`.
     static func all(_ types: TaskTypes) -> [Function] {
-        let known = FieldCheck(types)
+        let known = FieldCheck(types: types)
         return [
             Function("age", [Overload([.timestamp], .duration, .unary(age))]),
             Function(
@@ -68,9 +68,7 @@ enum RuleFunctions {
 
 /// Checks literal field names in calls.
 private struct FieldCheck: Sendable {
-    private let types: TaskTypes
-
-    init(_ types: TaskTypes) { self.types = types }
+    let types: TaskTypes
 
     var changeable: Overload.ArgumentCheck { check(names: types.changeable) }
     var declared: Overload.ArgumentCheck { check(names: types.task.fields.map(\.name)) }

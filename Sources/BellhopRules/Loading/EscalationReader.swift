@@ -82,7 +82,7 @@ extension RuleReader {
                 help: "such as `{after: 15m, do: […]}`")
             return nil
         }
-        let tree = settings(node, RuleKeys.escalation, of: "a step of `escalate`")
+        let tree = tree(node, RuleKeys.escalation, of: "a step of `escalate`")
         let actions = node["do"].map { steps.read($0, under: "escalate.\(place)") } ?? []
         guard tree["after"] != nil, let after = node["after"].flatMap({ span($0, "`after`") }), !actions.isEmpty else {
             return nil
@@ -120,9 +120,7 @@ extension RuleReader {
     }
 
     private static func quoted(_ text: String) -> String { JSON.string(text).text }
-}
 
-extension RuleReader {
     /// The rule of a text that an escalation was stored with; nil if it no longer fits the configuration.
     static func former(
         _ text: String, name: String, version: String, in surroundings: RuleSurroundings, sharing cache: SharedNameCache

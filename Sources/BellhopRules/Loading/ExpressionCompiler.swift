@@ -5,18 +5,11 @@ import YAML
 /// Compiles the expressions of one rule and reports problems at their place in the file.
 struct ExpressionCompiler {
     let file: String
-    /// For tests: expressions can explain their values.
-    let purpose: ExpressionPurpose
     var names: RuleNames
+    let purpose: ExpressionPurpose
     private(set) var problems: [Diagnostic] = []
     /// The snapshots of the sources that the rule's expressions name.
     private(set) var snapshots: Set<Scope.ID> = []
-
-    init(file: String, names: RuleNames, purpose: ExpressionPurpose = .routing) {
-        self.file = file
-        self.purpose = purpose
-        self.names = names
-    }
 
     /// Compiles a scalar that is an expression. `what` names it in messages: `` `when` ``.
     mutating func compile(_ node: YAML.Node, _ what: String, expecting type: CELType? = nil) -> RuleExpression? {

@@ -25,7 +25,7 @@ struct ExpressionReview {
     private init(_ expression: CEL.Expression, _ names: RuleNames) {
         self.names = names
         self.expression = expression
-        labels = LabelFacts(names.sources, isOpen: names.types.isOpen)
+        labels = LabelFacts(sources: names.sources, isOpen: names.types.isOpen)
         mayLackLabels = labels.without?.labels.missingLine != nil
     }
 

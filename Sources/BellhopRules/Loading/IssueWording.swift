@@ -78,7 +78,7 @@ struct IssueWording {
             [.nullable(.int), .nullable(.double)].contains(field.type)
         else { return nil }
         let label = found.1 == "task" ? "label(\"\(found.2)\")" : "\(found.1).labels.\(found.2)"
-        let facts = LabelFacts(names.sources, isOpen: names.types.isOpen)
+        let facts = LabelFacts(sources: names.sources, isOpen: names.types.isOpen)
         var advice = "write `\(label) \(found.3) \(found.4)`"
         if let source = names.sources.first(where: { $0.labels != .yes }), !names.types.isOpen {
             guard let line = source.labels.missingLine else { return nil }

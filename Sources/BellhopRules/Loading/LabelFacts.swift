@@ -6,11 +6,6 @@ struct LabelFacts {
     /// Without a configuration any source may read labels.
     let isOpen: Bool
 
-    init(_ sources: [RuleSurroundings.SourceFacts], isOpen: Bool) {
-        self.sources = sources
-        self.isOpen = isOpen
-    }
-
     /// The source to name when labels are missing: one that could read them, or else the first if no source reads any.
     var without: RuleSurroundings.SourceFacts? {
         if isOpen { return nil }
@@ -19,7 +14,7 @@ struct LabelFacts {
     }
 
     /// These facts for only the sources that read no labels.
-    var withoutLabels: LabelFacts { LabelFacts(isOpen ? [] : sources.filter { $0.labels != .yes }, isOpen: isOpen) }
+    var withoutLabels: LabelFacts { LabelFacts(sources: isOpen ? [] : sources.filter { $0.labels != .yes }, isOpen: isOpen) }
 
     /// A text that a field never holds, though it may be the field's label.
     struct Stranger: Hashable {

@@ -19,15 +19,10 @@ struct PatternDraft {
 }
 
 /// Reads the shape of `on: {all}`, `{sequence}` or `{none}`.
-struct PatternReader {
+struct PatternReader: FileReader {
     let file: String
     let surroundings: RuleSurroundings
-    private(set) var problems = Diagnostics()
-
-    init(file: String, surroundings: RuleSurroundings) {
-        self.file = file
-        self.surroundings = surroundings
-    }
+    var problems = Diagnostics()
 
     /// The first of the keys that make a mapping a pattern.
     static func key(in mapping: Mapping) -> Mapping.Pair? {
@@ -119,9 +114,5 @@ struct PatternReader {
             return nil
         }
         return entry.trigger.triggers.isEmpty ? nil : entry
-    }
-
-    private mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
-        problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }
 }

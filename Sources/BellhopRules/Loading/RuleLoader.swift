@@ -72,12 +72,6 @@ private struct FileReading: Sendable {
     /// The names of its rules, also of those with errors.
     private(set) var names: [(name: String, place: Diagnostic.Place)] = []
 
-    init(surroundings: RuleSurroundings, purpose: ExpressionPurpose, cache: SharedNameCache) {
-        self.surroundings = surroundings
-        self.purpose = purpose
-        self.cache = cache
-    }
-
     mutating func read(_ file: RuleFile) {
         let source = SourceText(file.bytes)
         do throws(YAMLErrors) {

@@ -81,18 +81,14 @@ extension RuleReader {
     }
 
     mutating func throttle(_ node: YAML.Node, _ compiler: inout ExpressionCompiler) -> Rule.Throttle? {
-        var reader = SettingsReader<YAML.Node>(file: file) { node, text, setting in
-            setting.type == .expression ? .deferred(node) : .text(text)
-        }
         if let text = node.scalarText, (try? DurationText.parse(text)) != nil {
             report(
                 "wrong-type", "`throttle` is a mapping, not \(node.kind)", at: node, help: "write `throttle: {every: \(text)}`")
             return nil
         }
-        let tree = reader.read(node, as: RuleKeys.throttle, of: "`throttle`")
-        problems.report(reader.diagnostics)
+        let tree = tree(node, RuleKeys.throttle, of: "`throttle`")
         guard let every = tree["every"]?.json?.asInt else { return nil }
-        guard case .deferred(let place)? = tree["by"] else { return Rule.Throttle(every: .microseconds(every)) }
+        guard let place = tree.deferred("by") else { return Rule.Throttle(every: .microseconds(every)) }
         return key(place, "`by`", &compiler, isLate: true).map { Rule.Throttle(every: .microseconds(every), by: $0) }
     }
 }

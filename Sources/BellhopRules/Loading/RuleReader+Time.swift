@@ -101,7 +101,7 @@ extension RuleReader {
         if node.mapping == nil {
             return span(node, "`for`").map { TimeParts.Hold(span: $0, existing: false) }
         }
-        let tree = settings(node, RuleKeys.hold, of: "`for`")
+        let tree = tree(node, RuleKeys.hold, of: "`for`")
         let by = tree.deferred("by").flatMap { key($0, "`by`", &compiler) }
         let needsBegun = by != nil && !isForEach && !Self.isTaskID(tree.deferred("by"))
         return span(tree, node).map {
@@ -112,7 +112,7 @@ extension RuleReader {
     private mutating func count(
         _ node: YAML.Node, isLate: Bool, _ compiler: inout ExpressionCompiler
     ) -> TimeParts.Count? {
-        let tree = settings(node, RuleKeys.count, of: "`count`")
+        let tree = tree(node, RuleKeys.count, of: "`count`")
         let by = tree.deferred("by").flatMap { key($0, "`by`", &compiler, isLate: isLate) }
         let distinct = tree.deferred("distinct").flatMap { key($0, "`distinct`", &compiler, isLate: isLate) }
         guard let atLeast = tree["at_least"]?.json?.asInt, tree["within"] != nil, let place = node["within"],
@@ -126,7 +126,7 @@ extension RuleReader {
     private mutating func group(
         _ node: YAML.Node, _ key: YAML.Node, isLate: Bool, _ compiler: inout ExpressionCompiler
     ) -> TimeParts.Group? {
-        let tree = settings(node, RuleKeys.group, of: "`group`")
+        let tree = tree(node, RuleKeys.group, of: "`group`")
         let by = tree.deferred("by").flatMap { self.key($0, "`by`", &compiler, isLate: isLate) }
         func time(_ name: String) -> Duration { .microseconds(tree[name]?.json?.asInt ?? 0) }
         let isRefused = ["wait", "every"].contains { node[$0] != nil && tree[$0] == nil }
@@ -160,11 +160,9 @@ extension RuleReader {
 
     /// A duration, or a mapping of a time and a calendar.
     mutating func span(_ node: YAML.Node, _ what: String) -> Span? {
-        if node.mapping != nil { return span(settings(node, RuleKeys.span, of: what), node) }
-        var reader = SettingsReader<Never>(file: file)
-        let value = reader.read(node, as: Setting(String(what.dropFirst().dropLast()), .duration, least: "1ms", ""))
-        problems.report(reader.diagnostics)
-        return value?.json?.asInt.map { Span(time: .microseconds($0)) }
+        if node.mapping != nil { return span(tree(node, RuleKeys.span, of: what), node) }
+        let setting = Setting(String(what.dropFirst().dropLast()), .duration, least: "1ms", "")
+        return value(node, as: setting)?.asInt.map { Span(time: .microseconds($0)) }
     }
 
     private mutating func span(_ tree: SettingsTree<YAML.Node>, _ node: YAML.Node) -> Span? {
@@ -183,7 +181,8 @@ extension RuleReader {
         return span
     }
 
-    mutating func settings(_ node: YAML.Node, _ settings: [Setting], of subject: String) -> SettingsTree<YAML.Node> {
+    /// Reads a mapping of which the expressions are compiled later.
+    mutating func tree(_ node: YAML.Node, _ settings: [Setting], of subject: String) -> SettingsTree<YAML.Node> {
         var reader = SettingsReader<YAML.Node>(file: file) { node, text, setting in
             setting.type == .expression ? .deferred(node) : .text(text)
         }

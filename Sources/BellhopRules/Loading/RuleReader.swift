@@ -3,17 +3,11 @@ import CEL
 import YAML
 
 /// Reads one rule from its mapping.
-struct RuleReader {
+struct RuleReader: FileReader {
     let file: String
     let surroundings: RuleSurroundings
     let purpose: ExpressionPurpose
     var problems = Diagnostics()
-
-    init(file: String, surroundings: RuleSurroundings, purpose: ExpressionPurpose) {
-        self.file = file
-        self.surroundings = surroundings
-        self.purpose = purpose
-    }
 
     /// The rule's name, read first so that a rule with other errors still reserves its name.
     mutating func name(of node: YAML.Node) -> String? {
@@ -48,11 +42,9 @@ struct RuleReader {
         let outdented = self.outdented(in: mapping)
         let passed = outdented.reduce(into: Set<String>()) { $0.formUnion($1.names.union([$1.head.name])) }
         let meant = checkKeys(mapping, besides: passed)
-        var reader = SettingsReader<Never>(file: file)
         let simple = RuleKeys.rule.filter { ["description", "limit", "mode", "enabled"].contains($0.name) }
         let others = Set(mapping.names).subtracting(simple.map(\.name))
-        let settings = reader.settings(node, as: simple, of: "a rule", besides: others)
-        problems.report(reader.diagnostics)
+        let settings = self.settings(node, as: simple, of: "a rule", besides: others)
         let mode = self.mode(settings, mapping["mode"]?.value)
 
         var trigger = TriggerReader(file: file, surroundings: surroundings)
@@ -85,7 +77,7 @@ struct RuleReader {
             zone: trigger.schedule?.zoneName ?? surroundings.timeZoneName, isForElement: mapping["each"] != nil)
         if isForNoEvent { names.declareNoEvent() }
         check(trigger.fields, names.types)
-        if !isVague { check(trigger.ends, LabelFacts(sources, isOpen: surroundings.isOpen)) }
+        if !isVague { check(trigger.ends, LabelFacts(sources: sources, isOpen: surroundings.isOpen)) }
 
         var compiler = ExpressionCompiler(file: file, names: names, purpose: purpose)
         compiler.names.declare(Set(mapping.names + (draft.map { [$0.kind.rawValue] } ?? [])))
@@ -312,9 +304,5 @@ struct RuleReader {
         guard let rate = settings.record("limit"), let count = rate.integer("count"), let time = rate.duration("microseconds")
         else { return nil }
         return Budget(writes: count, within: time)
-    }
-
-    mutating func report(_ code: String, _ message: String, at node: YAML.Node, help: String? = nil) {
-        problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }
 }

@@ -14,15 +14,6 @@ struct StepReader {
 
     private var file: String { compiler.file }
 
-    init(
-        surroundings: RuleSurroundings, rule: String, sources: [RuleSurroundings.SourceFacts], compiler: ExpressionCompiler
-    ) {
-        self.surroundings = surroundings
-        self.rule = rule
-        self.sources = sources
-        self.compiler = compiler
-    }
-
     /// - Parameter parent: the path of the step that these belong to; nil for those of the rule itself.
     mutating func read(_ node: YAML.Node, under parent: String? = nil) -> [Step] {
         guard let items = node.items else {

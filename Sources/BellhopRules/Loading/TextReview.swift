@@ -7,8 +7,6 @@ struct TextReview {
     let file: String
     private(set) var warnings = Diagnostics()
 
-    init(file: String) { self.file = file }
-
     /// Checks an argument, or the arguments of an action.
     mutating func look(at node: YAML.Node, as type: SettingType) {
         switch (type, node.content) {

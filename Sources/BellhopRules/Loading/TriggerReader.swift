@@ -2,7 +2,7 @@ import BellhopCore
 import YAML
 
 /// Reads `on`: types of events, changes of fields, a schedule, or several events.
-struct TriggerReader {
+struct TriggerReader: FileReader {
     let file: String
     let surroundings: RuleSurroundings
     private(set) var triggers: [Trigger] = []
@@ -17,12 +17,7 @@ struct TriggerReader {
     private(set) var fields: [(name: String, node: Node)] = []
     /// The `from` and `to` values of changes, with their places.
     private(set) var ends: [(field: String, text: String, node: Node)] = []
-    private(set) var problems = Diagnostics()
-
-    init(file: String, surroundings: RuleSurroundings) {
-        self.file = file
-        self.surroundings = surroundings
-    }
+    var problems = Diagnostics()
 
     mutating func read(_ node: Node) {
         if let items = node.items {
@@ -173,7 +168,7 @@ struct TriggerReader {
     // MARK: Schedules
 
     private mutating func readSchedule(_ node: Node) {
-        let settings = self.settings(node, RuleKeys.schedule, of: "a schedule")
+        let settings = self.settings(node, as: RuleKeys.schedule, of: "a schedule")
         guard let text = settings.text("schedule"), let written = node["schedule"] else { return }
         var zone = surroundings.timeZone
         var zoneName = surroundings.timeZoneName
@@ -202,7 +197,7 @@ struct TriggerReader {
     }
 
     private mutating func readEvery(_ node: Node) {
-        let settings = self.settings(node, RuleKeys.every, of: "`every`")
+        let settings = self.settings(node, as: RuleKeys.every, of: "`every`")
         guard let interval = settings.duration("every"), let written = node["every"] else { return }
         guard interval >= .seconds(1) else {
             return report("wrong-value", "a rule can run at most once a second", at: written)
@@ -219,16 +214,5 @@ struct TriggerReader {
         let missed = settings.text("missed").flatMap(RuleSchedule.Missed.init) ?? .once
         schedule = RuleSchedule(recurrence: recurrence, zone: zone, zoneName: zoneName, missed: missed)
         triggers.append(Trigger(type: .scheduleDue))
-    }
-
-    private mutating func settings(_ node: Node, _ declared: [Setting], of subject: String) -> Settings {
-        var reader = SettingsReader<Never>(file: file)
-        let settings = reader.settings(node, as: declared, of: subject)
-        problems.report(reader.diagnostics)
-        return settings
-    }
-
-    private mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
-        problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }
 }

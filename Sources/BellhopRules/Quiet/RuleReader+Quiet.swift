@@ -11,7 +11,7 @@ extension RuleReader {
                 help: "write `quiet: {hours: \"\(text)\"}`")
             return nil
         }
-        let tree = settings(pair.value, RuleKeys.quiet, of: "`quiet`")
+        let tree = tree(pair.value, RuleKeys.quiet, of: "`quiet`")
         var reader = QuietReader(
             file: file, zone: zone, zones: surroundings.zone, calendars: surroundings.calendars)
         let except = tree.deferred("except").flatMap { node in

@@ -40,9 +40,8 @@ extension BatchDecider {
         }
         let latest = candidate?.latest ?? gathered(task.key, at: start, number)
         var underWay = EscalationUnderWay(
-            latest, run: frame.occasion.id, version: escalation.version, turns: turns, isShadow: isShadow)
-        (underWay.key, underWay.since) = (candidate?.key, candidate?.since)
-        underWay.pagers = pagers
+            began: latest, run: frame.occasion.id, version: escalation.version, key: candidate?.key, since: candidate?.since,
+            turns: turns, isShadow: isShadow, pagers: pagers)
         underWay.note(opened: opened, closed: closed)
         guard let next = underWay.next else { return }
         if escalation.needs.contains(.gathered), let others = candidate?.gathered.filter({ $0.name != latest.name }),

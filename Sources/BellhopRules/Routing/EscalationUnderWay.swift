@@ -31,10 +31,6 @@ struct EscalationUnderWay {
         var due: Timestamp
     }
 
-    init(_ began: Gathered, run: Occasion.ID, version: String, turns: [Turn?], isShadow: Bool) {
-        (self.began, self.run, self.version, self.turns, self.isShadow) = (began, run, version, turns, isShadow)
-    }
-
     /// The place in the list of the step that comes next, and when it comes: by time, then by the list.
     var next: (place: Int, turn: Turn)? {
         turns.enumerated().compactMap { place, turn in turn.map { (place, $0) } }.min { ($0.1.due, $0.0) < ($1.1.due, $1.0) }
@@ -114,7 +110,7 @@ extension EscalationUnderWay {
             let version = json["version"]?.asString
         else { return nil }
         self.init(
-            began, run: Occasion.ID(run), version: version,
+            began: began, run: Occasion.ID(run), version: version,
             turns: turns.map { turn in
                 guard let parts = turn.asArray, parts.count == 2, let repetition = parts[0].asInt, let due = parts[1].asInt else {
                     return nil

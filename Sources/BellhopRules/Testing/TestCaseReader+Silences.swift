@@ -24,9 +24,7 @@ extension TestCaseReader {
 
     /// One that begins at this point of the test.
     mutating func silence(_ node: Node) -> TestCase.Step? {
-        var reader = SettingsReader<Never>(file: file)
-        let values = reader.settings(node, as: TestKeys.givenSilence, of: "`silence`")
-        problems.report(reader.diagnostics)
+        let values = settings(node, as: TestKeys.givenSilence, of: "`silence`")
         guard let span = values.duration("for"),
             let silence = silence(values, node, starts: .distantFuture, ends: .distantFuture)
         else { return nil }

@@ -5,9 +5,7 @@ import YAML
 extension TestCaseReader {
     /// `restart: true` or `down: 2h`.
     mutating func absence(_ pair: Mapping.Pair) -> TestCase.Step? {
-        var reader = SettingsReader<Never>(file: file)
-        let value = reader.read(pair.value, as: pair.name == "down" ? TestKeys.down : TestKeys.restart)?.json
-        problems.report(reader.diagnostics)
+        let value = self.value(pair.value, as: pair.name == "down" ? TestKeys.down : TestKeys.restart)
         if pair.name == "down" { return value?.asInt.map { .down(.microseconds($0)) } }
         if value == false { report("wrong-value", "`restart` is always `true`", at: pair.value, help: "leave it out otherwise") }
         return value == true ? .restart : nil
@@ -37,11 +35,8 @@ extension TestCaseReader {
     }
 
     private mutating func after(_ node: Node, _ before: Duration?) -> Duration? {
-        var reader = SettingsReader<Never>(file: file)
-        let value = reader.read(node, as: TestKeys.after)?.json?.asInt
-        problems.report(reader.diagnostics)
-        guard let value else { return nil }
-        let span = Duration.microseconds(value)
+        guard let time = value(node, as: TestKeys.after)?.asInt else { return nil }
+        let span = Duration.microseconds(time)
         if let before, span <= before {
             report(
                 "time-goes-on", "the entries before this one are expected after \(DurationText.format(before))", at: node,

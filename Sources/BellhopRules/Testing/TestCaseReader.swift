@@ -2,7 +2,7 @@ import BellhopCore
 import YAML
 
 /// Reads one test: its events and its expectations.
-struct TestCaseReader {
+struct TestCaseReader: FileReader {
     let file: String
     /// The rules that run in the test.
     private(set) var book: RuleBook
@@ -18,9 +18,7 @@ struct TestCaseReader {
     }
 
     mutating func read(_ node: Node) -> TestCase? {
-        var reader = SettingsReader<Never>(file: file)
-        let settings = reader.settings(node, as: TestKeys.test, of: "a test")
-        problems.report(reader.diagnostics)
+        let settings = self.settings(node, as: TestKeys.test, of: "a test")
         if let node = node["only"] { narrow(to: settings.texts("only"), node) }
         present = settings.text("at").flatMap { Timestamp(rfc3339: $0) }
         let given = (node["given"].flatMap { list($0, "`given`") } ?? []).compactMap { step($0) }
@@ -82,11 +80,9 @@ struct TestCaseReader {
         }
         switch pair.name {
         case "wait":
-            var reader = SettingsReader<Never>(file: file)
-            let value = reader.read(pair.value, as: TestKeys.wait)?.json?.asInt
-            problems.report(reader.diagnostics)
-            if let value, let before = present { present = before + .microseconds(value) }
-            return value.map { .wait(.microseconds($0)) }
+            guard let time = value(pair.value, as: TestKeys.wait)?.asInt else { return nil }
+            if let before = present { present = before + .microseconds(time) }
+            return .wait(.microseconds(time))
         case "at":
             guard let moment = moment(pair.value.scalarText ?? "", pair.value) else { return nil }
             if let present, moment < present {
@@ -197,10 +193,6 @@ struct TestCaseReader {
             kind: action.kind, arguments: arguments, rule: beside.text("rule"), dead: dead,
             isSilenced: beside.boolean("silenced") == true,
             isQuiet: beside.boolean("quiet") == true, place: Diagnostic.Place(pair.key, file: file), places: places)
-    }
-
-    mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
-        problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }
 }
 

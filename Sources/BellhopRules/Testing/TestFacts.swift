@@ -2,15 +2,10 @@ import BellhopCore
 import YAML
 
 /// Builds the data and tasks of events from a test.
-struct TestFacts {
+struct TestFacts: FileReader {
     let file: String
     let surroundings: RuleSurroundings
-    private(set) var problems = Diagnostics()
-
-    init(file: String, surroundings: RuleSurroundings) {
-        self.file = file
-        self.surroundings = surroundings
-    }
+    var problems = Diagnostics()
 
     func facts(of source: String) -> RuleSurroundings.SourceFacts {
         surroundings.sources.first { $0.name == source } ?? surroundings.assumedSource(source)
@@ -18,9 +13,7 @@ struct TestFacts {
 
     /// Any YAML value as JSON.
     mutating func json(_ node: Node) -> JSON? {
-        var reader = SettingsReader<Never>(file: file)
-        defer { problems.report(reader.diagnostics) }
-        return reader.read(node, as: Setting("data", .json, ""))?.json
+        value(node, as: Setting("data", .json, ""))
     }
 
     /// A task as a test writes it: its own names and its fields together.
@@ -92,9 +85,7 @@ struct TestFacts {
 
     /// The members of an event as the test gives them, and the `code` of a login.
     mutating func data(_ event: EventDefinition, _ node: Node) -> JSON.Object {
-        var reader = SettingsReader<Never>(file: file)
-        var data = reader.settings(node, as: TestKeys.members(of: event), of: "`\(event.type.name)`").values
-        problems.report(reader.diagnostics)
+        var data = settings(node, as: TestKeys.members(of: event), of: "`\(event.type.name)`").values
         if event.isLogin, data[.code]?.asString?.nonEmpty == nil {
             // The most frequent reason.
             let code = event[.ok] == nil ? Failure.Reason.sessionExpired : data[.ok] == false ? .unauthenticated : nil
@@ -174,10 +165,6 @@ struct TestFacts {
             }
         }
         return before
-    }
-
-    mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
-        problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }
 }
 

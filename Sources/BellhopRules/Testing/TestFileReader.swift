@@ -2,15 +2,16 @@ import BellhopCore
 import YAML
 
 /// Reads a file of tests.
-struct TestFileReader {
-    let file: RuleFile
-    private(set) var problems = Diagnostics()
+struct TestFileReader: FileReader {
+    let file: String
+    private let bytes: [UInt8]
+    var problems = Diagnostics()
 
-    init(_ file: RuleFile) { self.file = file }
+    init(_ file: RuleFile) { (self.file, bytes) = (file.path, file.bytes) }
 
     /// The document of the file; nil when it cannot be read.
     mutating func root() -> Node? {
-        let source = SourceText(file.bytes)
+        let source = SourceText(bytes)
         do throws(YAMLErrors) {
             let documents = try parse(source).filter { !$0.isEmpty }
             if documents.count > 1 {
@@ -18,24 +19,22 @@ struct TestFileReader {
                     "wrong-type", "a test file is one document", at: documents[1].root, help: "put all tests under `tests:`")
             }
             if let root = documents.first?.root { return root }
-            let place = Diagnostic.Place(file: file.path, line: 1, column: 1)
+            let place = Diagnostic.Place(file: file, line: 1, column: 1)
             problems.report(Diagnostic(code: "missing-key", "this file contains no tests", at: place))
         } catch {
-            problems.report(Diagnostics(error, in: source, file: file.path))
+            problems.report(Diagnostics(error, in: source, file: file))
         }
         return nil
     }
 
     /// The paths of the tested rule files, resolved against this file's folder.
     mutating func rulePaths(_ root: Node) -> [(path: String, node: Node)] {
-        let folder = file.path.lastIndex(of: "/").map { String(file.path[...$0]) } ?? ""
+        let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
         guard let node = root["rules"] else {
-            let own = file.path.replacingSuffix(".test.yaml", with: ".yaml").replacingSuffix(".test.yml", with: ".yml")
+            let own = file.replacingSuffix(".test.yaml", with: ".yaml").replacingSuffix(".test.yml", with: ".yml")
             return [(own, root)]
         }
-        var reader = SettingsReader<Never>(file: file.path)
-        let names = reader.read(node, as: TestKeys.file[0])?.json.map { Settings(["rules": $0]).texts("rules") } ?? []
-        problems.report(reader.diagnostics)
+        let names = value(node, as: TestKeys.file[0]).map { Settings(["rules": $0]).texts("rules") } ?? []
         return names.enumerated().map { index, name in
             (name.hasPrefix("/") ? name : Self.normalised(folder + name), node.items.map { $0[index] } ?? node)
         }
@@ -47,15 +46,15 @@ struct TestFileReader {
         _ root: Node, in surroundings: RuleSurroundings, bytes: (String) -> [UInt8]?
     ) -> [String: WorkCalendar]? {
         guard let node = root["calendars"] else { return nil }
-        var shape = SettingsReader<Never>(file: file.path)
+        var shape = SettingsReader<Never>(file: file)
         let values = shape.read(node, as: TestKeys.calendars)?.json
         if shape.diagnostics.hasErrors {
             problems.report(shape.diagnostics)
             return [:]
         }
-        var reader = SettingsReader<Never>(file: file.path)
-        let folder = file.path.lastIndex(of: "/").map { String(file.path[...$0]) } ?? ""
-        let reading = CalendarReading(file: file.path, folder: folder, zone: surroundings.timeZone) { name, node, reader in
+        var reader = SettingsReader<Never>(file: file)
+        let folder = file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
+        let reading = CalendarReading(file: file, folder: folder, zone: surroundings.timeZone) { name, node, reader in
             if let zone = surroundings.zone(name) { return zone }
             reader.report(code: "unknown-time-zone", "there is no time zone `\(name)`", at: node)
             return nil
@@ -79,7 +78,7 @@ struct TestFileReader {
 
     /// The tests of the file, checked against the rules.
     mutating func tests(_ root: Node, of book: RuleBook, in surroundings: RuleSurroundings) -> [TestCase] {
-        var reader = SettingsReader<Never>(file: file.path)
+        var reader = SettingsReader<Never>(file: file)
         _ = reader.settings(root, as: TestKeys.file, of: "a test file")
         // Those of the calendars are reported already.
         if !problems.hasErrors { problems.report(reader.diagnostics) }
@@ -89,14 +88,10 @@ struct TestFileReader {
             return []
         }
         return items.compactMap { item in
-            var reader = TestCaseReader(file: file.path, book: book, surroundings: surroundings)
+            var reader = TestCaseReader(file: file, book: book, surroundings: surroundings)
             defer { problems.report(reader.problems) }
             return reader.read(item)
         }
-    }
-
-    mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
-        problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file.path), help: help))
     }
 
     /// The path without `.` and, if possible, without `..`.
