@@ -113,7 +113,7 @@ public struct RuleBook: Sendable {
     }
 
     /// The rules as the store records them: their revisions, and when their schedules are next due.
-    public func registrations(at now: BellhopCore.Timestamp) -> [RuleRegistration] {
+    public func registrations(at now: Timestamp) -> [RuleRegistration] {
         compiled.map { rule in
             let schedule =
                 rule.isOff

@@ -18,7 +18,7 @@ public struct BenchExpression: Sendable {
     /// - Parameters:
     ///   - now: the time that `now` and `age()` use.
     ///   - tasks: the tasks of the sources, by scope.
-    public func evaluate(at now: BellhopCore.Timestamp, tasks: [Scope.ID: [Snapshot]] = [:]) -> Evaluation {
+    public func evaluate(at now: Timestamp, tasks: [Scope.ID: [Snapshot]] = [:]) -> Evaluation {
         let frame = RunFrame(facts, events: [StoredEvent(sequence: 0, event: event)], now: now, snapshots: tasks)
         let activation = Activation(slots)
         activation.begin(frame)

@@ -9,7 +9,7 @@ extension DecisionRecord {
     /// Why the rule did not run, or what became of its run, as a clause. It names an earlier event by its id.
     /// - Parameter rule: nil if the rule is gone.
     /// - Parameter due: when its timer is due now; nil for when the record says.
-    func clause(of rule: Rule?, due: BellhopCore.Timestamp? = nil) -> String {
+    func clause(of rule: Rule?, due: Timestamp? = nil) -> String {
         let words = words(of: rule, namesEvents: true, due: due)
         return [.once, .throttled].contains(verdict) && !words.part.isEmpty
             ? "\(words.part) stopped it: \(words.clause)" : words.clause
@@ -19,10 +19,10 @@ extension DecisionRecord {
     /// - Parameters:
     ///   - namesEvents: whether to name an earlier event by its id, by which it can be explained itself.
     ///   - rule: nil if the rule is gone.
-    func words(of rule: Rule?, namesEvents: Bool, due: BellhopCore.Timestamp? = nil) -> (part: String, clause: String) {
+    func words(of rule: Rule?, namesEvents: Bool, due: Timestamp? = nil) -> (part: String, clause: String) {
         let zone = rule?.zone ?? .utc
         func moment(_ name: String) -> String {
-            let time = detail[name]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) }
+            let time = detail[name]?.asString.flatMap { Timestamp(rfc3339: $0) }
             return time?.formatted(in: zone) ?? ""
         }
         let other = namesEvents ? otherEvent : ""
@@ -33,7 +33,7 @@ extension DecisionRecord {
         switch verdict {
         case .conditionFailed, .keyFailed, .stepFailed, .loop: return ("", error ?? "it failed")
         case .throttled:
-            let last = detail["last"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) }
+            let last = detail["last"]?.asString.flatMap { Timestamp(rfc3339: $0) }
             // The rule may have been changed since.
             let every = rule?.throttle.flatMap {
                 last.map { at - $0 }.map { [every = $0.every] in $0 < every } == true ? $0.every : nil

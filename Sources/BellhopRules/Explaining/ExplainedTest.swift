@@ -92,7 +92,7 @@ private struct CaseDraft {
     var events: [StoredEvent]
     var deliveries: [ExplainedDelivery]
     /// When the case ends, if something was done after the last event.
-    var end: BellhopCore.Timestamp
+    var end: Timestamp
     let surroundings: RuleSurroundings
     var silences: [Silence] = []
     /// The only rules that run in the case; empty for all of the files.
@@ -106,7 +106,7 @@ private struct CaseDraft {
 
     /// Those for a subject, the shortest first.
     static func candidates(
-        of subjects: [StoredEvent], until end: BellhopCore.Timestamp, in facts: ExplanationFacts, testing names: Set<String>,
+        of subjects: [StoredEvent], until end: Timestamp, in facts: ExplanationFacts, testing names: Set<String>,
         by book: RuleBook, _ surroundings: RuleSurroundings
     ) -> [CaseDraft] {
         let rules = book.compiled.filter { names.contains($0.name) }
@@ -174,7 +174,7 @@ private struct CaseDraft {
     /// When the last was done for these events by timers. A wait that was ended early counts until it would have been over.
     static func end(
         of events: [StoredEvent], in facts: [ExplanationFacts], testing names: Set<String>
-    ) -> BellhopCore.Timestamp {
+    ) -> Timestamp {
         let decisions = facts.flatMap(\.decisions).filter { names.contains($0.rule) }
         let ends = decisions.filter { $0.verdict == .cancelled }
         var times = events.map(\.event.time)
@@ -185,7 +185,7 @@ private struct CaseDraft {
             for record in decisions where record.occasion.isFor(event) {
                 if record.verdict == .notTrueWhenDue { times.append(record.at) }
                 guard record.verdict == .waiting,
-                    let until = record.detail["until"]?.asString.flatMap({ BellhopCore.Timestamp(rfc3339: $0) }),
+                    let until = record.detail["until"]?.asString.flatMap({ Timestamp(rfc3339: $0) }),
                     ends.contains(where: {
                         $0.rule == record.rule && $0.detail["key"] == record.detail["key"] && record.at <= $0.at && $0.at <= until
                     })

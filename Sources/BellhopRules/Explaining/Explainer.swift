@@ -5,20 +5,20 @@ struct Explainer {
     let facts: ExplanationFacts
     let book: RuleBook?
     let tasks: [Scope.ID: [Snapshot]]
-    let now: BellhopCore.Timestamp
+    let now: Timestamp
     private let deliveries: [Event.ID: [ExplainedDelivery]]
     private let decisions: [Event.ID: [DecisionRecord]]
     /// The beginnings of waits of `for` and `none`, by rule and key.
     private let waits: [[String]: [DecisionRecord]]
     /// When timers came due, and whether `when` held then, by rule and the place of the event that began the wait, with the time of
     /// its replay.
-    private let fired: [[String]: (at: BellhopCore.Timestamp, due: BellhopCore.Timestamp?, isRun: Bool)]
+    private let fired: [[String]: (at: Timestamp, due: Timestamp?, isRun: Bool)]
     /// The ends of waits before their time, by rule and the run that began the wait.
     private let ends: [[String]: [DecisionRecord]]
     /// The places of the events on the bus.
     private let places: [Event.ID: Int64]
 
-    init(_ facts: ExplanationFacts, book: RuleBook?, tasks: [Scope.ID: [Snapshot]], at now: BellhopCore.Timestamp) {
+    init(_ facts: ExplanationFacts, book: RuleBook?, tasks: [Scope.ID: [Snapshot]], at now: Timestamp) {
         (self.facts, self.book, self.tasks, self.now) = (facts, book, tasks, now)
         deliveries = facts.deliveriesByEvent
         decisions = facts.byEvent(facts.decisions) { $0.occasion }
@@ -329,7 +329,7 @@ struct Explainer {
             "the rule was changed at \(time(change, account.rule)), after the event: its present text is used here")
     }
 
-    private func time(_ moment: BellhopCore.Timestamp, _ rule: String) -> String {
+    private func time(_ moment: Timestamp, _ rule: String) -> String {
         moment.formatted(in: book?.rule(named: rule)?.zone ?? .utc)
     }
 }

@@ -115,8 +115,8 @@ extension ExplainedDelivery {
     /// Reads what ``json`` wrote; nil for anything else.
     public init?(json: JSON) {
         func text(_ name: String) -> String { json[name]?.asString ?? "" }
-        func moment(_ json: JSON, _ name: String) -> BellhopCore.Timestamp? {
-            json[name]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) }
+        func moment(_ json: JSON, _ name: String) -> Timestamp? {
+            json[name]?.asString.flatMap { Timestamp(rfc3339: $0) }
         }
         guard let created = moment(json, "created"), let state = DeliveryState(rawValue: text("state")) else { return nil }
         self.init(

@@ -66,7 +66,7 @@ public struct Explanation: Sendable {
     ///   - now: the present time, at which the time of what waits may be over.
     public init(
         _ facts: ExplanationFacts, by book: RuleBook?, rule: String? = nil, tasks: [Scope.ID: [Snapshot]] = [:],
-        at now: BellhopCore.Timestamp
+        at now: Timestamp
     ) {
         isCut = facts.isCut || facts.lackDeliveries
         let explainer = Explainer(facts, book: book, tasks: tasks, at: now)

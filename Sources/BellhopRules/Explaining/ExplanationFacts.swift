@@ -11,7 +11,7 @@ public struct ExplanationFacts: Sendable {
     public mutating func takeSilences(_ answer: JSON) {
         silences = (answer["silences"]?.asArray ?? []).compactMap { json in
             Silence(json: json).map {
-                SilenceRecord($0, ended: json["ended"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) })
+                SilenceRecord($0, ended: json["ended"]?.asString.flatMap { Timestamp(rfc3339: $0) })
             }
         }
     }
@@ -89,20 +89,20 @@ public struct ExplanationFacts: Sendable {
     public struct Turn: Sendable, Hashable {
         public var rule: String
         public var isPause: Bool
-        public var at: BellhopCore.Timestamp
+        public var at: Timestamp
 
-        public init(of rule: String, isPause: Bool, at: BellhopCore.Timestamp) {
+        public init(of rule: String, isPause: Bool, at: Timestamp) {
             (self.rule, self.isPause, self.at) = (rule, isPause, at)
         }
     }
 
     /// Whether the rule was paused at this moment, and not now.
-    func wasPaused(_ rule: String, at moment: BellhopCore.Timestamp) -> Bool {
+    func wasPaused(_ rule: String, at moment: Timestamp) -> Bool {
         turns.first { $0.rule == rule && $0.at >= moment }.map { !$0.isPause } ?? false
     }
 
     /// Whether the rule was resumed after this moment.
-    func wasResumed(_ rule: String, after moment: BellhopCore.Timestamp) -> Bool {
+    func wasResumed(_ rule: String, after moment: Timestamp) -> Bool {
         turns.contains { $0.rule == rule && !$0.isPause && $0.at >= moment }
     }
 
@@ -117,17 +117,17 @@ public struct ExplanationFacts: Sendable {
 
         public var rule: String
         public var kind: Kind
-        public var at: BellhopCore.Timestamp
+        public var at: Timestamp
         /// The place of the last event that the rules had seen by then.
         public var routed: Int64
 
-        public init(of rule: String, _ kind: Kind, at: BellhopCore.Timestamp, routed: Int64) {
+        public init(of rule: String, _ kind: Kind, at: Timestamp, routed: Int64) {
             (self.rule, self.kind, self.at, self.routed) = (rule, kind, at, routed)
         }
     }
 
     /// When the rule was changed last, if that was after it had seen this event.
-    func change(of rule: String, since event: StoredEvent) -> BellhopCore.Timestamp? {
+    func change(of rule: String, since event: StoredEvent) -> Timestamp? {
         changes.last { $0.rule == rule && $0.kind != .removed && event.sequence <= $0.routed }?.at
     }
 
@@ -145,7 +145,7 @@ public struct ExplanationFacts: Sendable {
     }
 
     /// Since when the rule was paused at this moment, if it was.
-    func pause(of rule: String, at moment: BellhopCore.Timestamp) -> BellhopCore.Timestamp? {
+    func pause(of rule: String, at moment: Timestamp) -> Timestamp? {
         pauses.first { $0.subject == .rule(rule) && $0.since <= moment }?.since
     }
 }
@@ -164,9 +164,9 @@ public struct ExplainedDelivery: Sendable, Hashable {
     public var argument: String?
     /// The title of its message, its text, or its arguments.
     public var content: String
-    public var created: BellhopCore.Timestamp
+    public var created: Timestamp
     /// When it is tried next, if it is not over.
-    public var next: BellhopCore.Timestamp?
+    public var next: Timestamp?
     /// The receiver's answer, or the reason of the failure.
     public var answer: String?
     /// The silence that kept it back.
@@ -176,11 +176,11 @@ public struct ExplainedDelivery: Sendable, Hashable {
     /// An attempt that ended.
     public struct Attempt: Sendable, Hashable {
         public var number: Int64
-        public var at: BellhopCore.Timestamp
+        public var at: Timestamp
         public var outcome: String
         public var detail: String
 
-        public init(number: Int64, at: BellhopCore.Timestamp, outcome: String, detail: String) {
+        public init(number: Int64, at: Timestamp, outcome: String, detail: String) {
             (self.number, self.at, self.outcome, self.detail) = (number, at, outcome, detail)
         }
     }
@@ -188,7 +188,7 @@ public struct ExplainedDelivery: Sendable, Hashable {
     public init(
         id: String, rule: String, occasion: Occasion.ID, step: StepPath, revision: String, state: DeliveryState, action: String,
         receiver: String,
-        content: String, created: BellhopCore.Timestamp
+        content: String, created: Timestamp
     ) {
         self.id = id
         self.rule = rule

@@ -60,9 +60,7 @@ extension RuleBook {
     /// - Parameters:
     ///   - tasks: the tasks of all sources, by scope.
     ///   - now: the time that `now` has in the condition: when the event was routed.
-    public func judge(
-        _ event: StoredEvent, by name: String, tasks: [Scope.ID: [Snapshot]], at now: BellhopCore.Timestamp
-    ) -> Judgement? {
+    public func judge(_ event: StoredEvent, by name: String, tasks: [Scope.ID: [Snapshot]], at now: Timestamp) -> Judgement? {
         guard let rule = rule(named: name) else { return nil }
         var judgement = Judgement(rule: name, verdict: .holds, reason: "", parts: [], readsTasks: false, leftOut: [])
         if let (verdict, reason) = rule.objection(to: event.event) {

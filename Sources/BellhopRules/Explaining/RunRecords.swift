@@ -24,7 +24,7 @@ extension DecisionRecord {
     var isOfRun: Bool { verdict.isOfRun && !isOfEscalation }
 
     /// Until when the event can be counted, or be completed by others.
-    var timeLimit: BellhopCore.Timestamp? { verdict.isWaiting && detail["of"] != nil ? until : nil }
+    var timeLimit: Timestamp? { verdict.isWaiting && detail["of"] != nil ? until : nil }
 
-    private var until: BellhopCore.Timestamp? { detail["until"]?.asString.flatMap { BellhopCore.Timestamp(rfc3339: $0) } }
+    private var until: Timestamp? { detail["until"]?.asString.flatMap { Timestamp(rfc3339: $0) } }
 }

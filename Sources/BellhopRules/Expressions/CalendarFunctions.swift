@@ -76,8 +76,8 @@ enum CalendarFunctions {
                 ? "declare it under `calendars` in bellhop.yaml" : "there is \(names.listed)")
     }
 
-    private static func moment(_ time: Value) throws(EvaluationError) -> BellhopCore.Timestamp {
+    private static func moment(_ time: Value) throws(EvaluationError) -> Timestamp {
         guard case .timestamp(let moment) = time else { throw EvaluationError(.nullOperand, "a calendar needs a time, not null") }
-        return BellhopCore.Timestamp(moment)
+        return Timestamp(moment)
     }
 }

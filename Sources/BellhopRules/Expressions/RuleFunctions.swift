@@ -26,7 +26,7 @@ enum RuleFunctions {
             throw EvaluationError(.nullOperand, "age() needs a time, not null")
         }
         guard let now = try frame(run).now else { throw EvaluationError(.host, "age() is not known yet") }
-        return .duration(now - BellhopCore.Timestamp(moment))
+        return .duration(now - Timestamp(moment))
     }
 
     @Sendable private static func changed(_ run: Activation, _ field: Value) throws(EvaluationError) -> Value {

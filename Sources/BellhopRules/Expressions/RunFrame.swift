@@ -17,7 +17,7 @@ final class RunFrame: Resolver {
     /// The events since the rule's run before; nil unless the rule reads them.
     private var digest: Digest?
     /// When the runs are decided; nil while unknown.
-    let now: BellhopCore.Timestamp?
+    let now: Timestamp?
     private let snapshots: [Scope.ID: [Snapshot]]
     /// The list element being rendered.
     var element: Value?
@@ -32,9 +32,7 @@ final class RunFrame: Resolver {
     private var members: [Int]
     private let taskKey = EventKey.task.rawValue
 
-    init(
-        _ facts: RunFacts, events: [StoredEvent], now: BellhopCore.Timestamp? = nil, snapshots: [Scope.ID: [Snapshot]] = [:]
-    ) {
+    init(_ facts: RunFacts, events: [StoredEvent], now: Timestamp? = nil, snapshots: [Scope.ID: [Snapshot]] = [:]) {
         self.facts = facts
         batch = events
         self.events = events

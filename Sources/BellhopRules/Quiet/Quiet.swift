@@ -11,15 +11,15 @@ struct Quiet: Sendable {
 struct QuietKeeper {
     /// What happens to a message.
     enum Verdict: Hashable {
-        case hold(until: BellhopCore.Timestamp)
+        case hold(until: Timestamp)
         /// By the quiet time of a rule or a connection, named for people.
         case drop(by: String)
     }
 
     private let book: RuleBook
-    private let now: BellhopCore.Timestamp
+    private let now: Timestamp
     /// The ends of quiet times that were already computed. They do not change, because a batch is decided at one moment.
-    private var ends: [Owner: BellhopCore.Timestamp?] = [:]
+    private var ends: [Owner: Timestamp?] = [:]
 
     private enum Owner: Hashable {
         case rule(String)
@@ -33,7 +33,7 @@ struct QuietKeeper {
         }
     }
 
-    init(_ book: RuleBook, at now: BellhopCore.Timestamp) {
+    init(_ book: RuleBook, at now: Timestamp) {
         self.book = book
         self.now = now
     }
@@ -44,7 +44,7 @@ struct QuietKeeper {
     ///   applies again only if it has ended since.
     /// - Parameter failed: takes the error of a condition, which is then no exception.
     mutating func verdict(
-        on rule: Rule?, to receiver: String, _ activation: Activation, heldUntil until: BellhopCore.Timestamp? = nil,
+        on rule: Rule?, to receiver: String, _ activation: Activation, heldUntil until: Timestamp? = nil,
         failed: (String) -> Void
     ) -> Verdict? {
         var verdict: Verdict?
@@ -70,7 +70,7 @@ struct QuietKeeper {
         return verdict
     }
 
-    private mutating func end(of quiet: Quiet, _ owner: Owner) -> BellhopCore.Timestamp? {
+    private mutating func end(of quiet: Quiet, _ owner: Owner) -> Timestamp? {
         if let end = ends[owner] { return end }
         let end = quiet.time.end(at: now)
         ends[owner] = .some(end)

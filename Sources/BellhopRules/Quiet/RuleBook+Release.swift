@@ -31,7 +31,7 @@ extension RuleBook {
     /// Silences and the connection's quiet time are checked again; the rule's quiet time only if it is not the one that has ended. The
     /// remaining messages are coalesced into one. A message is sent unchanged if it is the only one or needs its own conversation.
     public func release(
-        _ held: [HeldMessage], _ facts: ReleaseFacts, silences: SilenceBook = .empty, at now: BellhopCore.Timestamp
+        _ held: [HeldMessage], _ facts: ReleaseFacts, silences: SilenceBook = .empty, at now: Timestamp
     ) -> MessageRelease {
         let frame = RunFrame(self.facts, events: [], now: now)
         let activation = Activation(slots)

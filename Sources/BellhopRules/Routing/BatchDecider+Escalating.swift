@@ -64,19 +64,19 @@ extension BatchDecider {
     }
 
     /// The run for an event of the batch.
-    private func gathered(_ task: TaskKey, at time: BellhopCore.Timestamp, _ number: Int) -> Gathered {
+    private func gathered(_ task: TaskKey, at time: Timestamp, _ number: Int) -> Gathered {
         let run = Candidate(rule: number, occasion: frame.occasion, time: time, source: frame.source, subject: frame.subject)
         return Gathered(run, event: frame.sequence, task: task)
     }
 
-    private func escalating(_ underWay: EscalationUnderWay, _ key: String, until due: BellhopCore.Timestamp) -> Stop {
+    private func escalating(_ underWay: EscalationUnderWay, _ key: String, until due: Timestamp) -> Stop {
         var detail: JSON.Object = ["key": .string(key), "until": .string(due.rfc3339)]
         if underWay.run != frame.occasion.id { detail["by"] = .string(underWay.run.text) }
         return Stop(verdict: .escalating, detail: detail)
     }
 
     /// Keeps the rule as it is for as long as the escalation may last, so that it survives changes of the rule.
-    private mutating func keep(_ escalation: Escalation, of rule: Rule, from start: BellhopCore.Timestamp) {
+    private mutating func keep(_ escalation: Escalation, of rule: Rule, from start: Timestamp) {
         let (key, end) = (escalation.key(of: rule), max(start, now) + escalation.length)
         if let kept = memory.value(key)?["until"]?.asInt, Timestamp(microseconds: kept) >= end + Self.reserve { return }
         // Twice as long, so that it is not written for each escalation.

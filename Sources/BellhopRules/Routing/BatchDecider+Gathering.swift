@@ -106,7 +106,7 @@ extension BatchDecider {
     }
 
     private mutating func flush(
-        of group: TimeParts.Group, _ key: String, _ occasion: Occasion, at time: BellhopCore.Timestamp,
+        of group: TimeParts.Group, _ key: String, _ occasion: Occasion, at time: Timestamp,
         _ number: Int
     ) {
         let rule = book.compiled[number]

@@ -42,7 +42,7 @@ extension BatchDecider {
             return nil
         }
         var waiting = memory.window(stateKey).compactMap { Gathered(name: $0, json: $1) }.sorted(by: Gathered.isBefore)
-        var (events, expires): ([Gathered], BellhopCore.Timestamp)
+        var (events, expires): ([Gathered], Timestamp)
         switch pattern.kind {
         case .all:
             dropLate(&waiting, pattern, stateKey, at: own.at)
@@ -93,9 +93,7 @@ extension BatchDecider {
     }
 
     /// Drops the events that are too old to be in time with others.
-    private mutating func dropLate(
-        _ waiting: inout [Gathered], _ pattern: Pattern, _ stateKey: StateKey, at time: BellhopCore.Timestamp
-    ) {
+    private mutating func dropLate(_ waiting: inout [Gathered], _ pattern: Pattern, _ stateKey: StateKey, at time: Timestamp) {
         var late: Set<String> = []
         for one in waiting where !(pattern.within.end(from: one.at).map { time < $0 } ?? false) { late.insert(one.name) }
         for name in late { memory.delete(stateKey.at(name)) }
@@ -104,7 +102,7 @@ extension BatchDecider {
 
     /// The sequences under way, the oldest first; drops those whose time is over.
     private mutating func dropLateSequences(
-        _ waiting: inout [Gathered], _ pattern: Pattern, _ stateKey: StateKey, at time: BellhopCore.Timestamp
+        _ waiting: inout [Gathered], _ pattern: Pattern, _ stateKey: StateKey, at time: Timestamp
     ) -> [[Gathered]] {
         let byFirst = Dictionary(grouping: waiting) { $0.part ?? $0.name }
         var sequences: [[Gathered]] = []
@@ -190,7 +188,7 @@ extension BatchDecider {
     }
 
     private mutating func begin(
-        _ pattern: Pattern, _ absence: Absence, at time: BellhopCore.Timestamp, isRecorded: Bool = true, _ rule: Rule,
+        _ pattern: Pattern, _ absence: Absence, at time: Timestamp, isRecorded: Bool = true, _ rule: Rule,
         _ number: Int
     ) {
         guard let due = pattern.within.end(from: time) else {

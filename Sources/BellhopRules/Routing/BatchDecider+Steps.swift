@@ -86,7 +86,7 @@ extension BatchDecider {
         var isFine = true
         for receiver in receivers(step, arguments, target) {
             var state = Delivery.InitialState.available
-            var end: BellhopCore.Timestamp?
+            var end: Timestamp?
             if isShadow {
                 state = .shadow
             } else if isEmpty {
@@ -169,7 +169,7 @@ extension BatchDecider {
     /// The state of a delivery that is kept back, and the end of the quiet time that holds it; nil for one that may be sent.
     private mutating func keptBack(
         _ step: Step, _ rule: Rule, _ number: Int, _ receiver: String
-    ) -> (state: Delivery.InitialState, end: BellhopCore.Timestamp?)? {
+    ) -> (state: Delivery.InitialState, end: Timestamp?)? {
         if let silenced = keeper?.state(of: step.action, for: runNumber, of: rule.name, to: receiver, at: frame) {
             return (silenced, nil)
         }
@@ -192,7 +192,7 @@ extension BatchDecider {
 
     private func delivery(
         _ step: Step, _ rule: Rule, _ receiver: String, _ arguments: Arguments, _ task: TaskReference?, _ target: WriteTarget?,
-        _ state: Delivery.InitialState, _ end: BellhopCore.Timestamp?
+        _ state: Delivery.InitialState, _ end: Timestamp?
     ) -> Delivery {
         let lane =
             if let target {

@@ -282,7 +282,7 @@ extension BatchDecider {
     /// early, to compute this again.
     mutating func due(
         _ timer: RuleTimer, _ wait: inout Wait, _ span: Span, _ key: StateKey, _ number: Int
-    ) -> BellhopCore.Timestamp? {
+    ) -> Timestamp? {
         guard timer.isRecomputed else { return wait.due == timer.due ? timer.due : nil }
         guard let end = span.end(from: wait.began.at) else {
             record(
@@ -371,7 +371,7 @@ extension Candidate {
 /// A wait of a rule for one key, as it is stored.
 struct Wait {
     var began: Gathered
-    var due: BellhopCore.Timestamp
+    var due: Timestamp
     /// Whether the rule ran; it may wait again once the condition did not hold.
     var hasRun = false
     /// The place on the bus of the last event before a silence.
@@ -380,7 +380,7 @@ struct Wait {
     /// What began it, in the name of its run.
     var beginning: Occasion.Beginning? { began.beginning ?? after.map(Occasion.Beginning.silence) }
 
-    init(began: Gathered, due: BellhopCore.Timestamp) { (self.began, self.due) = (began, due) }
+    init(began: Gathered, due: Timestamp) { (self.began, self.due) = (began, due) }
 
     init?(_ json: JSON) {
         guard let due = json["due"]?.asInt, let began = Gathered(name: json["run"]?.asString ?? "", json: json) else {

@@ -6,7 +6,7 @@ struct BatchDecider {
     let book: RuleBook
     let matches: Matches
     let facts: RoutingFacts
-    let now: BellhopCore.Timestamp
+    let now: Timestamp
     let frame: RunFrame
     let activation: Activation
     var memory: RuleMemory
@@ -50,7 +50,7 @@ struct BatchDecider {
 
     init(
         _ book: RuleBook, _ matches: Matches, _ facts: RoutingFacts, silences: SilenceBook = .empty,
-        at now: BellhopCore.Timestamp, work: Int64 = RuleBook.workPerRun
+        at now: Timestamp, work: Int64 = RuleBook.workPerRun
     ) {
         keeper = MessageKeeper(silences, events: matches.events, at: now)
         quiet = QuietKeeper(book, at: now)
@@ -134,7 +134,7 @@ struct BatchDecider {
     }
 
     /// - Parameter time: the moment that the run is at.
-    mutating func set(_ timer: RuleTimer, at time: BellhopCore.Timestamp) {
+    mutating func set(_ timer: RuleTimer, at time: Timestamp) {
         var timer = timer
         if !timer.id.kind.isOfSchedule, timer.begun == nil { timer.begun = now }
         timers.append(.set(timer))

@@ -23,7 +23,7 @@ extension RuleBook {
     ///
     /// - Parameter tasks: those of all sources, by scope.
     public func render(
-        _ name: String, for subject: RenderingSubject, tasks: [Scope.ID: [Snapshot]], at now: BellhopCore.Timestamp
+        _ name: String, for subject: RenderingSubject, tasks: [Scope.ID: [Snapshot]], at now: Timestamp
     ) -> RenderedRun? {
         guard let number = byName[name] else { return nil }
         let rule = compiled[number]
@@ -48,9 +48,7 @@ extension RuleBook {
         return RenderedRun(deliveries: decider.deliveries, objections: objections, errors: decider.errors)
     }
 
-    private func event(
-        for subject: RenderingSubject, of rule: Rule, at now: BellhopCore.Timestamp
-    ) -> StoredEvent {
+    private func event(for subject: RenderingSubject, of rule: Rule, at now: Timestamp) -> StoredEvent {
         switch subject {
         case .event(let event): return event
         case .task(let task, let source):

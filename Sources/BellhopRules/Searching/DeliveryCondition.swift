@@ -22,7 +22,7 @@ public struct DeliveryCondition: Sendable {
     ///   - limit: how many places at most.
     ///   - isOver: asked after each; true to leave out the rest.
     public func matches(
-        among deliveries: [JSON], at now: BellhopCore.Timestamp, limit: Int = .max, isOver: () -> Bool = { false }
+        among deliveries: [JSON], at now: Timestamp, limit: Int = .max, isOver: () -> Bool = { false }
     ) -> Matched {
         let frame = DeliveryFrame(now)
         let activation = Activation(slots)
@@ -44,9 +44,9 @@ extension RuleBook {
 /// The values of a search among deliveries, moved from one to the next; a class because the language asks for values one by one.
 private final class DeliveryFrame: Resolver {
     var delivery: JSON.Object = [:]
-    private let now: BellhopCore.Timestamp
+    private let now: Timestamp
 
-    init(_ now: BellhopCore.Timestamp) { self.now = now }
+    init(_ now: Timestamp) { self.now = now }
 
     func value(of slot: Slot) -> Value? {
         guard slot.path.isEmpty else { return nil }

@@ -24,7 +24,7 @@ public struct TaskCondition: Sendable {
     ///   - limit: how many places at most.
     ///   - isOver: asked after each; true to leave out the rest.
     public func matches(
-        among tasks: [(source: String, task: Snapshot)], at now: BellhopCore.Timestamp, limit: Int = .max,
+        among tasks: [(source: String, task: Snapshot)], at now: Timestamp, limit: Int = .max,
         isOver: () -> Bool = { false }
     ) -> Matched {
         let frame = RunFrame(reading.facts, events: [], now: now)

@@ -21,7 +21,7 @@ public struct EventFilter: Sendable {
     ///   - limit: how many places at most.
     ///   - isOver: asked after each event; true to leave out the rest.
     public func matches(
-        among events: [StoredEvent], at now: BellhopCore.Timestamp, limit: Int = .max, isOver: () -> Bool = { false }
+        among events: [StoredEvent], at now: Timestamp, limit: Int = .max, isOver: () -> Bool = { false }
     ) -> Matched {
         let frame = RunFrame(reading.facts, events: events, now: now)
         let activation = Activation(reading.slots)

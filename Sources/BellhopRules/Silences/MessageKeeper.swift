@@ -5,7 +5,7 @@ import CEL
 struct MessageKeeper {
     /// The silences that are active.
     private let entries: [SilenceBook.Entry]
-    private let now: BellhopCore.Timestamp
+    private let now: Timestamp
     private let frame: RunFrame?
     private let activation: Activation?
     /// The run whose conditions are known, and what they say, by the place of the silence.
@@ -13,7 +13,7 @@ struct MessageKeeper {
     private var answers: [Int: Bool] = [:]
 
     /// Nil if nothing is kept back at this moment, so that most batches do without.
-    init?(_ book: SilenceBook, events: [StoredEvent], at now: BellhopCore.Timestamp) {
+    init?(_ book: SilenceBook, events: [StoredEvent], at now: Timestamp) {
         if book.entries.isEmpty { return nil }
         entries = book.entries.filter { $0.silence.isActive(at: now) }
         if entries.isEmpty { return nil }

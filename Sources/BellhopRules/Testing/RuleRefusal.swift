@@ -19,7 +19,7 @@ struct RuleRefusal {
     /// The line of the test that gives the event; nil for any other event.
     var line: Int?
     var reason: Reason
-    var now: BellhopCore.Timestamp
+    var now: Timestamp
     var tasks: [Scope.ID: [Snapshot]]
 
     var isOfTrigger: Bool { if case .trigger = reason { true } else { false } }
