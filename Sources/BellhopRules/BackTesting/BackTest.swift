@@ -139,9 +139,7 @@ extension RuleBook {
     func makes(_ event: Event) -> Bool {
         contains(event.source) && !facts.isConfigured(event.source) && facts.events[event.type]?.hasTask != true
     }
-}
 
-extension RuleBook {
     /// The sources for whose absence rules wait.
     public var watchedSources: Set<String> { watchedSources { _ in true } }
 

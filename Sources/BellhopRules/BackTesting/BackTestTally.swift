@@ -82,7 +82,7 @@ public struct BackTestTally: TrialWitness {
         rules[delivery.id.rule, default: OfRule()].deliveries[state, default: 0] += 1
         if isReleased { return }
         rules[delivery.id.rule, default: OfRule()].latest = delivery
-        days[day(of: delivery.createdAt), default: 0] += 1
+        days[zone.local(delivery.createdAt).date.description, default: 0] += 1
         Self.count(delivery.id.receiver, in: &receivers)
         if let group, !group.isEmpty { Self.count(group, in: &groups) }
         if let task = delivery.task { Self.count(task.number.isEmpty ? task.key.text : task.number, in: &tasks) }
@@ -94,10 +94,5 @@ public struct BackTestTally: TrialWitness {
         guard counts.count > mostCounted else { return }
         let most = counts.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.prefix(mostCounted / 2)
         counts = Dictionary(uniqueKeysWithValues: most.map { ($0.key, $0.value) })
-    }
-
-    private mutating func day(of moment: Timestamp) -> String {
-        let local = zone.local(moment)
-        return local.date.description
     }
 }

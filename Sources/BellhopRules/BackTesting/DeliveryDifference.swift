@@ -18,6 +18,10 @@ public struct DeliveryDifference: Sendable {
         var outline: DeliveryOutline
         /// The hash of its arguments.
         var contents: Int
+
+        init(_ delivery: Delivery) {
+            (outline, contents) = (DeliveryOutline(delivery), delivery.arguments.hashValue)
+        }
     }
 
     private typealias Singles = [Key: Single]
@@ -65,13 +69,11 @@ public struct DeliveryDifference: Sendable {
     }
 
     public mutating func add(before made: [Delivery], after new: [Delivery]) {
-        for delivery in made {
-            let single = Single(outline: DeliveryOutline(delivery), contents: delivery.arguments.hashValue)
+        for single in made.map(Single.init) {
             let key = Key(single.outline)
             if let other = after.removeValue(forKey: key) { compare(single, other) } else { before[key] = single }
         }
-        for delivery in new {
-            let single = Single(outline: DeliveryOutline(delivery), contents: delivery.arguments.hashValue)
+        for single in new.map(Single.init) {
             let key = Key(single.outline)
             if let other = before.removeValue(forKey: key) { compare(other, single) } else { after[key] = single }
         }
@@ -88,9 +90,8 @@ public struct DeliveryDifference: Sendable {
     }
 
     private mutating func compare(_ one: Single, _ other: Single) {
-        let isSame =
-            one.outline.action == other.outline.action && one.contents == other.contents
-            && one.outline.state == other.outline.state
+        let (first, second) = (one.outline, other.outline)
+        let isSame = first.action == second.action && first.state == second.state && one.contents == other.contents
         if isSame { same += 1 } else { changed.add(other.outline) }
     }
 

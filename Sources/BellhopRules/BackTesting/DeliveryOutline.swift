@@ -31,8 +31,7 @@ public struct DeliveryOutline: Sendable, Hashable {
     /// Reads what ``json`` wrote; nil for anything else.
     public init?(json: JSON) {
         func text(_ name: String) -> String { json[name]?.asString ?? "" }
-        guard let rule = json["rule"]?.asString, let time = json["time"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
-        else { return nil }
+        guard let rule = json["rule"]?.asString, let time = json["time"]?.asMoment else { return nil }
         (self.rule, self.time) = (rule, time)
         (occasion, step, receiver) = (text("occasion"), StepPath(text("step")), text("receiver"))
         (action, state, task) = (text("action"), text("state"), json["task"]?.asString)

@@ -12,16 +12,14 @@ public struct DeliveryForm: Sendable {
     private let action: ActionManifest
 
     public init(_ delivery: Delivery, action: ActionManifest) {
-        self.init(delivery.arguments, action: action)
-    }
-
-    private init(_ arguments: Arguments, action: ActionManifest) {
-        self.arguments = arguments
+        arguments = delivery.arguments
         self.action = action
     }
 
     /// The arguments as YAML, without comments.
-    public var text: String {
+    public var text: String { text(of: arguments) }
+
+    private func text(of arguments: Arguments) -> String {
         switch arguments {
         case .message(let message): return YAMLWriter.text(MessageForm(message: message).arguments)
         case .values(let values):
@@ -42,7 +40,7 @@ public struct DeliveryForm: Sendable {
         reader.report(ArgumentReview(action: action, file: Self.file).problems(of: .object(object), at: root))
         if reader.diagnostics.hasErrors { throw reader.diagnostics }
         let edited = try arguments(with: object, root)
-        return (edited, DeliveryForm(edited, action: action).text)
+        return (edited, self.text(of: edited))
     }
 
     private func arguments(with object: JSON.Object, _ root: Node) throws(Diagnostics) -> Arguments {

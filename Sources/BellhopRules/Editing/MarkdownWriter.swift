@@ -2,15 +2,7 @@ import BellhopCore
 
 /// Writes parts of a message in the small Markdown of messages, with inserted values escaped.
 enum MarkdownWriter {
-    static func text(_ blocks: [Message.Block]) -> String {
-        blocks.map { block in
-            switch block {
-            case .paragraph(let inlines): line(inlines)
-            case .list(let ordered, let items):
-                items.enumerated().map { (ordered ? "\($0 + 1). " : "- ") + line($1) }.joined(separator: "\n")
-            }
-        }.joined(separator: "\n\n")
-    }
+    static func text(_ blocks: [Message.Block]) -> String { blocks.text(line) }
 
     static func line(_ inlines: [Message.Inline]) -> String {
         markers(escapedIn: inlines.map { text($0, isNested: false) }.joined())

@@ -21,10 +21,7 @@ extension DecisionRecord {
     ///   - rule: nil if the rule is gone.
     func words(of rule: Rule?, namesEvents: Bool, due: Timestamp? = nil) -> (part: String, clause: String) {
         let zone = rule?.zone ?? .utc
-        func moment(_ name: String) -> String {
-            let time = detail[name]?.asString.flatMap { Timestamp(rfc3339: $0) }
-            return time?.formatted(in: zone) ?? ""
-        }
+        func moment(_ name: String) -> String { detail[name]?.asMoment?.formatted(in: zone) ?? "" }
         let other = namesEvents ? otherEvent : ""
         let earlier = other.isEmpty ? "" : " for \(other)"
         let end = due?.formatted(in: zone) ?? moment("until")
@@ -33,12 +30,11 @@ extension DecisionRecord {
         switch verdict {
         case .conditionFailed, .keyFailed, .stepFailed, .loop: return ("", error ?? "it failed")
         case .throttled:
-            let last = detail["last"]?.asString.flatMap { Timestamp(rfc3339: $0) }
             // The rule may have been changed since.
-            let every = rule?.throttle.flatMap {
-                last.map { at - $0 }.map { [every = $0.every] in $0 < every } == true ? $0.every : nil
+            var ago = "within the time that `throttle` had then"
+            if let last = detail["last"]?.asMoment, let every = rule?.throttle?.every, at - last < every {
+                ago = "less than \(DurationText.format(every)) ago"
             }
-            let ago = every.map { "less than \(DurationText.format($0)) ago" } ?? "within the time that `throttle` had then"
             return ("`throttle`", "it ran at \(moment("last"))\(earlier), \(ago)")
         case .once:
             let when = detail["last"] == nil ? "before" : "at \(moment("last"))\(earlier)"

@@ -185,7 +185,7 @@ private struct CaseDraft {
             for record in decisions where record.occasion.isFor(event) {
                 if record.verdict == .notTrueWhenDue { times.append(record.at) }
                 guard record.verdict == .waiting,
-                    let until = record.detail["until"]?.asString.flatMap({ Timestamp(rfc3339: $0) }),
+                    let until = record.detail["until"]?.asMoment,
                     ends.contains(where: {
                         $0.rule == record.rule && $0.detail["key"] == record.detail["key"] && record.at <= $0.at && $0.at <= until
                     })
@@ -317,11 +317,6 @@ extension RuleSurroundings {
     }
 }
 
-extension ExplainedDelivery {
-    /// Whether a test of its rule makes it, too: no silence or quiet time kept it back, and no person had its event routed again.
-    fileprivate var wasMade: Bool { ![.silenced, .quiet].contains(state) && occasion.replayed == nil }
-}
-
 /// A step of a run, to one receiver.
 private struct RunStep: Hashable {
     var rule: String
@@ -331,6 +326,9 @@ private struct RunStep: Hashable {
 }
 
 extension ExplainedDelivery {
+    /// Whether a test of its rule makes it, too: no silence or quiet time kept it back, and no person had its event routed again.
+    fileprivate var wasMade: Bool { ![.silenced, .quiet].contains(state) && occasion.replayed == nil }
+
     fileprivate var place: RunStep { RunStep(rule: rule, occasion: occasion, step: step.text, receiver: receiver) }
 }
 

@@ -115,23 +115,25 @@ extension ExplainedDelivery {
     /// Reads what ``json`` wrote; nil for anything else.
     public init?(json: JSON) {
         func text(_ name: String) -> String { json[name]?.asString ?? "" }
-        func moment(_ json: JSON, _ name: String) -> Timestamp? {
-            json[name]?.asString.flatMap { Timestamp(rfc3339: $0) }
-        }
-        guard let created = moment(json, "created"), let state = DeliveryState(rawValue: text("state")) else { return nil }
+        guard let created = json["created"]?.asMoment, let state = DeliveryState(rawValue: text("state")) else { return nil }
         self.init(
             id: text("id"), rule: text("rule"), occasion: Occasion.ID(text("occasion")), step: StepPath(text("step")),
             revision: text("revision"),
             state: state, action: text("action"), receiver: text("receiver"), content: text("content"), created: created)
         argument = json["argument"]?.asString
-        next = moment(json, "next")
+        next = json["next"]?.asMoment
         answer = json["answer"]?.asString
         silence = json["silence"]?.asString
         attempts = (json["attempts"]?.asArray ?? []).compactMap { json in
-            guard let at = moment(json, "time") else { return nil }
+            guard let at = json["time"]?.asMoment else { return nil }
             return Attempt(
                 number: json["attempt"]?.asInt ?? 0, at: at, outcome: json["outcome"]?.asString ?? "",
                 detail: json["detail"]?.asString ?? "")
         }
     }
+}
+
+extension JSON {
+    /// The moment that a text in the form of RFC 3339 names.
+    var asMoment: Timestamp? { asString.flatMap { Timestamp(rfc3339: $0) } }
 }

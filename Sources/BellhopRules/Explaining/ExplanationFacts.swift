@@ -11,7 +11,7 @@ public struct ExplanationFacts: Sendable {
     public mutating func takeSilences(_ answer: JSON) {
         silences = (answer["silences"]?.asArray ?? []).compactMap { json in
             Silence(json: json).map {
-                SilenceRecord($0, ended: json["ended"]?.asString.flatMap { Timestamp(rfc3339: $0) })
+                SilenceRecord($0, ended: json["ended"]?.asMoment)
             }
         }
     }

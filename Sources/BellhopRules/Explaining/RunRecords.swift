@@ -24,7 +24,5 @@ extension DecisionRecord {
     var isOfRun: Bool { verdict.isOfRun && !isOfEscalation }
 
     /// Until when the event can be counted, or be completed by others.
-    var timeLimit: Timestamp? { verdict.isWaiting && detail["of"] != nil ? until : nil }
-
-    private var until: Timestamp? { detail["until"]?.asString.flatMap { Timestamp(rfc3339: $0) } }
+    var timeLimit: Timestamp? { verdict.isWaiting && detail["of"] != nil ? detail["until"]?.asMoment : nil }
 }

@@ -41,17 +41,15 @@ extension RuleReader {
 
 extension RuleLoader {
     /// The quiet times of the connections, by their names, compiled.
-    static func quiet(_ surroundings: RuleSurroundings, _ cache: SharedNameCache, _ problems: inout Diagnostics) -> [String:
-        Quiet]
-    {
+    static func quiet(
+        _ surroundings: RuleSurroundings, _ cache: SharedNameCache, _ problems: inout Diagnostics
+    ) -> [String: Quiet] {
         var quiet: [String: Quiet] = [:]
-        let sources = surroundings.isOpen ? [surroundings.assumedSource("")] : surroundings.taskSources
         for connection in surroundings.connections {
             guard let entry = connection.quiet else { continue }
             quiet[connection.name] = Quiet(time: entry.time)
             guard let text = entry.except else { continue }
-            let names = RuleNames(
-                cache.names(for: sources), events: surroundings.events.definitions, zone: surroundings.timeZoneName)
+            let names = SilenceBook.names(surroundings, cache)
             do throws(Diagnostics) {
                 quiet[connection.name]?.except = try SilenceBook.compile(text, names, "except", of: "a quiet time")
             } catch {

@@ -50,7 +50,7 @@ extension BatchDecider {
             underWay.hasMore = true
             for one in others {
                 memory.set(Self.events(of: key.key, rule.name).at(one.name), to: one.json)
-                add(bytes: Self.gatheredBytes)
+                bytes += Self.gatheredBytes
             }
         }
         memory.set(piece, to: underWay.json)
@@ -59,7 +59,7 @@ extension BatchDecider {
             RuleTimer.ID(rule: rule.name, kind: .escalation, key: key.key), due: next.turn.due,
             payload: ["run": .string(underWay.run.text)])
         set(timer, at: start)
-        add(bytes: Self.gatheredBytes)
+        bytes += Self.gatheredBytes
         record(escalating(underWay, key.key, until: next.turn.due), of: number)
     }
 
@@ -271,7 +271,7 @@ extension BatchDecider {
                 initial: isShadow ? .shadow : .available)
             delivery.closes = pager.opened
             add(delivery)
-            add(bytes: Self.gatheredBytes)
+            bytes += Self.gatheredBytes
         }
     }
 

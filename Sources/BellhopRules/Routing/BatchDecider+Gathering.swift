@@ -44,7 +44,7 @@ extension BatchDecider {
             for place in others.indices { others[place].part = own.name }
             for one in others + [own] {
                 memory.set(one, in: stateKey, expires: end)
-                add(bytes: Self.gatheredBytes)
+                bytes += Self.gatheredBytes
             }
             return record(
                 Stop(
@@ -86,7 +86,7 @@ extension BatchDecider {
         for var one in candidate.gathered {
             (one.joined, one.part, one.entry) = (candidate.time, nil, nil)
             memory.set(one, in: waiting)
-            add(bytes: Self.gatheredBytes)
+            bytes += Self.gatheredBytes
         }
         let count = before + candidate.gathered.count
         guard count >= group.max else {

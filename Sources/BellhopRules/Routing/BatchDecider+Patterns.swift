@@ -78,7 +78,7 @@ extension BatchDecider {
             }
         }
         memory.set(stateKey.at(own.name), to: own.json, expires: expires)
-        add(bytes: Self.gatheredBytes)
+        bytes += Self.gatheredBytes
         bound(waiting, stateKey, candidate.rule)
         let come = pattern.kind == .all ? Set((waiting + [own]).compactMap(\.entry)).count : events.count
         record(
@@ -201,7 +201,7 @@ extension BatchDecider {
         var payload: JSON.Object = ["source": .string(absence.began.source)]
         payload["after"] = absence.after.map(JSON.int)
         set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .absence, key: absence.key), due: due, payload: payload), at: time)
-        add(bytes: Self.gatheredBytes)
+        bytes += Self.gatheredBytes
         guard isRecorded else { return }
         var detail: JSON.Object = ["part": "none", "key": .string(absence.key), "until": .string(due.rfc3339)]
         detail["place"] = absence.began.event.map(JSON.int)

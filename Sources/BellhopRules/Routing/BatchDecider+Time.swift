@@ -155,7 +155,7 @@ extension BatchDecider {
             for part in candidate.gathered where part.name != began.name { memory.set(key.at(part.name), to: part.json) }
             if hold.needsBegun { remember(began, as: id, rule) }
             set(RuleTimer(RuleTimer.ID(rule: rule.name, kind: .hold, key: id), due: due), at: candidate.time)
-            add(bytes: Self.gatheredBytes * candidate.gathered.count)
+            bytes += Self.gatheredBytes * candidate.gathered.count
             var detail: JSON.Object = ["part": "for", "key": .string(id), "until": .string(due.rfc3339)]
             detail["place"] = began.event.map(JSON.int)
             record(Stop(verdict: .waiting, detail: detail), of: candidate.rule)
@@ -187,10 +187,7 @@ extension BatchDecider {
 
     /// Begins waits for the tasks that are known already.
     private mutating func beginExisting(_ timer: RuleTimer, _ rule: Rule, _ number: Int) {
-        guard let hold = rule.time.hold, hold.existing, rule.time.each == nil else { return }
-        let unknown = rule.scopes.filter { !facts.isKnown($0) }
-        needs.scopes.formUnion(unknown)
-        guard unknown.isEmpty else { return }
+        guard let hold = rule.time.hold, hold.existing, rule.time.each == nil, isReady(rule.scopes) else { return }
         for source in book.facts.sources(of: rule) where timer.id.key.isEmpty || timer.id.key == source.name {
             for task in (facts.tasks[source.scope] ?? []).sorted(by: { $0.key.text < $1.key.text }) {
                 var candidate = Candidate(

@@ -101,7 +101,8 @@ struct BatchDecider {
                     frame.move(to: place)
                     activation.begin(frame)
                 }
-                run(matches.runs[next])
+                let run = matches.runs[next]
+                metered { $0.decide(run) }
                 next += 1
             }
         }
@@ -180,10 +181,6 @@ struct BatchDecider {
         case .group: metered { $0.flush(timer, place) }
         case .escalation: metered { $0.escalate(timer, place) }
         }
-    }
-
-    private mutating func run(_ run: Matches.Run) {
-        metered { $0.decide(run) }
     }
 
     /// Bounds the work of the expressions of one run, and counts it.
@@ -294,8 +291,6 @@ struct BatchDecider {
         let reasons = steps.compactMap { $0.objection(activation) }
         record(Stop(verdict: .noStep, detail: ["left_out": .array(reasons.map(JSON.string))]), of: number)
     }
-
-    mutating func add(bytes count: Int) { bytes += count }
 
     /// The records that are kept.
     private var latestDecisions: [DecisionRecord] {

@@ -238,3 +238,12 @@ struct Renderer {
         return Message.List(items: items, more: elements.count - items.count, empty: empty)
     }
 }
+
+/// Why a step could not be rendered.
+struct RenderFailure: Error, Sendable, Hashable {
+    var message: String
+
+    init(_ message: String) { self.message = message }
+
+    init(_ error: EvaluationError) { message = error.message }
+}

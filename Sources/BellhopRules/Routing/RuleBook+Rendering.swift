@@ -31,7 +31,9 @@ extension RuleBook {
         var matches = Matches()
         (matches.events, matches.count) = ([event], 1)
         var decider = BatchDecider(self, matches, RoutingFacts(state: [:], tasks: tasks), at: now)
+        var isMadeUp = false
         if rule.time.each != nil, case .task(let task, let source) = subject {
+            isMadeUp = true
             decider.frame.move(
                 to: RunContext(
                     occasion: .element(of: event.event.id, key: task.key.text), source: source, subject: event.event.subject,
@@ -41,8 +43,6 @@ extension RuleBook {
         }
         decider.activation.workLeft = RuleBook.workPerRun
         decider.activation.begin(decider.frame)
-        var isMadeUp = false
-        if rule.time.each != nil, case .task = subject { isMadeUp = true }
         let objections = objections(of: rule, to: event.event, isMadeUp: isMadeUp, decider.frame, decider.activation)
         decider.perform(rule.steps, of: rule, number, isShadow: false)
         return RenderedRun(deliveries: decider.deliveries, objections: objections, errors: decider.errors)

@@ -51,14 +51,12 @@ private final class DeliveryFrame: Resolver {
     func value(of slot: Slot) -> Value? {
         guard slot.path.isEmpty else { return nil }
         switch slot.variable {
-        case "delivery": return .object(DeliveryObject(delivery, Self.type))
+        case "delivery": return .object(DeliveryObject(delivery, DeliveryObject.type))
         case "now": return Value(now)
         case "zone": return .string(slot.scope)
         default: return nil
         }
     }
-
-    private static let type = DeliveryObject.type
 }
 
 /// A delivery, its task or its error, as searches see it.

@@ -22,12 +22,17 @@ extension Message.List {
 }
 
 extension [Message.Block] {
-    var markdown: String {
+    var markdown: String { text(\.markdown) }
+    /// The text without markup, one block after the other.
+    var plainText: String { text(\.plainText) }
+
+    /// The blocks with a blank line between them and a marker before each item of a list; `line` writes the rest.
+    func text(_ line: ([Message.Inline]) -> String) -> String {
         map { block in
             switch block {
-            case .paragraph(let inlines): inlines.markdown
+            case .paragraph(let inlines): line(inlines)
             case .list(let ordered, let items):
-                items.enumerated().map { (ordered ? "\($0 + 1). " : "- ") + $1.markdown }.joined(separator: "\n")
+                items.enumerated().map { (ordered ? "\($0 + 1). " : "- ") + line($1) }.joined(separator: "\n")
             }
         }.joined(separator: "\n\n")
     }

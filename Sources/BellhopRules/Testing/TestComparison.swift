@@ -254,19 +254,6 @@ extension TestComparison.Happening {
     }
 }
 
-extension [Message.Block] {
-    /// The text without markup, one block after the other.
-    var plainText: String {
-        map { block in
-            switch block {
-            case .paragraph(let inlines): inlines.plainText
-            case .list(let ordered, let items):
-                items.enumerated().map { (ordered ? "\($0 + 1). " : "- ") + $1.plainText }.joined(separator: "\n")
-            }
-        }.joined(separator: "\n\n")
-    }
-}
-
 extension Message.Section {
     /// The title, the text, the lines of the list and the fields without markup, one below the other.
     fileprivate var plainText: String {

@@ -370,6 +370,14 @@ extension RuleBook {
         if let scope = facts.scope(of: source) { scopes.insert(scope) }
         return scopes
     }
+
+    /// When what a rule waits for by itself begins, by the source that it is about; an empty name is for all of them.
+    fileprivate func beginnings(of name: String, at start: Timestamp, _ known: [String: Timestamp]?) -> [String: Timestamp] {
+        guard let known, let pattern = rule(named: name)?.time.pattern else { return ["": start] }
+        let sources = known.filter { pattern.watched.contains($0.key) }.mapValues { max(start, $0) }
+        if pattern.isBySource { return sources }
+        return sources.values.min().map { ["": $0] } ?? [:]
+    }
 }
 
 extension [Int] {
@@ -381,15 +389,5 @@ extension [Int] {
             if self[middle] < number { low = middle + 1 } else { high = middle }
         }
         return low < endIndex && self[low] == number ? low : nil
-    }
-}
-
-extension RuleBook {
-    /// When what a rule waits for by itself begins, by the source that it is about; an empty name is for all of them.
-    fileprivate func beginnings(of name: String, at start: Timestamp, _ known: [String: Timestamp]?) -> [String: Timestamp] {
-        guard let known, let pattern = rule(named: name)?.time.pattern else { return ["": start] }
-        let sources = known.filter { pattern.watched.contains($0.key) }.mapValues { max(start, $0) }
-        if pattern.isBySource { return sources }
-        return sources.values.min().map { ["": $0] } ?? [:]
     }
 }

@@ -53,26 +53,20 @@ struct TrialHolding {
             }
             let release = book.release(held, facts, silences: silences, at: now)
             for (message, fate) in release.fates {
+                var message = message
                 switch fate {
                 case .sent:
-                    var delivery = message.delivery
-                    delivery.initial = .available
-                    released.append(delivery)
-                    send(delivery)
-                case .silenced(let silence):
-                    var delivery = message.delivery
-                    delivery.initial = .silenced(by: silence)
-                    released.append(delivery)
-                case .dropped(let why):
-                    var delivery = message.delivery
-                    delivery.initial = .dropped(why)
-                    released.append(delivery)
+                    message.delivery.initial = .available
+                    send(message.delivery)
+                case .silenced(let silence): message.delivery.initial = .silenced(by: silence)
+                case .dropped(let why): message.delivery.initial = .dropped(why)
                 case .held(let until):
-                    var message = message
                     message.delivery.runAt = until
                     messages.append(message)
-                case .joined: break
+                    continue
+                case .joined: continue
                 }
+                released.append(message.delivery)
             }
             if let joined = release.joined { released.append(joined) }
         }
