@@ -56,7 +56,7 @@ public struct RuleBook: Sendable {
     /// The rules of escalations under way that began before the rules changed, by the name of the rule and the version of its steps.
     let former: [String: [String: Rule]]
     /// The sources whose tasks may have escalations; empty if no rule escalates.
-    let escalating: Escalating
+    let escalating: EscalatingSources
 
     init(
         _ rules: [Rule], _ surroundings: RuleSurroundings, cache: SharedNameCache, quiet: [String: Quiet],
@@ -65,7 +65,7 @@ public struct RuleBook: Sendable {
         self.cache = cache
         self.quiet = quiet
         self.former = former
-        escalating = Escalating(rules.filter { !$0.isOff } + former.values.flatMap(\.values))
+        escalating = EscalatingSources(rules.filter { !$0.isOff } + former.values.flatMap(\.values))
         slots = cache.base.slots
         self.surroundings = surroundings
         facts = RunFacts(surroundings, slots: slots, groups: cache.groups)
@@ -77,7 +77,7 @@ public struct RuleBook: Sendable {
         timed = TimedEvents(rules + former.values.flatMap(\.values), facts, types: types)
         byName = Dictionary(uniqueKeysWithValues: rules.enumerated().map { ($1.name, $0) })
         byWait = Dictionary(
-            uniqueKeysWithValues: rules.enumerated().filter { $1.looksAtAll }.map { ($1.stateKey(.hold, "").rule, $0) })
+            uniqueKeysWithValues: rules.enumerated().filter { $1.watchesAllEvents }.map { ($1.stateKey(.hold, "").rule, $0) })
         self.rules = rules.map(\.summary)
         self.warnings = warnings
     }

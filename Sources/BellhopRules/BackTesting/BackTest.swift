@@ -43,10 +43,10 @@ public struct BackTest: Sendable {
             return silence
         }
         trial = Trial(
-            book, at: start, known: known, silences: silences.filter { $0.ends > start }, witness: BackTestTally(rules: rules),
+            book, at: start, known: known, silences: silences.filter { $0.ends > start }, observer: BackTestTally(rules: rules),
             mostFirings: mostFirings)
         trial.forgetBeginnings(before: start)
-        trial.witness.zone = book.surroundings.timeZone
+        trial.observer.zone = book.surroundings.timeZone
     }
 
     /// How many events, tasks, pieces of state and timers are kept.
@@ -56,7 +56,7 @@ public struct BackTest: Sendable {
     var names: Int { dead.count + held.count + trial.conversations }
 
     /// The observations so far.
-    public var tally: BackTestTally { trial.witness }
+    public var tally: BackTestTally { trial.observer }
 
     /// The effects of the rules.
     public struct Made: Sendable {
@@ -118,7 +118,7 @@ public struct BackTest: Sendable {
             if case .quiet = delivery.initial { held.insert(delivery.id) }
             let task = delivery.task.flatMap { trial.task($0.key, of: $0.source) }
             let group = task.flatMap { $0.labels["assignment_group"] ?? $0.fields["assignment_group"] }?.asString
-            trial.witness.count(delivery, group: group, isReleased: isReleased)
+            trial.observer.count(delivery, group: group, isReleased: isReleased)
             if isReleased { made.released.append(delivery) } else { made.deliveries.append(delivery) }
         }
         // Messages that were joined to one are not released themselves.

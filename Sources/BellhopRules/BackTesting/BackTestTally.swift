@@ -1,7 +1,7 @@
 public import BellhopCore
 
 /// The counted effects of the rules of a back-test.
-public struct BackTestTally: TrialWitness {
+public struct BackTestTally: TrialObserver {
     /// The counts of one rule.
     public struct OfRule: Sendable, Hashable {
         public var runs = 0
@@ -51,10 +51,10 @@ public struct BackTestTally: TrialWitness {
 
     public func isCounted(_ rule: String) -> Bool { counted?.contains(rule) ?? true }
 
-    public mutating func saw(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment) {}
-    public mutating func saw(_ decision: DecisionRecord, of timer: RuleTimer, in moment: TrialMoment) {}
+    public mutating func observe(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment) {}
+    public mutating func observe(_ decision: DecisionRecord, of timer: RuleTimer, in moment: TrialMoment) {}
 
-    public mutating func saw(_ routing: Routing, in moment: TrialMoment) {
+    public mutating func observe(_ routing: Routing, in moment: TrialMoment) {
         for tally in routing.tallies where isCounted(tally.rule) {
             rules[tally.rule, default: OfRule()].runs += tally.runs
             rules[tally.rule, default: OfRule()].errors += tally.errors
@@ -70,7 +70,7 @@ public struct BackTestTally: TrialWitness {
         }
     }
 
-    public mutating func saw(_ loss: KeyLoss, in moment: TrialMoment) {
+    public mutating func observe(_ loss: KeyLoss, in moment: TrialMoment) {
         guard isCounted(loss.rule) else { return }
         rules[loss.rule, default: OfRule()].droppedKeys += loss.dropped
         if loss.isStopped { rules[loss.rule, default: OfRule()].paused = moment.now }

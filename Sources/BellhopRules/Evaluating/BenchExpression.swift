@@ -48,7 +48,7 @@ public struct BenchExpression: Sendable {
 extension Evaluation {
     /// The results of an expression's parts.
     static func parts(of observations: [Observation], in source: SourceText, zone: TimeZoneTable) -> [Part] {
-        observations.filter(isTelling).map { observation in
+        observations.filter(isInformative).map { observation in
             let position = source.range(observation.node.range).start
             let outcome: Part.Outcome =
                 switch observation.outcome {
@@ -63,7 +63,7 @@ extension Evaluation {
     }
 
     /// Whether a part adds information: not the whole, which is the answer, and nothing constant.
-    private static func isTelling(_ part: Observation) -> Bool {
+    private static func isInformative(_ part: Observation) -> Bool {
         guard part.depth > 0 else { return false }
         if case .value(let value) = part.outcome, case .object = value, case .identifier = part.node.kind { return false }
         return !part.node.isConstant

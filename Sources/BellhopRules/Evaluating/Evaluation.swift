@@ -62,7 +62,7 @@ public struct Evaluation: Sendable {
         /// How often it was evaluated: more than once inside a macro.
         public let times: Int
         /// The result on one line, if an agent elsewhere evaluated the part; nothing else is known of it then.
-        var told: String?
+        var remoteBrief: String?
     }
 }
 

@@ -82,7 +82,7 @@ extension Explanation.Account {
             parts: list("parts").map { part in
                 Evaluation.Part(
                     text: part["text"]?.asString ?? "", line: 1, column: 1, depth: Int(part["depth"]?.asInt ?? 0),
-                    outcome: .notEvaluated, times: 1, told: part["value"]?.asString ?? "")
+                    outcome: .notEvaluated, times: 1, remoteBrief: part["value"]?.asString ?? "")
             },
             deliveries: list("deliveries").compactMap(ExplainedDelivery.init(json:)), isInQuestion: true)
     }

@@ -238,7 +238,7 @@ extension [Evaluation.Part] {
 extension Evaluation.Part {
     /// Its result on one line.
     public var brief: String {
-        if let told { return told }
+        if let remoteBrief { return remoteBrief }
         return switch outcome {
         case .value(let result): result.brief
         case .failure(_, let message): "error: " + message.singleLine

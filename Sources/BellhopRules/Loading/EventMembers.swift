@@ -55,7 +55,7 @@ struct EventMembers {
 
 extension ExpressionReview {
     /// Warns if a member of `event.data` is compared with a constant that it never is.
-    mutating func lookAtData(_ member: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
+    mutating func checkData(_ member: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
         guard let type = EventMembers.type(of: member, names.events) else { return }
         for other in others {
             guard case .literal(let constant) = other.kind, let help = type.exclusion(of: constant) else { continue }

@@ -4,7 +4,7 @@ import CEL
 /// Labels used as values, and labels that no source reads.
 extension ExpressionReview {
     /// Warns if a field with an id, a choice's value or the class is compared with a text that it can never equal.
-    mutating func lookAtLabels(_ field: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
+    mutating func checkLabels(_ field: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
         guard case .select(let owner, let name, _) = field.kind, isTask(owner) else { return }
         let wanted = others.compactMap { other in other.textLiteral.map { (text: $0, node: other) } }
         if name == "class", !isFields(owner) {
@@ -15,43 +15,43 @@ extension ExpressionReview {
                 "label-not-class", "`\(text(field))` is the name of a table and never \"\(label.text)\"", at: comparison.range,
                 help: "write `\(renamed(field, ".type", in: comparison))`, or the table's name, such as \"incident\"")
         }
-        guard let stranger = labels.stranger(among: wanted.map(\.text), in: name) else { return }
-        let source = stranger.source
+        guard let mismatch = labels.mismatch(among: wanted.map(\.text), in: name) else { return }
+        let source = mismatch.source
         let byLabel = "write `\(renamed(field, ".labels." + name, in: comparison))`"
         let advice = source.labels.missingLine.map { "give source `\(source.name)` `\($0)`, and \(byLabel)" } ?? byLabel
-        switch stranger.reason {
+        switch mismatch.reason {
         case .holdsNumber: return  // The checker refuses the comparison.
         case .holdsID:
             report(
-                "label-not-value", "`\(text(field))` holds an id and never \"\(stranger.text)\"", at: comparison.range,
+                "label-not-value", "`\(text(field))` holds an id and never \"\(mismatch.text)\"", at: comparison.range,
                 help: advice)
         case .isLabel(let values):
-            let literal = wanted.first { $0.text == stranger.text }?.node
+            let literal = wanted.first { $0.text == mismatch.text }?.node
             let byValue = literal.map { "write `\(replaced($0.range, by: "\"\(values[0])\"", in: comparison))`, or " } ?? ""
             report(
-                "label-not-value", "`\(text(field))` is never \"\(stranger.text)\", which is the label of \"\(values[0])\"",
+                "label-not-value", "`\(text(field))` is never \"\(mismatch.text)\", which is the label of \"\(values[0])\"",
                 at: comparison.range, help: byValue + advice)
         }
     }
 
     /// `changed("state", "New", "Resolved")` matches labels only if there are labels.
-    mutating func lookAtEnds(_ arguments: [CEL.Node], _ node: CEL.Node) {
+    mutating func checkChangedValues(_ arguments: [CEL.Node], _ node: CEL.Node) {
         guard arguments.count == 3, let name = arguments[0].textLiteral,
-            let stranger = labels.withoutLabels.stranger(among: arguments.dropFirst().compactMap(\.textLiteral), in: name)
+            let mismatch = labels.withoutLabels.mismatch(among: arguments.dropFirst().compactMap(\.textLiteral), in: name)
         else { return }
-        var help = LabelFacts.setting(for: stranger.source)
-        if case .isLabel(let values) = stranger.reason { help += ", or write `\(values[0])` for \"\(stranger.text)\"" }
+        var help = LabelFacts.setting(for: mismatch.source)
+        if case .isLabel(let values) = mismatch.reason { help += ", or write `\(values[0])` for \"\(mismatch.text)\"" }
         report(
-            "no-labels", "`\(name)` is never \"\(stranger.text)\": source `\(stranger.source.name)` reads no labels",
+            "no-labels", "`\(name)` is never \"\(mismatch.text)\": source `\(mismatch.source.name)` reads no labels",
             at: node.range, help: help)
     }
 
     /// Reports the first label that the expression uses if none are read.
     ///
     /// - Parameter instead: what the expression gets instead of the label.
-    mutating func lookForLabels(_ node: CEL.Node, _ instead: String) {
-        guard !hasToldOfLabels, let source = labels.without else { return }
-        hasToldOfLabels = true
+    mutating func reportMissingLabels(_ node: CEL.Node, _ instead: String) {
+        guard !hasReportedLabels, let source = labels.without else { return }
+        hasReportedLabels = true
         report(
             "no-labels", "`\(text(node))` is always \(instead): source `\(source.name)` reads no labels", at: node.range,
             help: LabelFacts.setting(for: source))

@@ -10,7 +10,7 @@ struct ExpressionReview {
     /// Which texts are labels and never values, and who reads labels.
     let labels: LabelFacts
     /// Whether missing labels were already reported: once is enough.
-    var hasToldOfLabels = false
+    var hasReportedLabels = false
     /// Whether a setting would turn labels on.
     private let mayLackLabels: Bool
     private var found: [Issue] = []
@@ -44,43 +44,43 @@ struct ExpressionReview {
     private mutating func visit(_ node: CEL.Node) {
         switch node.kind {
         case .call("_==_", target: nil, let sides) where sides.count == 2:
-            lookAtConstants(sides[0], [sides[1]], node)
-            lookAtConstants(sides[1], [sides[0]], node)
+            checkConstants(sides[0], [sides[1]], node)
+            checkConstants(sides[1], [sides[0]], node)
         case .call("_!=_", target: nil, let sides) where sides.count == 2:
-            lookAtConstants(sides[0], [sides[1]], node)
-            lookAtConstants(sides[1], [sides[0]], node)
-            lookAtNulls(sides, node)
+            checkConstants(sides[0], [sides[1]], node)
+            checkConstants(sides[1], [sides[0]], node)
+            checkNulls(sides, node)
         case .call("@in", target: nil, let sides) where sides.count == 2:
-            if case .list(let elements) = sides[1].kind { lookAtConstants(sides[0], elements.map(\.value), node) }
+            if case .list(let elements) = sides[1].kind { checkConstants(sides[0], elements.map(\.value), node) }
         case .call("!_", target: nil, let operands) where operands.count == 1:
             switch operands[0].kind {
-            case .call("_==_", target: nil, let sides) where sides.count == 2: lookAtNulls(sides, node)
-            case .call("@in", target: nil, let sides) where sides.count == 2: lookAtNulls([sides[0]], node)
+            case .call("_==_", target: nil, let sides) where sides.count == 2: checkNulls(sides, node)
+            case .call("@in", target: nil, let sides) where sides.count == 2: checkNulls([sides[0]], node)
             default: break
             }
-        case .call(let name, target: let target?, let arguments) where arguments.isEmpty: lookAtZone(name, of: target, node)
+        case .call(let name, target: let target?, let arguments) where arguments.isEmpty: checkZone(name, of: target, node)
         case .call("changed", target: nil, let arguments):
-            lookAtChanges("changed()", "false", node.point)
-            lookAtEnds(arguments, node)
+            checkChanges("changed()", "false", node.point)
+            checkChangedValues(arguments, node)
         case .select(let owner, _, _), .has(let owner, _, _):
-            if isLabels(owner) { lookForLabels(node, "null") }
-        case .identifier("before", _): lookAtChanges("before", "null", node.range)
-        case .identifier("changes", _): lookAtChanges("changes", "empty", node.range)
+            if isLabels(owner) { reportMissingLabels(node, "null") }
+        case .identifier("before", _): checkChanges("before", "null", node.range)
+        case .identifier("changes", _): checkChanges("changes", "empty", node.range)
         default: break
         }
-        if mayLackLabels, case .call = node.kind, expression.type(of: node) == .bool { lookAtCalls(node) }
+        if mayLackLabels, case .call = node.kind, expression.type(of: node) == .bool { checkLabelCalls(node) }
         for child in node.kind.children { visit(child) }
     }
 
-    private mutating func lookAtConstants(_ part: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
-        lookAtLabels(part, others, comparison)
-        lookAtData(part, others, comparison)
+    private mutating func checkConstants(_ part: CEL.Node, _ others: [CEL.Node], _ comparison: CEL.Node) {
+        checkLabels(part, others, comparison)
+        checkData(part, others, comparison)
     }
 
     /// In a condition, a `label()` that returns only the value is a mistake; in a text it is intended.
-    private mutating func lookAtCalls(_ node: CEL.Node) {
-        if case .call("label", target: nil, _) = node.kind { lookForLabels(node, "the value") }
-        for child in node.kind.children { lookAtCalls(child) }
+    private mutating func checkLabelCalls(_ node: CEL.Node) {
+        if case .call("label", target: nil, _) = node.kind { reportMissingLabels(node, "the value") }
+        for child in node.kind.children { checkLabelCalls(child) }
     }
 
     mutating func report(_ code: String, _ message: String, at range: Range<Int>, help: String) {
@@ -97,7 +97,7 @@ struct ExpressionReview {
     // MARK: Nulls
 
     /// `task.priority != 4` holds if the priority is null, which an author who does not mention null may not expect.
-    private mutating func lookAtNulls(_ sides: [CEL.Node], _ node: CEL.Node) {
+    private mutating func checkNulls(_ sides: [CEL.Node], _ node: CEL.Node) {
         if sides.contains(where: \.isNullLiteral) { return }
         let nullable = sides.filter(isNullable)
         guard !nullable.isEmpty, let field = nullable.first(where: { !guarded.contains(text($0)) }) else { return }
@@ -134,7 +134,7 @@ struct ExpressionReview {
     // MARK: Changes and clocks
 
     /// Only `task_changed` has the earlier values.
-    private mutating func lookAtChanges(_ name: String, _ value: String, _ range: Range<Int>) {
+    private mutating func checkChanges(_ name: String, _ value: String, _ range: Range<Int>) {
         guard !names.events.isEmpty, !names.events.contains(where: { $0[.changes] != nil }),
             names.events.contains(where: \.hasTask)
         else { return }
@@ -149,7 +149,7 @@ struct ExpressionReview {
     ]
 
     /// `now.getHours()` is in UTC, whatever the rule's zone.
-    private mutating func lookAtZone(_ name: String, of target: CEL.Node, _ node: CEL.Node) {
+    private mutating func checkZone(_ name: String, of target: CEL.Node, _ node: CEL.Node) {
         guard Self.partsOfDays.contains(name), !["UTC", "Etc/UTC", ""].contains(names.zone) else { return }
         switch expression.type(of: target) {
         case .timestamp, .nullable(.timestamp): break

@@ -84,8 +84,8 @@ struct IssueWording {
             guard let line = source.labels.missingLine else { return nil }
             advice = "give source `\(source.name)` `\(line)`, and \(advice)"
         }
-        let stranger = facts.stranger(among: [String(found.5)], in: String(found.2))
-        guard case .isLabel(let values)? = stranger?.reason, found.3 != "in" else { return advice }
+        let mismatch = facts.mismatch(among: [String(found.5)], in: String(found.2))
+        guard case .isLabel(let values)? = mismatch?.reason, found.3 != "in" else { return advice }
         return "write `\(found.1).\(found.2) \(found.3) \(values[0])`, or \(advice)"
     }
 

@@ -17,7 +17,7 @@ struct LabelFacts {
     var withoutLabels: LabelFacts { LabelFacts(sources: isOpen ? [] : sources.filter { $0.labels != .yes }, isOpen: isOpen) }
 
     /// A text that a field never holds, though it may be the field's label.
-    struct Stranger: Hashable {
+    struct Mismatch: Hashable {
         enum Reason: Hashable {
             case holdsID
             case holdsNumber
@@ -33,18 +33,18 @@ struct LabelFacts {
     /// The first of these texts that the field never holds.
     ///
     /// - Parameter typed: whether a text also stands for the number it spells: `"2"` for 2.
-    func stranger(among texts: [String], in field: String, typed: Bool = false) -> Stranger? {
+    func mismatch(among texts: [String], in field: String, typed: Bool = false) -> Mismatch? {
         for source in sources {
             guard let declared = source.schema[field] else { continue }
             for text in texts where !text.isEmpty {
                 guard let reason = Self.reason(text, declared, typed: typed) else { continue }
-                return Stranger(text: text, reason: reason, source: source)
+                return Mismatch(text: text, reason: reason, source: source)
             }
         }
         return nil
     }
 
-    private static func reason(_ text: String, _ field: TaskSchema.Field, typed: Bool) -> Stranger.Reason? {
+    private static func reason(_ text: String, _ field: TaskSchema.Field, typed: Bool) -> Mismatch.Reason? {
         if field.holdsID { return isID(text) ? nil : .holdsID }
         if field.choices.contains(where: { $0.value == text }) { return nil }
         let values = TaskSchema.Choice.values(called: text, among: field.choices)

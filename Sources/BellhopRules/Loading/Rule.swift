@@ -98,7 +98,7 @@ final class Rule: Sendable {
     }
 
     /// Whether events that `on` does not name may end its waits, also those for which the condition is false.
-    var looksAtAll: Bool { time.hold != nil && time.each == nil }
+    var watchesAllEvents: Bool { time.hold != nil && time.each == nil }
 
     /// Whether events of this type only begin absences of the rule, and only those for which its condition holds.
     func beginsOnly(with type: EventType) -> Bool { time.hold == nil && time.pattern?.beginsOnly(with: type) ?? false }
@@ -106,7 +106,7 @@ final class Rule: Sendable {
     /// Whether an event that `on` does not name may end a wait of the rule.
     func watches(_ event: Event) -> Bool {
         if !isOff, event.type == .taskRemoved, time.pattern?.endsWithTask == true { return true }
-        guard !isOff, looksAtAll, event.type != .scheduleDue else { return false }
+        guard !isOff, watchesAllEvents, event.type != .scheduleDue else { return false }
         let sources = time.pattern?.sources ?? sources
         return sources.isEmpty || sources.contains(event.source)
     }

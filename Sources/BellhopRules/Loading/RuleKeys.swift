@@ -170,7 +170,7 @@ enum RuleKeys {
     }
 
     /// Other programs' names for the keys of a rule.
-    static let otherWords = [
+    static let aliases = [
         "trigger": "on", "triggers": "on", "event": "on", "events": "on", "actions": "do", "action": "do", "then": "do",
         "steps": "do", "run": "do", "if": "when", "condition": "when", "conditions": "when", "where": "when", "filter": "when",
         "name": "rule", "id": "rule", "source": "from", "sources": "from",

@@ -162,7 +162,7 @@ struct RuleReader: FileReader {
         var meant: Set<String> = []
         for pair in mapping where !known.contains(pair.name) && !passed.contains(pair.name) {
             let help: String?
-            if let word = RuleKeys.otherWords[pair.name], mapping[word] == nil {
+            if let word = RuleKeys.aliases[pair.name], mapping[word] == nil {
                 help = "write `\(word)`"
                 meant.insert(word)
             } else if surroundings.actions.contains(where: { $0.kind == pair.name }) {
@@ -209,14 +209,14 @@ struct RuleReader: FileReader {
         let wantsSource = events.contains { !$0.isLogin } || events.isEmpty
         let sources = wantsSource ? surroundings.sources.map(\.name) : []
         let connections = logins ? surroundings.connections.map(\.name) : []
-        var isFine = true
+        var isValid = true
         for (index, name) in names.enumerated() where !sources.contains(name) && !connections.contains(name) {
             report(
                 unknown: name, at: node.items.map { $0[index] } ?? node, wantsSource: wantsSource, events.map(\.type),
                 among: sources + connections)
-            isFine = false
+            isValid = false
         }
-        return isFine ? names : nil
+        return isValid ? names : nil
     }
 
     /// The sources whose tasks the rule is about. Without a configuration: the named ones, or one unnamed source.
@@ -268,13 +268,13 @@ struct RuleReader: FileReader {
     /// Warns about `from` and `to` values that are labels if the sources read no labels.
     private mutating func check(_ ends: [(field: String, text: String, node: YAML.Node)], _ labels: LabelFacts) {
         for end in ends {
-            guard let stranger = labels.withoutLabels.stranger(among: [end.text], in: end.field, typed: true) else { continue }
-            var help = LabelFacts.setting(for: stranger.source)
-            if case .isLabel(let values) = stranger.reason { help = "write `\(values[0])`, or \(help)" }
+            guard let mismatch = labels.withoutLabels.mismatch(among: [end.text], in: end.field, typed: true) else { continue }
+            var help = LabelFacts.setting(for: mismatch.source)
+            if case .isLabel(let values) = mismatch.reason { help = "write `\(values[0])`, or \(help)" }
             problems.report(
                 Diagnostic(
                     .warning, code: "no-labels",
-                    "`\(end.field)` is never `\(end.text)`: source `\(stranger.source.name)` reads no labels",
+                    "`\(end.field)` is never `\(end.text)`: source `\(mismatch.source.name)` reads no labels",
                     at: Diagnostic.Place(end.node, file: file), help: help))
         }
     }

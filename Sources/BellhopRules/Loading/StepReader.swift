@@ -133,7 +133,7 @@ struct StepReader {
             compiler.report(review.warnings)
         }
         guard let setting = action.shorthand(for: node) else {
-            review.look(at: node, as: .record(declared))
+            review.check(at: node, as: .record(declared))
             let misplaced = misplaced(in: node, of: action, declared)
             for key in misplaced {
                 reader.report(
@@ -146,7 +146,7 @@ struct StepReader {
             return tree
         }
         let name = setting.name
-        review.look(at: node, as: setting.type)
+        review.check(at: node, as: setting.type)
         let value = reader.read(node, as: setting)
         check(.members(value.map { [(name: name, value: $0)] } ?? []), node, of: action, &reader)
         for other in action.arguments where other.required && other.name != name {
@@ -219,7 +219,7 @@ struct StepReader {
         }
         guard !surroundings.isOpen else { return true }
         let receivers = surroundings.connections.filter { $0.actions.contains(action.kind) }.map(\.name)
-        var isFine = true
+        var isValid = true
         for name in names where !receivers.contains(name) {
             let place = node.items?.first { $0.scalarText == name } ?? node
             let isOther = surroundings.connections.contains { $0.name == name }
@@ -234,9 +234,9 @@ struct StepReader {
                 help: name.hasPrefix("#")
                     ? "`to` names a connection, not a channel: \(listing)"
                     : Suggestion.didYouMean(name, among: receivers) ?? listing)
-            isFine = false
+            isValid = false
         }
-        return isFine
+        return isValid
     }
 
     private mutating func content(

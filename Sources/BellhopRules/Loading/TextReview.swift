@@ -8,27 +8,27 @@ struct TextReview {
     private(set) var warnings = Diagnostics()
 
     /// Checks an argument, or the arguments of an action.
-    mutating func look(at node: YAML.Node, as type: SettingType) {
+    mutating func check(at node: YAML.Node, as type: SettingType) {
         switch (type, node.content) {
         case (.record(let settings), .mapping(let mapping)):
             for pair in mapping {
                 guard let setting = settings.first(where: { $0.name == pair.name }),
                     !RuleKeys.isLiteral(setting)
                 else { continue }
-                look(at: pair.value, as: setting.type)
+                check(at: pair.value, as: setting.type)
             }
-        case (.list(let element), .sequence(let items)): for item in items { look(at: item, as: element) }
-        case (.map(let element), .mapping(let mapping)): for pair in mapping { look(at: pair.value, as: element) }
-        case (.json, .sequence(let items)): for item in items { look(at: item, as: .json) }
-        case (.json, .mapping(let mapping)): for pair in mapping { look(at: pair.value, as: .json) }
-        case (.list(let element), .scalar): look(at: node, as: element)
+        case (.list(let element), .sequence(let items)): for item in items { check(at: item, as: element) }
+        case (.map(let element), .mapping(let mapping)): for pair in mapping { check(at: pair.value, as: element) }
+        case (.json, .sequence(let items)): for item in items { check(at: item, as: .json) }
+        case (.json, .mapping(let mapping)): for pair in mapping { check(at: pair.value, as: .json) }
+        case (.list(let element), .scalar): check(at: node, as: element)
         case (.text, .scalar(let scalar)), (.markdown, .scalar(let scalar)), (.json, .scalar(let scalar)):
-            look(at: scalar, node)
+            check(at: scalar, node)
         default: break
         }
     }
 
-    private mutating func look(at scalar: Scalar, _ node: YAML.Node) {
+    private mutating func check(at scalar: Scalar, _ node: YAML.Node) {
         if let comment = node.trailingComment, isMeant(comment, as: node) {
             var cut = Diagnostic(node.cutByComment(comment), in: node.source, file: file)
             cut.severity = .warning

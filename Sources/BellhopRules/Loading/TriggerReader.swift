@@ -68,7 +68,7 @@ struct TriggerReader: FileReader {
             report(
                 "unknown-event", "there is no event `\(text)`", at: node,
                 help: times.map { "write `on: {schedule: \"\($0)\"}`" } ?? (text == "every" ? "write `on: {every: 15m}`" : nil)
-                    ?? MeantEvent.help(for: text, among: names) ?? listing)
+                    ?? EventSuggestion.help(for: text, among: names) ?? listing)
         }
     }
 

@@ -8,7 +8,7 @@ struct Quiet: Sendable {
 }
 
 /// Decides which messages of a batch quiet times keep back.
-struct QuietKeeper {
+struct QuietFilter {
     /// What happens to a message.
     enum Verdict: Hashable {
         case hold(until: Timestamp)

@@ -35,8 +35,8 @@ extension RuleBook {
     ) -> MessageRelease {
         let frame = RunFrame(self.facts, events: [], now: now)
         let activation = Activation(slots)
-        var silencer = MessageKeeper(silences, events: [], at: now)
-        var quiet = QuietKeeper(self, at: now)
+        var silencer = SilenceFilter(silences, events: [], at: now)
+        var quiet = QuietFilter(self, at: now)
         var release = MessageRelease([], at: now)
         for (number, message) in held.enumerated() {
             let delivery = message.delivery

@@ -109,11 +109,11 @@ public struct SettingsReader<Deferred: Sendable> {
     private mutating func value(_ node: Node, _ type: SettingType, _ setting: Setting) -> SettingsTree<Deferred>? {
         switch type {
         case .record(let settings):
-            if let later = putOff(node, type, setting) { return later }
+            if let later = deferral(node, type, setting) { return later }
             guard node.mapping != nil else { return mismatch(node, type, setting, help: Self.form(of: settings, node, setting)) }
             return record(node, settings, of: "`\(setting.name)`", besides: [])
         case .map(let element):
-            if let later = putOff(node, type, setting) { return later }
+            if let later = deferral(node, type, setting) { return later }
             guard let mapping = node.mapping else { return mismatch(node, type, setting) }
             for pair in mapping {
                 guard let reason = setting.refusedNames[pair.name.lowercased()] else { continue }
@@ -121,7 +121,7 @@ public struct SettingsReader<Deferred: Sendable> {
             }
             return .members(mapping.compactMap { pair in value(pair.value, element, setting).map { (pair.name, $0) } })
         case .list(let element):
-            if let later = putOff(node, type, setting) { return later }
+            if let later = deferral(node, type, setting) { return later }
             guard let items = node.items else { return value(node, element, setting).map { .list([$0]) } }
             return .list(items.compactMap { value($0, element, setting) })
         case .either(let types):
@@ -140,7 +140,7 @@ public struct SettingsReader<Deferred: Sendable> {
     }
 
     /// A text in place of a whole list or mapping, if the hook accepts it.
-    private func putOff(_ node: Node, _ type: SettingType, _ setting: Setting) -> SettingsTree<Deferred>? {
+    private func deferral(_ node: Node, _ type: SettingType, _ setting: Setting) -> SettingsTree<Deferred>? {
         guard let scalar = node.scalar, !scalar.isAbsent else { return nil }
         var whole = setting
         whole.type = type

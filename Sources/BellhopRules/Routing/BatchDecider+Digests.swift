@@ -13,7 +13,7 @@ extension BatchDecider {
         let last = memory.value(rule.digestKey)?["event"]?.asInt ?? .min
         let query = DigestQuery(
             after: max(last, matches.starts[run.rule] ?? .min), before: matches.events[run.place].sequence,
-            types: book.facts.typesOfSources, sources: book.facts.sourcesHeard(by: rule))
+            types: book.facts.typesOfSources, sources: book.facts.digestSources(of: rule))
         guard let digest = facts.digest(query) else {
             needs.digests.insert(query)
             return false
@@ -47,7 +47,7 @@ extension RunFacts {
     }
 
     /// The sources whose events the rule is given; empty for all, without a configuration.
-    func sourcesHeard(by rule: Rule) -> [String] {
+    func digestSources(of rule: Rule) -> [String] {
         rule.sources.isEmpty ? connections.keys.sorted() : rule.sources
     }
 }

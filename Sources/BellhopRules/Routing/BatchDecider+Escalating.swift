@@ -19,29 +19,29 @@ extension BatchDecider {
         guard memory.isKnown(key), memory.isKnown(escalation.key(of: rule)) else { return }
         let piece = key.at(rule.name)
         let (opened, closed) = (opened, closed)
-        var pagers: [Pager] = []
-        if var other = memory.value(piece).flatMap(EscalationUnderWay.init) {
+        var alerts: [OpenAlert] = []
+        if var other = memory.value(piece).flatMap(ActiveEscalation.init) {
             // What was only recorded must not stop a live one.
             if let next = other.next, isShadow || !other.isShadow {
-                let before = other.pagers
+                let before = other.alerts
                 other.note(opened: opened, closed: closed)
-                if other.pagers != before { memory.set(piece, to: other.json) }
+                if other.alerts != before { memory.set(piece, to: other.json) }
                 return record(escalating(other, key.key, until: next.turn.due), of: number)
             }
             guard forgetEvents(of: other, key.key, rule.name) else { return }
-            if other.isShadow == isShadow, other.closes.map({ now < $0 }) ?? true { pagers = other.pagers }
+            if other.isShadow == isShadow, other.closes.map({ now < $0 }) ?? true { alerts = other.alerts }
         }
         let start = candidate?.time ?? matches.replay?.at ?? frame.event?.time ?? now
-        var turns: [EscalationUnderWay.Turn?] = []
+        var turns: [ActiveEscalation.Turn?] = []
         for step in escalation.steps {
             let due = step.after.end(from: start)
             if due == nil { record(.failed(.keyFailed, step.after.neverEnds), of: number) }
-            turns.append(due.map { EscalationUnderWay.Turn(due: $0) })
+            turns.append(due.map { ActiveEscalation.Turn(due: $0) })
         }
         let latest = candidate?.latest ?? gathered(task.key, at: start, number)
-        var underWay = EscalationUnderWay(
+        var underWay = ActiveEscalation(
             began: latest, run: frame.occasion.id, version: escalation.version, key: candidate?.key, since: candidate?.since,
-            turns: turns, isShadow: isShadow, pagers: pagers)
+            turns: turns, isShadow: isShadow, alerts: alerts)
         underWay.note(opened: opened, closed: closed)
         guard let next = underWay.next else { return }
         if escalation.needs.contains(.gathered), let others = candidate?.gathered.filter({ $0.name != latest.name }),
@@ -69,7 +69,7 @@ extension BatchDecider {
         return Gathered(run, event: frame.sequence, task: task)
     }
 
-    private func escalating(_ underWay: EscalationUnderWay, _ key: String, until due: Timestamp) -> Stop {
+    private func escalating(_ underWay: ActiveEscalation, _ key: String, until due: Timestamp) -> Stop {
         var detail: JSON.Object = ["key": .string(key), "until": .string(due.rfc3339)]
         if underWay.run != frame.occasion.id { detail["by"] = .string(underWay.run.text) }
         return Stop(verdict: .escalating, detail: detail)
@@ -90,7 +90,7 @@ extension BatchDecider {
     mutating func escalate(_ timer: RuleTimer, _ number: Int) {
         let key = timer.id.key
         guard memory.isKnown(.escalations(key)),
-            var underWay = memory.value(.escalations(key).at(timer.id.rule)).flatMap(EscalationUnderWay.init),
+            var underWay = memory.value(.escalations(key).at(timer.id.rule)).flatMap(ActiveEscalation.init),
             let (place, turn) = underWay.next, turn.due == timer.due
         else { return }
         var candidate = Candidate(
@@ -134,7 +134,7 @@ extension BatchDecider {
         if let next = underWay.next {
             memory.set(.escalations(key).at(rule.name), to: underWay.json)
             set(RuleTimer(timer.id, due: next.turn.due, payload: timer.payload), at: timer.due)
-        } else if underWay.pagers.isEmpty {
+        } else if underWay.alerts.isEmpty {
             _ = end(underWay, key, number, closing: false)
         } else {
             let closes = turn.due + Self.closing
@@ -144,7 +144,7 @@ extension BatchDecider {
     }
 
     /// Why `until` ends the escalation at which the frame stands; nil if it goes on. Unknown is not true, and an error is counted.
-    private mutating func isOver(_ rule: Rule, _ underWay: EscalationUnderWay, _ number: Int) -> String? {
+    private mutating func isOver(_ rule: Rule, _ underWay: ActiveEscalation, _ number: Int) -> String? {
         switch rule.escalation?.until {
         case .standard?:
             switch rule.condition?.program.verdict(activation) {
@@ -165,7 +165,7 @@ extension BatchDecider {
 
     /// Moves the frame to the run that began the escalation; false if one of its events must be read first.
     private mutating func move(
-        to candidate: inout Candidate, of underWay: EscalationUnderWay, _ key: String, _ rule: String
+        to candidate: inout Candidate, of underWay: ActiveEscalation, _ key: String, _ rule: String
     ) -> Bool {
         candidate.gathered = [underWay.began]
         candidate.gathered[0].name = candidate.occasion.id.text
@@ -188,7 +188,7 @@ extension BatchDecider {
         let event = matches.events[place].event
         guard let key = book.escalations(endedBy: event), memory.isKnown(key) else { return }
         for (name, json) in memory.window(key).sorted(by: { $0.key < $1.key }) {
-            guard let number = book.byName[name], let underWay = EscalationUnderWay(json),
+            guard let number = book.byName[name], let underWay = ActiveEscalation(json),
                 underWay.closes.map({ event.time < $0 }) ?? true
             else { continue }
             if event.type == .taskRemoved {
@@ -208,7 +208,7 @@ extension BatchDecider {
 
     /// Ends the escalation with an event of the batch, and closes what it opened.
     private mutating func finish(
-        _ underWay: EscalationUnderWay, _ key: String, _ number: Int, _ place: Int, _ stop: Stop
+        _ underWay: ActiveEscalation, _ key: String, _ number: Int, _ place: Int, _ stop: Stop
     ) {
         frame.move(to: place)
         activation.begin(frame)
@@ -217,7 +217,7 @@ extension BatchDecider {
 
     /// Judges an `until` that uses `answered`, for the task as the event shows it.
     private mutating func judgeAnswer(
-        _ underWay: EscalationUnderWay, _ key: String, _ rule: Rule, _ number: Int, _ place: Int
+        _ underWay: ActiveEscalation, _ key: String, _ rule: Rule, _ number: Int, _ place: Int
     ) {
         guard isReady(rule.scopesRead) else { return }
         var answered = underWay
@@ -235,7 +235,7 @@ extension BatchDecider {
     }
 
     /// Ends the escalation, and with `closing` what it opened; false if more must be read first.
-    private mutating func end(_ underWay: EscalationUnderWay, _ key: String, _ number: Int, closing: Bool) -> Bool {
+    private mutating func end(_ underWay: ActiveEscalation, _ key: String, _ number: Int, closing: Bool) -> Bool {
         let rule = book.compiled[number]
         guard forgetEvents(of: underWay, key, rule.name) else { return false }
         memory.delete(.escalations(key).at(rule.name))
@@ -245,7 +245,7 @@ extension BatchDecider {
     }
 
     /// False if more must be read first.
-    private mutating func forgetEvents(of underWay: EscalationUnderWay, _ key: String, _ rule: String) -> Bool {
+    private mutating func forgetEvents(of underWay: ActiveEscalation, _ key: String, _ rule: String) -> Bool {
         guard underWay.hasMore else { return true }
         let events = Self.events(of: key, rule)
         guard memory.isKnown(events) else { return false }
@@ -254,22 +254,22 @@ extension BatchDecider {
     }
 
     /// Closes what the escalation opened at pagers.
-    private mutating func close(_ underWay: EscalationUnderWay, _ rule: Rule) {
+    private mutating func close(_ underWay: ActiveEscalation, _ rule: Rule) {
         let task = frame.reference
         let isShadow = underWay.isShadow || rule.isShadow(for: underWay.began.task?.text)
-        for (number, pager) in underWay.pagers.enumerated() {
+        for (number, alert) in underWay.alerts.enumerated() {
             var message = Message(title: [.value(task.map { "\($0.number) \($0.title)" } ?? underWay.began.subject)])
             message.text = [.paragraph([.text("The escalation of rule "), .value(rule.name), .text(" has ended.")])]
-            (message.thread, message.resolve) = (pager.thread, true)
+            (message.thread, message.resolve) = (alert.thread, true)
             let notify = book.facts.actions.values.first(where: \.isMessage)
             var delivery = Delivery(
                 id: Delivery.ID(
                     occasion: Occasion.escalationEnd(of: underWay.run).id, rule: rule.name,
-                    step: StepPath("\(Delivery.escalationEnd).\(number)"), receiver: pager.receiver),
+                    step: StepPath("\(Delivery.escalationEnd).\(number)"), receiver: alert.receiver),
                 revision: rule.summary.revision, action: notify?.kind ?? "notify", arguments: .message(message), task: task,
-                lane: pager.lane, createdAt: now, expires: notify?.expires.map { now + $0 }, hop: frame.hop,
+                lane: alert.lane, createdAt: now, expires: notify?.expires.map { now + $0 }, hop: frame.hop,
                 initial: isShadow ? .shadow : .available)
-            delivery.closes = pager.opened
+            delivery.closes = alert.opened
             add(delivery)
             bytes += Self.gatheredBytes
         }

@@ -143,7 +143,7 @@ extension BatchDecider {
             record(Stop(verdict: .conditionFalse, detail: ["key": .string(key ?? "")]), of: own.rule)
         }
         if let hold = rule.time.hold { return wait(hold, own, rule, condition, fits: true) }
-        go(own, rule, condition)
+        proceed(own, rule, condition)
     }
 
     // MARK: none

@@ -9,12 +9,12 @@ extension BatchDecider {
         var after: [Delivery.ID] = []
         for step in steps {
             let first = deliveries.count
-            var isFine = true
+            var succeeded = true
             do throws(RenderFailure) {
                 guard try applies(step) else { continue }
-                isFine = try make(step, rule, number, owner)
+                succeeded = try make(step, rule, number, owner)
             } catch {
-                isFine = false
+                succeeded = false
                 let message = "step \(step.name ?? step.path.text) (\(step.action.kind)): \(error.message)"
                 // Other steps become dead deliveries, which are visible anyway.
                 if step.action.isMessage || isShadow {
@@ -29,7 +29,7 @@ extension BatchDecider {
                 if step.action.emitsEvent, after.isEmpty, deliveries[place].waits { emit(place) }
             }
             guard step.stopsOnError else { continue }
-            if !isFine { return }
+            if !succeeded { return }
             // Shadow mode delivers nothing, so later steps would wait forever.
             let made = deliveries[first...].filter(\.waits)
             if !isShadow, !made.isEmpty { after = made.map(\.id) }
@@ -83,7 +83,7 @@ extension BatchDecider {
             if step.action.emitsEvent, values["subject"] == nil { values["subject"] = .string(frame.subject) }
             arguments = .values(values)
         }
-        var isFine = true
+        var succeeded = true
         for receiver in receivers(step, arguments, target) {
             var state = Delivery.InitialState.available
             var end: Timestamp?
@@ -97,7 +97,7 @@ extension BatchDecider {
                 let failure = memory.spend(counted, rule)
             {
                 state = .dead(failure)
-                isFine = false
+                succeeded = false
                 record(
                     Stop(
                         verdict: .budget, detail: ["step": .string(step.path.text), "task": .string(counted.reference.subject)]),
@@ -105,27 +105,27 @@ extension BatchDecider {
             }
             bytes += renderer.room.used
             add(delivery(step, rule, receiver, arguments, target?.reference ?? owner, target, state, end))
-            if !staysOpen, rule.escalation != nil { notePager(receiver) }
+            if !staysOpen, rule.escalation != nil { noteAlert(receiver) }
         }
-        return isFine
+        return succeeded
     }
 
     /// Remembers what the latest delivery opened or closed, if its receiver is a pager.
-    private mutating func notePager(_ receiver: String) {
+    private mutating func noteAlert(_ receiver: String) {
         guard frame.facts.isPager(receiver), let delivery = deliveries.last, case .message(var message) = delivery.arguments
         else { return }
         let thread = message.thread ?? delivery.id.text
-        var pager = Pager(receiver: receiver, thread: thread, lane: delivery.lane, opened: .init(held: [], isOpen: true))
+        var alert = OpenAlert(receiver: receiver, thread: thread, lane: delivery.lane, opened: .init(held: [], isOpen: true))
         switch delivery.initial {
         case .available, .shadow: break
         case .quiet:
-            pager.opened = .init(held: [delivery.id.text], isOpen: false)
+            alert.opened = .init(held: [delivery.id.text], isOpen: false)
             // It is released by itself, not joined with others, so that it can be closed.
             message.thread = thread
             deliveries[deliveries.count - 1].arguments = .message(message)
         case .done, .silenced, .dropped, .dead: return
         }
-        if message.resolve { closed.append(pager) } else { opened.append(pager) }
+        if message.resolve { closed.append(alert) } else { opened.append(alert) }
     }
 
     /// The budget for a request that is not itself a write to a task, but goes to a connection that a source reads.
@@ -162,7 +162,7 @@ extension BatchDecider {
         for receiver in receivers(step, arguments, nil) {
             let kept = state == .available ? keptBack(step, rule, number, receiver) : nil
             add(delivery(step, rule, receiver, arguments, owner, nil, kept?.state ?? state, kept?.end))
-            if rule.escalation != nil { notePager(receiver) }
+            if rule.escalation != nil { noteAlert(receiver) }
         }
     }
 
@@ -170,7 +170,7 @@ extension BatchDecider {
     private mutating func keptBack(
         _ step: Step, _ rule: Rule, _ number: Int, _ receiver: String
     ) -> (state: Delivery.InitialState, end: Timestamp?)? {
-        if let silenced = keeper?.state(of: step.action, for: runNumber, of: rule.name, to: receiver, at: frame) {
+        if let silenced = silenceFilter?.state(of: step.action, for: runNumber, of: rule.name, to: receiver, at: frame) {
             return (silenced, nil)
         }
         guard step.action.isMessage, rule.quiet != nil || !book.quiet.isEmpty else { return nil }

@@ -20,7 +20,7 @@ extension BatchDecider {
         // An event that is routed again ends no wait.
         if matches.replay != nil, case .doesNotHold = condition { return }
         if let hold = rule.time.hold { return wait(hold, candidate, rule, condition, fits: run.fits) }
-        go(candidate, rule, condition)
+        proceed(candidate, rule, condition)
     }
 
     /// Whether all tasks of these scopes are known.
@@ -31,7 +31,7 @@ extension BatchDecider {
     }
 
     /// Passes the run on to the parts after `for`, if the condition allows it.
-    mutating func go(_ candidate: Candidate, _ rule: Rule, _ condition: Matches.Condition) {
+    mutating func proceed(_ candidate: Candidate, _ rule: Rule, _ condition: Matches.Condition) {
         switch condition {
         case .holds: count(candidate, rule)
         case .doesNotHold: break
@@ -95,7 +95,7 @@ extension BatchDecider {
                 if let id = rule.holdID(hold, frame, activation) { waits[id] = nil }
                 wait(hold, own, rule, condition, fits: true)
             } else {
-                go(own, rule, condition)
+                proceed(own, rule, condition)
             }
         }
         guard !waits.isEmpty, move(to: candidate) else { return }

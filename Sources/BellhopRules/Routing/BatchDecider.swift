@@ -10,12 +10,12 @@ struct BatchDecider {
     let frame: RunFrame
     let activation: Activation
     var memory: RuleMemory
-    var keeper: MessageKeeper?
-    var quiet: QuietKeeper
+    var silenceFilter: SilenceFilter?
+    var quiet: QuietFilter
     /// The current run among those of the batch, and whether its deliveries are only recorded.
     var (runNumber, isShadow) = (0, false)
     /// The alerts that the current run opened and closed at pagers.
-    var (opened, closed): ([Pager], [Pager]) = ([], [])
+    var (opened, closed): ([OpenAlert], [OpenAlert]) = ([], [])
     /// The rules that this batch has given the events since their run before.
     var digested: Set<Int> = []
     /// The elements of the lists of rules whose waits this batch ends, by the place of the rule.
@@ -52,8 +52,8 @@ struct BatchDecider {
         _ book: RuleBook, _ matches: Matches, _ facts: RoutingFacts, silences: SilenceBook = .empty,
         at now: Timestamp, work: Int64 = RuleBook.workPerRun
     ) {
-        keeper = MessageKeeper(silences, events: matches.events, at: now)
-        quiet = QuietKeeper(book, at: now)
+        silenceFilter = SilenceFilter(silences, events: matches.events, at: now)
+        quiet = QuietFilter(book, at: now)
         workPerRun = work
         self.book = book
         self.matches = matches

@@ -1,7 +1,7 @@
 import BellhopCore
 
 /// The sources whose tasks rules escalate.
-enum Escalating: Sendable, Hashable {
+enum EscalatingSources: Sendable, Hashable {
     case none
     case sources(Set<String>)
     case all

@@ -135,7 +135,7 @@ private struct Matcher {
         }
         switch run.condition {
         case .doesNotHold where rule.time.hold == nil: return
-        case .doesNotHold where rule.looksAtAll: end(run, rule)
+        case .doesNotHold where rule.watchesAllEvents: end(run, rule)
         case .failed where rule.time.hold == nil: matches.runs.append(run)
         default: note(run, of: rule)
         }

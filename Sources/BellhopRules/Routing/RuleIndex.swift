@@ -51,12 +51,12 @@ struct RuleIndex: Sendable {
     init(_ rules: [Rule], readers: [SlotReader], types all: [EventType]) {
         var byType: [EventType: [Int]] = [:]
         for (number, rule) in rules.enumerated() where !rule.isOff {
-            let types = Set(rule.watchedTypes).union(rule.looksAtAll ? all : [])
+            let types = Set(rule.watchedTypes).union(rule.watchesAllEvents ? all : [])
             for type in types { byType[type, default: []].append(number) }
         }
         for (type, numbers) in byType {
             var index = Self.index(numbers, rules, type, readers)
-            index.waiting = numbers.filter { rules[$0].looksAtAll && rules[$0].time.pattern == nil }
+            index.waiting = numbers.filter { rules[$0].watchesAllEvents && rules[$0].time.pattern == nil }
             types[type] = index
         }
         for type in types.keys where type == .scheduleDue {

@@ -26,7 +26,7 @@ struct TimedEvents: Sendable {
             if rule.schedule != nil, rule.watchedTypes.allSatisfy({ $0 == .scheduleDue }) { continue }
             let from = rule.time.pattern?.sources ?? rule.sources
             if from.isEmpty { sources = nil } else { sources?.formUnion(from) }
-            if rule.looksAtAll, rule.time.hold?.by != nil { if from.isEmpty { seen = nil } else { seen?.formUnion(from) } }
+            if rule.watchesAllEvents, rule.time.hold?.by != nil { if from.isEmpty { seen = nil } else { seen?.formUnion(from) } }
             name(rule.watchedTypes.filter { $0 != .scheduleDue }, from: Set(from))
         }
     }
@@ -38,7 +38,7 @@ struct TimedEvents: Sendable {
         }
     }
 
-    func contain(_ event: Event, _ facts: RunFacts) -> Bool {
+    func contains(_ event: Event, _ facts: RunFacts) -> Bool {
         if let sources = named[event.type], sources.isEmpty || sources.contains(event.source) { return true }
         if seen?.contains(event.source) ?? true, types.contains(event.type), facts.isConfigured(event.source) { return true }
         guard hasTasks.contains(event.type) else { return false }
@@ -49,7 +49,7 @@ struct TimedEvents: Sendable {
 
 extension RuleBook {
     /// Whether the event can matter to a rule with timers: then what is due at its moment comes before it.
-    public func concernsTimers(_ event: Event) -> Bool { timed.contain(event, facts) }
+    public func concernsTimers(_ event: Event) -> Bool { timed.contains(event, facts) }
 }
 
 extension Rule {

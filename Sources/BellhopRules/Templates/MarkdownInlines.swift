@@ -13,7 +13,7 @@ struct MarkdownInlines {
     }
 
     /// A kind of markup whose end was not found and need not be searched for again.
-    private struct Hopeless: Hashable {
+    private struct Unclosed: Hashable {
         var unit: Unit
         var width: Int
     }
@@ -25,7 +25,7 @@ struct MarkdownInlines {
             if !text.isEmpty { out.append(.text(String(text))) }
             text = String.UnicodeScalarView()
         }
-        var hopeless: Set<Hopeless> = []
+        var unclosed: Set<Unclosed> = []
         var at = range.lowerBound
         while at < range.upperBound {
             switch units[at] {
@@ -41,7 +41,7 @@ struct MarkdownInlines {
                 if case .scalar(let escaped) = units[at + 1] { text.append(escaped) }
                 at += 2
             case .scalar(let scalar):
-                if depth < Self.deepest, let (inline, end) = markup(at, range, depth: depth, &hopeless) {
+                if depth < Self.deepest, let (inline, end) = markup(at, range, depth: depth, &unclosed) {
                     flush()
                     out.append(inline)
                     at = end
@@ -57,7 +57,7 @@ struct MarkdownInlines {
     }
 
     private func markup(
-        _ at: Int, _ range: Range<Int>, depth: Int, _ hopeless: inout Set<Hopeless>
+        _ at: Int, _ range: Range<Int>, depth: Int, _ unclosed: inout Set<Unclosed>
     ) -> (Inline, end: Int)? {
         switch units[at] {
         case .scalar("`"):
@@ -68,12 +68,12 @@ struct MarkdownInlines {
         case .scalar("*"), .scalar("_"):
             let length = run(at, range)
             guard opens(at, length, range) else { return nil }
-            for width in [2, 1] where width <= length && !hopeless.contains(Hopeless(unit: units[at], width: width)) {
+            for width in [2, 1] where width <= length && !unclosed.contains(Unclosed(unit: units[at], width: width)) {
                 if let close = closing(of: at, width: width, range) {
                     let inner = read(at + width..<close, depth: depth + 1)
                     return (width == 2 ? .strong(inner) : .emphasis(inner), close + width)
                 }
-                hopeless.insert(Hopeless(unit: units[at], width: width))
+                unclosed.insert(Unclosed(unit: units[at], width: width))
             }
             return nil
         default: return nil

@@ -110,7 +110,7 @@ struct TestCaseReader: FileReader {
             let names = surroundings.events.nameable.map(\.type.name) + ["wait", "at", "tasks", "silence", "restart", "down"]
             let help =
                 type == .scheduleDue
-                ? "schedules fire by themselves as time passes" : MeantEvent.help(for: pair.name, among: names)
+                ? "schedules fire by themselves as time passes" : EventSuggestion.help(for: pair.name, among: names)
             report("unknown-event", "there is no event `\(pair.name)` for a test", at: pair.key, help: help)
             return nil
         }

@@ -2,7 +2,7 @@ import BellhopCore
 import CEL
 
 /// Why the rules of a test did nothing, and their errors.
-struct TestNotes: TrialWitness {
+struct TestNotes: TrialObserver {
     /// Errors of rules, each once.
     private(set) var errors: [RuleError] = []
     /// Why rules and their steps did nothing for the test's events, in order.
@@ -18,7 +18,7 @@ struct TestNotes: TrialWitness {
     /// The steps of each rule that made a delivery, also one that is kept back.
     private(set) var ran: [String: Set<StepPath>] = [:]
 
-    mutating func saw(_ routing: Routing, in moment: TrialMoment) {
+    mutating func observe(_ routing: Routing, in moment: TrialMoment) {
         for delivery in routing.deliveries { ran[delivery.id.rule, default: []].insert(delivery.id.step) }
         // Errors beside a run, of which there is no record. A dead delivery shows its own.
         var dead: Set<String> = []
@@ -33,13 +33,13 @@ struct TestNotes: TrialWitness {
     }
 
     /// Reports a rule that had more keys than it may remember.
-    mutating func saw(_ loss: KeyLoss, in moment: TrialMoment) {
+    mutating func observe(_ loss: KeyLoss, in moment: TrialMoment) {
         let what = loss.isStopped ? "has too many, and is paused" : "drops those that were not used for the longest time"
         add(RuleError(rule: loss.rule, message: "it may remember \(loss.most) keys, and \(what)"))
     }
 
     /// Records why the rule of a timer stopped when it was due.
-    mutating func saw(_ record: DecisionRecord, of timer: RuleTimer, in moment: TrialMoment) {
+    mutating func observe(_ record: DecisionRecord, of timer: RuleTimer, in moment: TrialMoment) {
         let (book, now, tasks) = (moment.book, moment.now, moment.tasks)
         guard let rule = book.rule(named: record.rule), !record.verdict.isOfEarlier else { return }
         if let message = record.error {
@@ -50,7 +50,7 @@ struct TestNotes: TrialWitness {
     }
 
     /// Records why each rule stopped at an event. Conditions are evaluated again for this.
-    mutating func saw(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment) {
+    mutating func observe(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment) {
         let (book, now, tasks) = (moment.book, moment.now, moment.tasks)
         let line = lines[event.event.id]
         // The steps that an event's run left out are shown with their values.

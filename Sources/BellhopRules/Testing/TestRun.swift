@@ -3,25 +3,25 @@ import BellhopCore
 /// A running test: its steps, played to a trial of the rules.
 struct TestRun {
     var trial: Trial<TestNotes>
-    /// When the agent is back, if it is away, and what happened meanwhile.
-    private var back: Timestamp?
-    private var unseen: [TestCase.Step] = []
+    /// When the agent is back, if it is away, and the steps of the meantime.
+    private var returnTime: Timestamp?
+    private var pending: [TestCase.Step] = []
     private var shown = 0
     /// Whether something other than tasks was given.
     private var hasBegun = false
 
     var book: RuleBook { trial.book }
     var deliveries: [Delivery] { trial.deliveries }
-    var errors: [TestNotes.RuleError] { trial.witness.errors }
-    var refusals: [RuleRefusal] { trial.witness.refusals }
-    var ran: [String: Set<StepPath>] { trial.witness.ran }
+    var errors: [TestNotes.RuleError] { trial.observer.errors }
+    var refusals: [RuleRefusal] { trial.observer.refusals }
+    var ran: [String: Set<StepPath>] { trial.observer.ran }
     var isCutShort: Bool { trial.isCutShort }
 
     /// A test in which schedules are due more often than this is stopped.
     static let mostFirings = 10_000
 
     init(_ book: RuleBook, at start: Timestamp, silences: [Silence] = []) {
-        trial = Trial(book, at: start, silences: silences, witness: TestNotes(), mostFirings: Self.mostFirings)
+        trial = Trial(book, at: start, silences: silences, observer: TestNotes(), mostFirings: Self.mostFirings)
     }
 
     mutating func perform(_ step: TestCase.Step) {
@@ -29,28 +29,28 @@ struct TestRun {
         if case .tasks = step, !hasBegun { return show([step]) }
         hasBegun = true
         switch step {
-        case .wait(let duration): goOn(to: trial.now + duration)
-        case .until(let moment): goOn(to: moment)
+        case .wait(let duration): advance(to: trial.now + duration)
+        case .until(let moment): advance(to: moment)
         case .silence(var silence, let span):
             (silence.starts, silence.ends) = (trial.now, trial.now + span)
             trial.silence(silence)
-            goOn(to: trial.now)
+            advance(to: trial.now)
         case .restart:
-            goOn(to: trial.now)
+            advance(to: trial.now)
             trial.reload()
         case .down(let duration):
-            goOn(to: trial.now)
-            back = max(back ?? .distantPast, trial.now + duration)
+            advance(to: trial.now)
+            returnTime = max(returnTime ?? .distantPast, trial.now + duration)
         case .tasks, .event:
-            if back != nil { return unseen.append(step) }
+            if returnTime != nil { return pending.append(step) }
             // What is due at a moment comes before the events of that moment.
-            goOn(to: trial.now)
+            advance(to: trial.now)
             show([step])
         }
     }
 
     /// Lets an absence of the agent pass that lasts at the end of the test.
-    mutating func finish() { if let back { goOn(to: back) } }
+    mutating func finish() { if let returnTime { advance(to: returnTime) } }
 
     /// Shows the sources' tasks and events, those of one poll.
     private mutating func show(_ steps: [TestCase.Step]) {
@@ -63,7 +63,7 @@ struct TestRun {
                 let event = Event(
                     id: Event.ID("test-\(shown)"), type: type, source: source, subject: subject, time: trial.now, data: data)
                 events.append(event)
-                trial.witness.lines[event.id] = place.line
+                trial.observer.lines[event.id] = place.line
                 trial.remember(event)
             case .until, .wait, .silence, .restart, .down: break
             }
@@ -72,16 +72,16 @@ struct TestRun {
     }
 
     /// Lets time pass, also that in which the agent is away.
-    private mutating func goOn(to moment: Timestamp) {
-        if let back {
-            trial.now = max(trial.now, min(moment, back))
-            guard moment >= back else { return }
-            self.back = nil
+    private mutating func advance(to moment: Timestamp) {
+        if let returnTime {
+            trial.now = max(trial.now, min(moment, returnTime))
+            guard moment >= returnTime else { return }
+            self.returnTime = nil
             trial.reload()
             let book = book
             trial.fire(until: trial.now) { !$0.id.kind.isJudged && book.scopesRead(by: $0.id.rule).isEmpty }
-            let steps = unseen
-            unseen = []
+            let steps = pending
+            pending = []
             show(steps)
         }
         trial.advance(to: moment)

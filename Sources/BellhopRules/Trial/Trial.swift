@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// Rules at work in memory, on a clock that the caller moves: their state, timers, held messages and silences. Nothing is sent; the
 /// deliveries are kept. The engine of `bellhop test` and of the back-test.
-public struct Trial<Witness: TrialWitness>: Sendable {
+public struct Trial<Observer: TrialObserver>: Sendable {
     public let book: RuleBook
     public internal(set) var now: Timestamp
     var state: TrialState
@@ -19,10 +19,10 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     private(set) var sequence: Int64
     private var events: TrialEvents
     /// The moment of the events that are about to be shown, if they are on the bus already.
-    private var meeting: Timestamp?
-    private var late: [Event] = []
+    private var momentOnBus: Timestamp?
+    private var deferred: [Event] = []
     /// The number of shown events at which `tidy` works again.
-    private var tidying = Self.fewest
+    private var nextTidying = Self.eventsBetweenTidying
     private var shown = 0
     private var holding = TrialHolding()
     private var silences: [Silence]
@@ -32,7 +32,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     private var kept: [String: Int] = [:]
     public private(set) var deliveries: [Delivery] = []
     /// The observations of the trial.
-    public var witness: Witness
+    public var observer: Observer
     /// The most timers that may fire.
     private let mostFirings: Int
     private var firings = 0
@@ -43,11 +43,11 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     ///     the start on.
     ///   - mostFirings: a trial in which timers fire more often is stopped.
     public init(
-        _ book: RuleBook, at start: Timestamp, known: [String: Timestamp]? = nil, silences: [Silence] = [], witness: Witness,
+        _ book: RuleBook, at start: Timestamp, known: [String: Timestamp]? = nil, silences: [Silence] = [], observer: Observer,
         mostFirings: Int = .max
     ) {
         self.book = book
-        self.witness = witness
+        self.observer = observer
         self.mostFirings = mostFirings
         self.silences = silences.map(\.identified)
         silenceBook = book.silences(self.silences)
@@ -88,20 +88,20 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     public mutating func feed(_ found: [StoredEvent], isAhead: Bool = false) {
         guard let first = found.first, let last = found.last else { return }
         if isAhead {
-            meeting = first.event.time
+            momentOnBus = first.event.time
             // Schedules of earlier moments are not given them.
             fire(until: first.event.time) { $0.due < first.event.time }
             for stored in found { events.keepForDigests(stored) }
             sequence = max(sequence, last.sequence)
         }
         advance(to: first.event.time)
-        meeting = nil
+        momentOnBus = nil
         for stored in found { remember(stored.event) }
         sequence = max(sequence, last.sequence)
         route(found, isForDigests: !isAhead)
-        if !late.isEmpty {
-            let made = late
-            late = []
+        if !deferred.isEmpty {
+            let made = deferred
+            deferred = []
             route(made: made)
         }
         shown += found.count
@@ -158,10 +158,12 @@ public struct Trial<Witness: TrialWitness>: Sendable {
             firings += 1
             now = max(now, timer.due)
             let routing = decide(book.match([timer]))
-            for record in routing.decisions where !timer.id.kind.isOfSchedule { witness.saw(record, of: timer, in: self.moment) }
+            for record in routing.decisions where !timer.id.kind.isOfSchedule {
+                observer.observe(record, of: timer, in: self.moment)
+            }
             keep(routing)
             let made = routing.events + emitted(by: routing)
-            if timer.due == meeting, !timer.id.kind.isOfSchedule { late += made } else { route(made: made) }
+            if timer.due == momentOnBus, !timer.id.kind.isOfSchedule { deferred += made } else { route(made: made) }
         }
     }
 
@@ -233,7 +235,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
     }
 
     private mutating func keep(_ routing: Routing) {
-        witness.saw(routing, in: moment)
+        observer.observe(routing, in: moment)
         let losses = state.apply(routing.state, at: now)
         add(holding.keep(routing.deliveries))
         for timer in routing.fired { timers.remove(timer) }
@@ -252,7 +254,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
             if let kind = key.kind.timer { timers.remove(RuleTimer.ID(rule: loss.rule, kind: kind, key: key.key)) }
         }
         if loss.isStopped { timers.removeAll(of: loss.rule) }
-        witness.saw(loss, in: moment)
+        observer.observe(loss, in: moment)
     }
 
     private mutating func add(_ made: [Delivery]) {
@@ -286,7 +288,7 @@ public struct Trial<Witness: TrialWitness>: Sendable {
             let matches = book.match(Array(stored), since: since)
             for run in matches.runs { events.keep(matches.events[run.place]) }
             let routing = decide(matches)
-            for event in matches.events.prefix(routing.routed.count) { witness.saw(event, routing.decisions, in: moment) }
+            for event in matches.events.prefix(routing.routed.count) { observer.observe(event, routing.decisions, in: moment) }
             keep(routing)
             caused += routing.events + emitted(by: routing)
             stored.removeFirst(routing.routed.count)
@@ -322,18 +324,18 @@ public struct Trial<Witness: TrialWitness>: Sendable {
         }
     }
 
-    /// The fewest events after which what is not needed any more is forgotten.
-    private static var fewest: Int { 1000 }
+    /// The least number of events between two calls of `tidy` that look for what is no longer needed.
+    private static var eventsBetweenTidying: Int { 1000 }
 
     /// Forgets state that has ended, and the events and tasks that nothing refers to, once there may be many. The deliveries made until
     /// then have been taken.
     mutating func tidy() {
         // Not more often than pays: each time looks at all of the state.
-        guard shown >= tidying else { return }
+        guard shown >= nextTidying else { return }
         state.prune(at: now)
         var (places, keys): (Set<Int64>, Set<TaskKey>) = ([], [])
         let all = state.values.all
-        tidying = shown + max(Self.fewest, all.count / 4)
+        nextTidying = shown + max(Self.eventsBetweenTidying, all.count / 4)
         for (key, value) in all where !isOver(value, of: key.rule) {
             if let place = value["event"]?.asInt { places.insert(place) }
             if let task = value["task"]?.asString { keys.insert(TaskKey(task)) }

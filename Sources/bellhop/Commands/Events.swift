@@ -132,7 +132,7 @@ struct Events: DataCommand {
         let types = EventCatalogue.builtIn.types.map(\.name) + link.events
         // A console knows the types of its agent.
         for name in type where link.console == nil {
-            if let complaint = MeantEvent.complaint(about: name, among: types) { throw CommandError(.usage, complaint) }
+            if let complaint = EventSuggestion.complaint(about: name, among: types) { throw CommandError(.usage, complaint) }
         }
     }
 

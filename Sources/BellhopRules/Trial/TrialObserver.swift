@@ -1,15 +1,15 @@
 public import BellhopCore
 
 /// Sees what a trial decides.
-public protocol TrialWitness: Sendable {
+public protocol TrialObserver: Sendable {
     /// An event was routed; the records are those of its batch.
-    mutating func saw(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment)
+    mutating func observe(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment)
     /// A rule stopped when its timer was due.
-    mutating func saw(_ decision: DecisionRecord, of timer: RuleTimer, in moment: TrialMoment)
+    mutating func observe(_ decision: DecisionRecord, of timer: RuleTimer, in moment: TrialMoment)
     /// A batch was decided.
-    mutating func saw(_ routing: Routing, in moment: TrialMoment)
+    mutating func observe(_ routing: Routing, in moment: TrialMoment)
     /// A rule had more keys than it may remember.
-    mutating func saw(_ loss: KeyLoss, in moment: TrialMoment)
+    mutating func observe(_ loss: KeyLoss, in moment: TrialMoment)
 }
 
 /// The facts with which a trial decided.

@@ -2,7 +2,7 @@ import BellhopCore
 import CEL
 
 /// Decides which deliveries of a batch are kept back although their rules ran: the place between making a message and sending it.
-struct MessageKeeper {
+struct SilenceFilter {
     /// The silences that are active.
     private let entries: [SilenceBook.Entry]
     private let now: Timestamp

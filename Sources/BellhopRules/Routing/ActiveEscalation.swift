@@ -2,7 +2,7 @@ import BellhopCore
 
 /// An escalation of a rule for one task, as it is stored. After its last step it is kept for a while, because an answer still
 /// closes what it opened.
-struct EscalationUnderWay {
+struct ActiveEscalation {
     /// The latest event that led to the run, with its task.
     var began: Gathered
     /// The run's occasion.
@@ -21,7 +21,7 @@ struct EscalationUnderWay {
     /// Whether the earlier events of the run are stored separately.
     var hasMore = false
     /// The alerts that it and its run opened at pagers.
-    var pagers: [Pager] = []
+    var alerts: [OpenAlert] = []
     /// Until when an answer closes these alerts, after the last step.
     var closes: Timestamp?
 
@@ -52,21 +52,21 @@ struct EscalationUnderWay {
     }
 
     /// Records the alerts that a run or a step opened and closed.
-    mutating func note(opened: [Pager], closed: [Pager]) {
-        for pager in opened {
-            if let place = pagers.firstIndex(where: { $0.isSame(as: pager) }) {
-                pagers[place].opened.held += pager.opened.held
-                if pager.opened.isOpen { pagers[place].opened.isOpen = true }
+    mutating func note(opened: [OpenAlert], closed: [OpenAlert]) {
+        for alert in opened {
+            if let place = alerts.firstIndex(where: { $0.isSame(as: alert) }) {
+                alerts[place].opened.held += alert.opened.held
+                if alert.opened.isOpen { alerts[place].opened.isOpen = true }
             } else {
-                pagers.append(pager)
+                alerts.append(alert)
             }
         }
-        pagers.removeAll { pager in closed.contains { $0.isSame(as: pager) } }
+        alerts.removeAll { alert in closed.contains { $0.isSame(as: alert) } }
     }
 }
 
 /// An alert that a message opened at a receiver that can close it again.
-struct Pager: Sendable, Hashable {
+struct OpenAlert: Sendable, Hashable {
     var receiver: String
     /// The message's thread, or the id of its delivery.
     var thread: String
@@ -75,10 +75,10 @@ struct Pager: Sendable, Hashable {
     /// The messages that opened it.
     var opened: Delivery.Closing
 
-    func isSame(as other: Pager) -> Bool { receiver == other.receiver && thread == other.thread }
+    func isSame(as other: OpenAlert) -> Bool { receiver == other.receiver && thread == other.thread }
 }
 
-extension EscalationUnderWay {
+extension ActiveEscalation {
     var json: JSON {
         guard case .object(var members) = began.json else { return began.json }
         members["run"] = .string(run.text)
@@ -90,14 +90,14 @@ extension EscalationUnderWay {
         if isShadow { members["shadow"] = true }
         if hasMore { members["more"] = true }
         if let closes { members["closes"] = .int(closes.microseconds) }
-        if !pagers.isEmpty {
+        if !alerts.isEmpty {
             members["pagers"] = .array(
-                pagers.map { pager in
+                alerts.map { alert in
                     var members: JSON.Object = [
-                        "receiver": .string(pager.receiver), "thread": .string(pager.thread), "lane": .string(pager.lane),
+                        "receiver": .string(alert.receiver), "thread": .string(alert.thread), "lane": .string(alert.lane),
                     ]
-                    if !pager.opened.held.isEmpty { members["held"] = .array(pager.opened.held.map { .string($0) }) }
-                    if !pager.opened.isOpen { members["open"] = false }
+                    if !alert.opened.held.isEmpty { members["held"] = .array(alert.opened.held.map { .string($0) }) }
+                    if !alert.opened.isOpen { members["open"] = false }
                     return .object(members)
                 })
         }
@@ -121,13 +121,13 @@ extension EscalationUnderWay {
         since = json["since"]?.asInt.map { Timestamp(microseconds: $0) }
         closes = json["closes"]?.asInt.map { Timestamp(microseconds: $0) }
         (isAnswered, hasMore) = (json["answered"] == true, json["more"] == true)
-        pagers = (json["pagers"]?.asArray ?? []).compactMap { pager in
-            guard let receiver = pager["receiver"]?.asString, let thread = pager["thread"]?.asString,
-                let lane = pager["lane"]?.asString
+        alerts = (json["pagers"]?.asArray ?? []).compactMap { alert in
+            guard let receiver = alert["receiver"]?.asString, let thread = alert["thread"]?.asString,
+                let lane = alert["lane"]?.asString
             else { return nil }
-            let held = pager["held"]?.asArray?.compactMap(\.asString) ?? []
-            return Pager(
-                receiver: receiver, thread: thread, lane: lane, opened: .init(held: held, isOpen: pager["open"] != false))
+            let held = alert["held"]?.asArray?.compactMap(\.asString) ?? []
+            return OpenAlert(
+                receiver: receiver, thread: thread, lane: lane, opened: .init(held: held, isOpen: alert["open"] != false))
         }
     }
 }

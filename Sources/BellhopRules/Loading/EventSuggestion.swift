@@ -1,7 +1,7 @@
 public import BellhopCore
 
 /// Finds the event meant by an unknown name, such as another program's.
-public enum MeantEvent {
+public enum EventSuggestion {
     private static let names: [String: EventType] = {
         let words: [(EventType, [String])] = [
             (.taskCreated, ["created", "new", "opened", "added", "inserted", "inserts", "insert", "create"]),
@@ -60,6 +60,6 @@ public enum MeantEvent {
 extension RuleBook {
     /// Why no event of a type can be found, in a sentence; nil if the rules know the type.
     public func complaint(aboutEventType name: String) -> String? {
-        MeantEvent.complaint(about: name, among: surroundings.events.definitions.map(\.type.name))
+        EventSuggestion.complaint(about: name, among: surroundings.events.definitions.map(\.type.name))
     }
 }
