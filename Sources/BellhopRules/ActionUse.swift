@@ -1,10 +1,10 @@
 public import BellhopCore
 
-/// The abilities that a step of a rule needs of its connections, as far as its text shows them; for checks in advance.
+/// The requirements of a step on its connections, as far as the rule's text shows them; for checks in advance.
 public struct ActionUse: Sendable, Hashable {
     public var action: String
     public var connections: [String]
-    /// The fields that it sets.
+    /// The fields that the step sets.
     public var fields: [String]
     /// Arguments that are the same for every event.
     public var constants: JSON.Object

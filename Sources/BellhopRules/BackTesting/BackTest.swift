@@ -1,33 +1,34 @@
 public import BellhopCore
 
-/// Rules at work on events that were stored: what they would have done. Pages of events are fed in their order; what is kept of them
-/// does not grow with their number.
+/// Routes stored events through rules, to find what the rules would have done. Takes the events page by page, in their order. Its
+/// memory does not grow with their number.
 public struct BackTest: Sendable {
     private var trial: Trial<BackTestTally>
     public let book: RuleBook
-    /// Events of one moment that wait for the rest of theirs.
+    /// The events of the latest moment, until all events of that moment have come.
     private var moment: [StoredEvent] = []
-    /// The latest deliveries that were created dead: the events that tell of them, which follow soon, are the trial's own.
+    /// The ids of the latest deliveries that were created dead. The `delivery_dead` events about them follow soon, and the trial
+    /// emits its own.
     private var dead = RecentSet<String>(most: Self.mostDead)
     /// The messages that quiet times hold.
     private var held: Set<Delivery.ID> = []
     private(set) var events = 0
-    /// Takes the steps that made a delivery.
+    /// Counts the steps that made a delivery.
     private let coverage: CoverageRecord?
 
     static let mostDead = 2000
 
-    /// The most messages after which those that are no longer held are forgotten.
+    /// Above this number, messages that are no longer held are forgotten.
     private static let mostHeld = 10_000
 
-    /// Between the places of two stored events there is room for those that the rules make themselves.
+    /// The gap between the places of two stored events, for the events that rules emit.
     private static let placesApart: Int64 = 1 << 20
 
     /// - Parameters:
     ///   - rules: the rules whose runs are counted; nil for all.
     ///   - start: the beginning of the period. Earlier events are not known.
-    ///   - known: the time of each source's first known event: its silence does not begin before. Nil if every source is known from
-    ///     the start on.
+    ///   - known: the time of each source's first event, before which its silence does not begin. Nil if all sources are known
+    ///     from the start.
     ///   - silences: the silences of the period.
     ///   - coverage: the record that the rules were loaded with, to see which parts of them run.
     ///   - mostFirings: the most timers that come due.
@@ -52,7 +53,7 @@ public struct BackTest: Sendable {
     /// How many events, tasks, pieces of state and timers are kept.
     var remembered: (events: Int, tasks: Int, state: Int, timers: Int) { trial.remembered }
 
-    /// How many deliveries and conversations are known by their names.
+    /// How many ids of deliveries and conversations are kept.
     var names: Int { dead.count + held.count + trial.conversations }
 
     /// The observations so far.
@@ -61,11 +62,11 @@ public struct BackTest: Sendable {
     /// The effects of the rules.
     public struct Made: Sendable {
         public var deliveries: [Delivery] = []
-        /// The messages among these and earlier ones that a quiet time held, with what became of them at its end.
+        /// The messages that a quiet time had held, in their state at its end.
         public var released: [Delivery] = []
     }
 
-    /// Shows the next events of the bus, and returns what the rules did.
+    /// Routes the next events of the bus, and returns the effects.
     public mutating func feed(_ page: some Sequence<StoredEvent>) -> Made {
         for stored in page {
             if let first = moment.first, first.event.time != stored.event.time { show() }
@@ -74,7 +75,7 @@ public struct BackTest: Sendable {
         return takeDeliveries()
     }
 
-    /// Lets the rest of the time pass, and returns what the rules did.
+    /// Advances the clock to the end, and returns the effects.
     public mutating func finish(at end: Timestamp) -> Made {
         show()
         trial.advance(to: end)
@@ -82,7 +83,7 @@ public struct BackTest: Sendable {
     }
 
     private mutating func show() {
-        // A schedule that was due at this moment shows which events were on the bus already.
+        // The events before a `schedule_due` of the same moment were on the bus when the schedule fired.
         let due = moment.firstIndex { $0.event.type == .scheduleDue }
         show(moment.prefix(due ?? 0), isAhead: true)
         show(moment.dropFirst(due ?? 0), isAhead: false)
@@ -98,7 +99,7 @@ public struct BackTest: Sendable {
         trial.feed(events, isAhead: isAhead)
     }
 
-    /// Whether the trial makes the event itself, if it still happens.
+    /// Whether the trial emits the event itself, if it still occurs. The stored one is then skipped.
     private func isOfTrial(_ event: Event) -> Bool {
         switch event.type {
         case .scheduleDue, .silenceStarted, .silenceEnded: true
@@ -121,7 +122,7 @@ public struct BackTest: Sendable {
             trial.observer.count(delivery, group: group, isReleased: isReleased)
             if isReleased { made.released.append(delivery) } else { made.deliveries.append(delivery) }
         }
-        // Messages that were joined to one are not released themselves.
+        // Messages that were coalesced are not released one by one, so they are removed here.
         if held.count > Self.mostHeld { held.formIntersection(trial.heldMessages) }
         trial.tidy()
         return made
@@ -129,7 +130,7 @@ public struct BackTest: Sendable {
 }
 
 extension RuleBook {
-    /// Notes the step of a delivery that a rule of this book made, as its text is now.
+    /// Counts the step of a delivery, if a rule of this book made it with its present text.
     public func note(_ delivery: Delivery, in coverage: CoverageRecord) {
         guard let rule = rule(named: delivery.id.rule), rule.summary.revision == delivery.revision else { return }
         coverage.note(delivery.id.step, of: rule.name, in: rule.summary.file)
@@ -140,15 +141,15 @@ extension RuleBook {
         contains(event.source) && !facts.isConfigured(event.source) && facts.events[event.type]?.hasTask != true
     }
 
-    /// The sources for whose absence rules wait.
+    /// The sources whose silence rules wait for.
     public var watchedSources: Set<String> { watchedSources { _ in true } }
 
-    /// Those for whose absence these rules wait.
+    /// The sources whose silence these rules wait for.
     public func watchedSources(_ isMeant: (String) -> Bool) -> Set<String> {
         Set(compiled.filter { isMeant($0.name) }.flatMap { $0.time.pattern?.watched ?? [] })
     }
 
-    /// The rules whose runs depend on what they remember, and those that read the tasks of sources.
+    /// The rules whose runs depend on their state, and the rules that read the tasks of sources.
     public func rulesByKnowledge(among isMeant: (String) -> Bool) -> (remembering: [String], reading: [String]) {
         let rules = compiled.filter { !$0.isOff && isMeant($0.name) }
         let remembering = rules.filter {

@@ -7,9 +7,9 @@ public struct BackTestTally: TrialObserver {
         public var runs = 0
         public var errors = 0
         public var lastError: String?
-        /// How often it stopped, waited, and so on.
+        /// The number of its decisions by verdict.
         public var verdicts: [DecisionRecord.Verdict: Int] = [:]
-        /// Its deliveries by the state in which they began.
+        /// Its deliveries by their initial state.
         public var deliveries: [String: Int] = [:]
         public var latest: Delivery?
         /// How many of its keys were dropped, because it had more than it may remember.
@@ -20,23 +20,24 @@ public struct BackTestTally: TrialObserver {
         public init() {}
     }
 
-    /// Those that are counted; nil for all.
+    /// The rules to count; nil for all.
     let counted: Set<String>?
     var zone: TimeZoneTable = .utc
     public private(set) var rules: [String: OfRule] = [:]
     /// The deliveries by the day on which they were made.
     public private(set) var days: [String: Int] = [:]
-    /// The deliveries by receiver, by the group of their task and by task, each of those with the most.
+    /// The deliveries by receiver, by the group of their task and by task. Of each, only the names with the most deliveries are
+    /// kept.
     public private(set) var receivers: [String: Int] = [:]
     public private(set) var groups: [String: Int] = [:]
     public private(set) var tasks: [String: Int] = [:]
 
-    /// How many receivers, groups and tasks are kept.
+    /// The most receivers, groups and tasks that are kept.
     static let mostCounted = 20_000
 
     public init(rules: Set<String>?) { counted = rules }
 
-    /// A tally of all rules that was counted elsewhere.
+    /// A tally of all rules, counted elsewhere.
     public init(
         rules: [String: OfRule], days: [String: Int], receivers: [String: Int], groups: [String: Int], tasks: [String: Int]
     ) {
@@ -44,7 +45,7 @@ public struct BackTestTally: TrialObserver {
         (self.rules, self.days, self.receivers, self.groups, self.tasks) = (rules, days, receivers, groups, tasks)
     }
 
-    /// Lists these rules, too, if they are counted and did nothing.
+    /// Adds the counted rules among these that did nothing, so that they are listed, too.
     public mutating func list(_ names: [String]) {
         for name in names where isCounted(name) && rules[name] == nil { rules[name] = OfRule() }
     }
@@ -60,7 +61,7 @@ public struct BackTestTally: TrialObserver {
             rules[tally.rule, default: OfRule()].errors += tally.errors
             if let error = tally.lastError { rules[tally.rule, default: OfRule()].lastError = error }
         }
-        // The records of a batch are numbered; its last ones are kept.
+        // A batch numbers its records and keeps the last ones, so the highest number is the count.
         var last: [String: [DecisionRecord.Verdict: Int]] = [:]
         for record in routing.decisions where isCounted(record.rule) && !record.verdict.isOfEarlier {
             last[record.rule, default: [:]][record.verdict] = Int(record.number)
@@ -88,7 +89,7 @@ public struct BackTestTally: TrialObserver {
         if let task = delivery.task { Self.count(task.number.isEmpty ? task.key.text : task.number, in: &tasks) }
     }
 
-    /// Counts one more; of too many, the half with the most is kept.
+    /// Counts one more. If there are too many names, the half with the highest counts is kept.
     private static func count(_ name: String, in counts: inout [String: Int]) {
         counts[name, default: 0] += 1
         guard counts.count > mostCounted else { return }

@@ -27,7 +27,7 @@ public struct DeliveryDifference: Sendable {
     private typealias Singles = [Key: Single]
 
     private var (before, after): (Singles, Singles) = ([:], [:])
-    /// The deliveries that are no longer compared, because the other back-test has not made them for too long.
+    /// The deliveries that wait for no counterpart any more, because the other back-test has not made them for too long.
     private var (gone, come): (DeliveryOutlines, DeliveryOutlines)
     /// The deliveries that both make, but with different contents: those of the second back-test.
     public private(set) var changed: DeliveryOutlines
@@ -42,7 +42,7 @@ public struct DeliveryDifference: Sendable {
         self.mostSingles = mostSingles
     }
 
-    /// Reads what ``json`` wrote. Nothing can be added to it.
+    /// Reads the form of ``json``. Deliveries cannot be added to the result.
     public init?(json: JSON) {
         guard let same = json["same"]?.asInt else { return nil }
         func list(_ name: String) -> DeliveryOutlines { DeliveryOutlines(json: json[name], count: json["counts"]?[name]) }

@@ -1,9 +1,9 @@
 public import BellhopCore
 
-/// The purpose of a delivery and its initial state.
+/// The identity of a delivery and its initial state.
 public struct DeliveryOutline: Sendable, Hashable {
     public var rule: String
-    /// The occasion without places on the bus, in which two back-tests may differ.
+    /// The occasion without places on the bus, which may differ between two back-tests.
     public var occasion: String
     public var step: StepPath
     public var receiver: String
@@ -49,7 +49,7 @@ public struct DeliveryOutlines: Sendable, Hashable {
 
     /// Reads what ``json`` wrote.
     ///
-    /// - Parameter count: how many there are, also of those that the list lacks.
+    /// - Parameter count: the number of all deliveries, including those that the list lacks.
     public init(json: JSON?, count: JSON?) {
         self.init()
         first = (json?.asArray ?? []).compactMap(DeliveryOutline.init(json:))
@@ -71,7 +71,7 @@ public struct DeliveryOutlines: Sendable, Hashable {
 }
 
 extension Occasion.ID {
-    /// The name without the place on the bus of the event that began a timer, or after which a silence began.
+    /// The id without the place on the bus of the event that began a timer or came last before a silence.
     public var withoutPlaces: String {
         guard let timer = text.firstRange(of: "timer/")?.lowerBound else { return text }
         var parts = text[timer...].split(separator: "/", maxSplits: 4, omittingEmptySubsequences: false).map(String.init)

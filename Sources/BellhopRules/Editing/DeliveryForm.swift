@@ -32,7 +32,7 @@ public struct DeliveryForm: Sendable {
         }
     }
 
-    /// The arguments that an edited text stands for, with its text in the form of ``text``.
+    /// Reads an edited text. Returns the arguments, and their text in the form of ``text``.
     public func read(_ text: String) throws(Diagnostics) -> (arguments: Arguments, text: String) {
         var reader = SettingsReader<Never>(file: Self.file)
         let root = try Self.root(text)
@@ -52,7 +52,7 @@ public struct DeliveryForm: Sendable {
                 code: "missing-key", "this message is empty", at: Diagnostic.Place(root, file: Self.file),
                 help: "give it a `title` or a `text`")
         case .values(let values):
-            // What the rule decided and no person writes stays: whether a value chose the host, say.
+            // Arguments that a person cannot write stay, such as whether a value determined the host.
             var edited = object
             for (name, value) in values where !settings.contains(where: { $0.name == name }) { edited[name] = value }
             return .values(edited)

@@ -7,8 +7,8 @@ import BellhopCore
 struct MessageForm {
     let message: Message
 
-    /// The settings of an edited message: those of a step, without receivers, expressions, and the conversation, on which its
-    /// place among the other deliveries depends.
+    /// The settings of an edited message: those of a step without receivers and expressions. The thread cannot be edited, because
+    /// the order among the other deliveries depends on it.
     static func settings(of action: ActionManifest) -> [Setting] { settings(action.arguments) }
 
     private static func settings(_ settings: [Setting]) -> [Setting] {
@@ -147,7 +147,7 @@ struct MessageForm {
 }
 
 extension [Message.Inline] {
-    /// With every word a value.
+    /// The same with all text as values.
     fileprivate var withoutOwnText: [Message.Inline] {
         map { inline in
             switch inline {

@@ -1,6 +1,6 @@
 import YAML
 
-/// A change of a rule's `mode` in the text of its file, which leaves everything else as it is. Pure.
+/// Changes a rule's `mode` in the text of its file, and leaves everything else as it is. Pure.
 public enum ModeEdit {
     public enum Mode: String, Sendable, Hashable, CaseIterable {
         case shadow, live
@@ -13,7 +13,7 @@ public enum ModeEdit {
         if !change(&bytes, mapping, to: mode) { return nil }
         let changed = String(decoding: bytes, as: UTF8.self)
         guard let result = self.rule(rule, in: changed) else { return nil }
-        // Nothing but the mode may be another than before.
+        // Only the mode may have changed.
         let names = Set(mapping.names).union(["mode"])
         guard names == Set(result.names).union(["mode"]), result.count == Set(result.names).count else { return nil }
         return result["mode"]?.value.scalarText ?? Mode.live.rawValue == mode.rawValue ? changed : nil
@@ -54,7 +54,7 @@ public enum ModeEdit {
         return true
     }
 
-    /// Where a value ends. A block mapping's own range goes on to what follows it.
+    /// The end of a value. The range of a block mapping reaches up to the text after it.
     private static func end(of node: Node, in bytes: [UInt8]) -> Int {
         guard let mapping = node.mapping, mapping.isBlock(in: bytes), let last = mapping.pairs.last else {
             return node.range.end.offset

@@ -62,7 +62,7 @@ extension Evaluation {
         }
     }
 
-    /// Whether a part adds information: not the whole, which is the answer, and nothing constant.
+    /// Whether a part adds information. The whole expression does not, because it is the result, nor does a constant.
     private static func isInformative(_ part: Observation) -> Bool {
         guard part.depth > 0 else { return false }
         if case .value(let value) = part.outcome, case .object = value, case .identifier = part.node.kind { return false }
@@ -71,7 +71,7 @@ extension Evaluation {
 }
 
 extension CELType {
-    /// Whether the type adds nothing to the value.
+    /// Whether only the value shows the type.
     fileprivate var isDynamic: Bool {
         switch self {
         case .dyn, .parameter: true

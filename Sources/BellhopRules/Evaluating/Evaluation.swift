@@ -61,7 +61,7 @@ public struct Evaluation: Sendable {
         public let outcome: Outcome
         /// How often it was evaluated: more than once inside a macro.
         public let times: Int
-        /// The result on one line, if an agent elsewhere evaluated the part; nothing else is known of it then.
+        /// The result on one line, if another process evaluated the part. Nothing else is known of the result then.
         var remoteBrief: String?
     }
 }

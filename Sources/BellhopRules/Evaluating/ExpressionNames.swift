@@ -160,7 +160,7 @@ extension ExpressionNames {
         return open
     }
 
-    /// The macros before the cursor whose element has this name, the nearest first: the list each goes over, and its name.
+    /// The macros before the cursor that bind this name, the nearest first: the list that each iterates over, and its name.
     private static func macros(binding name: String, in text: Substring) -> [(path: String, macro: String)] {
         var found: [(String, String)] = []
         for index in text.indices where text[index] == "(" {

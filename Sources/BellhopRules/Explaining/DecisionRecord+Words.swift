@@ -8,7 +8,7 @@ extension RuleBook {
 extension DecisionRecord {
     /// Why the rule did not run, or what became of its run, as a clause. It names an earlier event by its id.
     /// - Parameter rule: nil if the rule is gone.
-    /// - Parameter due: when its timer is due now; nil for when the record says.
+    /// - Parameter due: the present due time of its timer; nil for the time in the record.
     func clause(of rule: Rule?, due: Timestamp? = nil) -> String {
         let words = words(of: rule, namesEvents: true, due: due)
         return [.once, .throttled].contains(verdict) && !words.part.isEmpty
@@ -17,7 +17,7 @@ extension DecisionRecord {
 
     /// The part of the rule that stopped it, and a clause that explains why.
     /// - Parameters:
-    ///   - namesEvents: whether to name an earlier event by its id, by which it can be explained itself.
+    ///   - namesEvents: whether to name an earlier event by its id, so that readers can ask about it.
     ///   - rule: nil if the rule is gone.
     func words(of rule: Rule?, namesEvents: Bool, due: Timestamp? = nil) -> (part: String, clause: String) {
         let zone = rule?.zone ?? .utc
@@ -86,7 +86,7 @@ extension DecisionRecord {
         }
     }
 
-    /// That a wait had begun before, as a clause.
+    /// A clause which says that a wait had begun before.
     var begun: String { "`\(part ?? "for")` had begun before\(otherEvent.isEmpty ? "" : ", with \(otherEvent)")" }
 
     /// Its escalation, as a phrase.
@@ -100,7 +100,7 @@ extension DecisionRecord {
     /// Whether it is about a step of an escalation, and not about the run that began it.
     var isOfEscalation: Bool { occasion.run != occasion }
 
-    /// How a later run took it, as a clause.
+    /// A clause which says how a later run used the event up.
     private func taken(at time: String, _ event: String) -> String {
         switch part {
         case "count": "`count` had enough at \(time)\(event.isEmpty ? "" : " with \(event)"), and used this event up"
@@ -109,7 +109,7 @@ extension DecisionRecord {
         }
     }
 
-    /// The other event by which it is explained, as a phrase; empty if it is not known.
+    /// The other event that the record refers to, as a phrase; empty if unknown.
     private var otherEvent: String {
         let id = detail["by"]?.asString.flatMap { Occasion.ID($0).event }?.text ?? detail["event"]?.asString
         return id.map { "event \($0.prefix(12))" } ?? ""
@@ -128,7 +128,7 @@ extension DecisionRecord.Ending {
 }
 
 extension RuleTimer {
-    /// When a timer comes that is overdue, as a phrase.
+    /// When an overdue timer will fire, as a phrase.
     /// - Parameter isAfterPoll: whether the rule is judged only after its source was polled.
     public static func coming(isPaused: Bool, isAfterPoll: Bool) -> String {
         isPaused ? "once the rule is resumed" : isAfterPoll ? "with the agent's next poll" : "once an agent runs"

@@ -1,8 +1,8 @@
 public import BellhopCore
 
-/// A case for `*.test.yaml` made of what happened: given events, the rules do what they did. Pure.
+/// A test case for `*.test.yaml`, made from recorded events and the actions that rules took for them. Pure.
 ///
-/// Of the earlier events, it has only those that the case needs to pass.
+/// It has only those earlier events without which it would fail.
 public struct ExplainedTest: Sendable {
     /// The test file, which stands beside the rules.
     public var text: String
@@ -14,9 +14,9 @@ public struct ExplainedTest: Sendable {
 
     /// - Parameters:
     ///   - event: the event that the case is about; nil for all events of the first of `facts`.
-    ///   - facts: what is kept about the event or its task; then about more of the bus, which is used only if it is needed.
-    ///   - rule: the only rule that is tested. Nil for all rules of the files of those that came into question; if others of these
-    ///     files do more in the test than they did, only those that came into question are tested.
+    ///   - facts: the stored facts about the event or its task, then facts about more of the bus, which are used only if needed.
+    ///   - rule: the only rule to test. Nil for all rules in the files of the rules that could have run. If the other rules of
+    ///     these files do more in the test than they did, only the rules that could have run are tested.
     ///   - files: those of the rules.
     ///   - expectsNothing: whether to expect that nothing is done.
     /// - Throws: every problem of the files, or that no test can give such an event.
@@ -42,7 +42,7 @@ public struct ExplainedTest: Sendable {
         let tested = files.filter { paths.contains($0.path) }
         let silences = facts.flatMap(\.silences)
         let all = Set(book.rules.filter { paths.contains($0.file) }.map(\.name))
-        // Rules that did not see the events did nothing, and an absence that no event began is not about these.
+        // Rules that did not see the events did nothing, and an absence that began by itself is not about these events.
         let own = Set(asked.flatMap(\.rules).filter { $0.isInQuestion && $0.verdict != .unseen }.map(\.rule)).intersection(all)
         let direct = own.filter { !(book.rule(named: $0)?.time.pattern?.beginsByItself ?? false) }
         let choices =
@@ -104,7 +104,7 @@ private struct CaseDraft {
     /// How many events before the subject are given, at most.
     private static let before = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512]
 
-    /// Those for a subject, the shortest first.
+    /// The candidates for these events, the shortest first.
     static func candidates(
         of subjects: [StoredEvent], until end: Timestamp, in facts: ExplanationFacts, testing names: Set<String>,
         by book: RuleBook, _ surroundings: RuleSurroundings
@@ -137,7 +137,7 @@ private struct CaseDraft {
         }
     }
 
-    /// The silences that last in the time of the case and may concern these rules.
+    /// The silences that overlap the time of the case and may concern these rules.
     func silences(among records: [SilenceRecord], testing names: Set<String>) -> [Silence] {
         let start = events.first?.event.time ?? end
         let last = max(end, events.last?.event.time ?? end)
@@ -160,7 +160,7 @@ private struct CaseDraft {
         return .object(json)
     }
 
-    /// The events that runs for these events emitted, and so on.
+    /// The events that runs for these events emitted, directly or through other events.
     private static func emitted(by events: [StoredEvent], in facts: ExplanationFacts) -> [StoredEvent] {
         var ids = Set(events.map(\.event.id))
         // Each comes after its cause.
@@ -171,7 +171,7 @@ private struct CaseDraft {
         }
     }
 
-    /// When the last was done for these events by timers. A wait that was ended early counts until it would have been over.
+    /// The time of the last action that timers took for these events. A wait that was ended early counts up to its planned end.
     static func end(
         of events: [StoredEvent], in facts: [ExplanationFacts], testing names: Set<String>
     ) -> Timestamp {
@@ -229,7 +229,8 @@ private struct CaseDraft {
         return YAMLWriter.text(["rules": .array(paths.map(JSON.string)), "tests": [.object(test)]])
     }
 
-    /// The members of an event as a test gives them: of a task what is not empty, and of its earlier state what was different.
+    /// The members of an event in the form of a test: the members of the task that are not empty, and the differences of its
+    /// earlier state.
     private func members(of event: Event) -> JSON {
         guard let definition = surroundings.events[event.type] else { return [:] }
         let names = Set(definition.members.map(\.name))
@@ -279,7 +280,7 @@ private struct CaseDraft {
         (surroundings.sources.first { $0.name == source } ?? surroundings.assumedSource(source)).schema
     }
 
-    /// The deliveries of each action that was done. Those of one step are one action.
+    /// The deliveries by action. All deliveries of a step in one run are one action.
     var actions: [[ExplainedDelivery]] {
         var groups: [[ExplainedDelivery]] = []
         for delivery in deliveries {

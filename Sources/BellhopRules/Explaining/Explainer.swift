@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// Finds out what became of each event at each rule.
+/// Explains, for each event and each rule, what happened and why.
 struct Explainer {
     let facts: ExplanationFacts
     let book: RuleBook?
@@ -39,7 +39,7 @@ struct Explainer {
         places = Dictionary(facts.events.map { ($0.event.id, $0.sequence) }) { first, _ in first }
     }
 
-    /// The rules in force, and those that did something for the event though they are gone.
+    /// The rules in force, and removed rules that did something for the event.
     func rules(at event: StoredEvent) -> [String] {
         let known = book?.rules.map(\.name) ?? []
         let gone =
@@ -88,7 +88,7 @@ struct Explainer {
         return account
     }
 
-    /// Tells it from the rule's text, because nothing is recorded.
+    /// Explains the event from the rule's text, because nothing is recorded.
     private func judge(_ account: inout Explanation.Account, _ judgement: Judgement?, at event: StoredEvent) {
         guard let judgement else {
             let why = book == nil ? "the rules do not load" : "there is no such rule now"
@@ -152,7 +152,7 @@ struct Explainer {
         account.notes += judgement.leftOut
     }
 
-    /// The verdict on an event of which nothing is recorded, if the rule is not the one that saw it.
+    /// The verdict on an event of which nothing is recorded, if the rule has been replaced since.
     private func replaced(
         _ change: ExplanationFacts.Change, _ judgement: Judgement
     ) -> (Explanation.Verdict, String) {
@@ -198,13 +198,13 @@ struct Explainer {
 
     // MARK: Timers
 
-    /// The timer of the absence without `after` that the event may have begun again.
+    /// The timer of an absence without `after`, which the event may have restarted.
     private func absence(of rule: Rule, at event: StoredEvent) -> RuleTimer? {
         guard let pattern = rule.time.pattern, pattern.beginsByItself else { return nil }
         return facts.timers[RuleTimer.ID(rule: rule.name, kind: .absence, key: pattern.isBySource ? event.event.source : "")]
     }
 
-    /// How an absence without `after` that the event had begun again has ended. Its run would be recorded.
+    /// How an absence without `after`, which the event had restarted, has ended. A run would be recorded.
     private func endOfAbsence(_ pattern: Pattern, _ rule: String, at event: StoredEvent) -> (Explanation.Verdict, String) {
         if let end = pattern.within.end(from: event.event.time), end < now - Self.recorded { return gone("none", rule) }
         return (.endedEarly, "`none` has no run for the time after this event: most likely a later event started it again")
@@ -225,7 +225,7 @@ struct Explainer {
         return "was due at \(due), and comes \(coming)"
     }
 
-    /// The verdict on something that waits no more, if nothing says why.
+    /// The verdict on a wait that has ended, if no record says why.
     private func gone(_ part: String, _ rule: String) -> (verdict: Explanation.Verdict, reason: String) {
         if facts.lackDeliveries { return lacking(rule) }
         return (
@@ -239,7 +239,7 @@ struct Explainer {
         (.unknown, "there are more deliveries than are read here: `bellhop deliveries --rule \(rule)` lists them")
     }
 
-    /// A clause with what the record's timer does now: a changed calendar may have moved it.
+    /// The record as a clause, with the present due time of its timer: a changed calendar may have moved it.
     private func clause(_ record: DecisionRecord) -> String {
         let rule = book?.rule(named: record.rule)
         let timer = facts.timer(of: record)
@@ -286,7 +286,7 @@ struct Explainer {
         return (.ran, "")
     }
 
-    /// Whether runs of timers came after what stopped the rule at first.
+    /// Whether the rule ran after the decision that stopped it at first.
     private func isLater(_ deliveries: [ExplainedDelivery], than stop: DecisionRecord) -> Bool {
         // What became of one element of a list, or of an event that was counted, does not hide another run.
         (stop.verdict.isOfEarlier || stop.verdict == .noStep) && !deliveries.isEmpty

@@ -16,10 +16,10 @@ public struct Explanation: Sendable {
         case waiting, cancelled
         case notTrueWhenDue = "not_true_when_due"
         case counting, gathering, throttled, once
-        /// A later run took it; what it had begun or joined was ended before its time.
+        /// A later run used the event up; the wait that it began or joined was ended before its time.
         case usedUp = "used_up"
         case endedEarly = "ended_early"
-        /// The time in which it could be counted, or be completed by others, was over.
+        /// The time in which it could be counted or completed by other events was over.
         case expired
         // It ran, but nothing was sent.
         case silenced, quiet, budget, shadow, canary
@@ -55,7 +55,7 @@ public struct Explanation: Sendable {
 
     /// The oldest first.
     public var events: [EventAccount]
-    /// The deliveries that timers made for the task, if none of the events began their waits.
+    /// The deliveries that timers made for the task after waits that began with other events.
     public var others: [ExplainedDelivery]
     /// Whether there are older events of the task.
     public var isCut: Bool
@@ -63,7 +63,7 @@ public struct Explanation: Sendable {
     /// - Parameters:
     ///   - book: loaded to explain; nil if the rules do not load. Then only recorded facts are known.
     ///   - rule: the only rule to explain; nil for all.
-    ///   - now: the present time, at which the time of what waits may be over.
+    ///   - now: the present time, which decides whether waits are over.
     public init(
         _ facts: ExplanationFacts, by book: RuleBook?, rule: String? = nil, tasks: [Scope.ID: [Snapshot]] = [:],
         at now: Timestamp

@@ -7,7 +7,7 @@ public struct ExplanationFacts: Sendable {
     public var isCut = false
     /// The silences of the time, for a test made of these facts.
     public var silences: [SilenceRecord] = []
-    /// Takes the silences of an agent's answer.
+    /// Reads the silences from an agent's answer.
     public mutating func takeSilences(_ answer: JSON) {
         silences = (answer["silences"]?.asArray ?? []).compactMap { json in
             Silence(json: json).map {
@@ -20,7 +20,7 @@ public struct ExplanationFacts: Sendable {
     var lackDeliveries: Bool { deliveries.count + earlier.count >= HistoryQuery.most }
     public var unrouted: Set<Int64> = []
     public var deliveries: [ExplainedDelivery] = []
-    /// Those for timers that earlier events had begun, during whose waits these events came.
+    /// The deliveries after waits that began before these events and were under way when they came.
     public var earlier: [ExplainedDelivery] = []
     public var decisions: [DecisionRecord] = []
     public var caused: [StoredEvent] = []
@@ -72,7 +72,7 @@ public struct ExplanationFacts: Sendable {
     /// The deliveries for each event, also by timers that it began.
     public var deliveriesByEvent: [Event.ID: [ExplainedDelivery]] { byEvent(deliveries) { $0.occasion } }
 
-    /// Values by the event that their occasions are of: the run of a silence is of the last event before it.
+    /// Groups values by the event of their occasion. The run of a silence belongs to the last event before it.
     func byEvent<Value>(_ values: [Value], _ occasion: (Value) -> Occasion.ID) -> [Event.ID: [Value]] {
         let places = Dictionary(events.map { ($0.sequence, $0.event.id) }) { first, _ in first }
         var result: [Event.ID: [Value]] = [:]
@@ -111,7 +111,7 @@ public struct ExplanationFacts: Sendable {
         /// As the audit names it.
         public enum Kind: String, Sendable, Hashable, CaseIterable {
             case added, changed, removed
-            /// It decides otherwise than before: such as by another `when`.
+            /// It may decide differently than before, because of another `when`, say.
             case anew
         }
 
@@ -131,12 +131,12 @@ public struct ExplanationFacts: Sendable {
         changes.last { $0.rule == rule && $0.kind != .removed && event.sequence <= $0.routed }?.at
     }
 
-    /// The first change after this event by which the rule is not the one that saw the event; nil if it is.
+    /// The first change after this event that added, removed or replaced the rule; nil if there was no such change.
     func replacement(of rule: String, since event: StoredEvent) -> Change? {
         changes.first { $0.rule == rule && $0.kind != .changed && event.sequence <= $0.routed }
     }
 
-    /// The timer that the record is about, if it goes on. A timer that was begun later is of another wait under the same key.
+    /// The timer of the record, if it still runs. A timer that was begun later belongs to another wait under the same key.
     func timer(of record: DecisionRecord) -> RuleTimer? {
         guard let timer = record.timer.flatMap({ timers[$0] }), record.at >= timer.begun ?? .distantPast else { return nil }
         // Another event of the same moment may have ended the escalation and begun one.
@@ -160,7 +160,7 @@ public struct ExplainedDelivery: Sendable, Hashable {
     public var state: DeliveryState
     public var action: String
     public var receiver: String
-    /// The argument that `content` is; nil if it is all of them.
+    /// The argument that `content` shows; nil if it shows all of them.
     public var argument: String?
     /// The title of its message, its text, or its arguments.
     public var content: String

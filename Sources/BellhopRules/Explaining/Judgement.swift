@@ -202,7 +202,7 @@ extension Rule {
 }
 
 extension RuleExpression {
-    /// Why the condition does not let the activation's run happen: a verdict and a clause; nil if it holds.
+    /// Why the condition stops the activation's run: a verdict and a clause; nil if it holds.
     fileprivate func objection(_ activation: Activation) -> (Judgement.Verdict, String)? {
         switch program.verdict(activation) {
         case .yes: nil

@@ -9,7 +9,7 @@ extension [DecisionRecord] {
         let hasNoStep = contains { $0.verdict == .noStep }
         let ofRun = filter { record in
             let isDue = record.verdict == .waiting && record.detail["key"]?.asString.map(due.contains) ?? false
-            // What was gathered has gone into the run.
+            // The run has used up what was gathered.
             let isOver = isDue || ended.contains(record.occasion) || record.verdict == .gathering && hasNoStep
             return record.isOfRun && !(record.verdict.isWaiting && isOver)
         }

@@ -7,7 +7,7 @@ struct FieldTypes: Sendable {
     /// The types on which all declaring sources agree.
     private var agreed: [String: FieldType] = [:]
     private var disputed: Set<String> = []
-    /// The field behind `task.created`, by source; of a source that is not named the assumed one.
+    /// The field behind `task.created`, by source; for other sources, the assumed one.
     private var created: [String: String] = [:]
     private var assumedCreated: String?
 

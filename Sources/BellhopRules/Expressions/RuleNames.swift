@@ -11,7 +11,7 @@ struct RuleNames {
     /// The types of events the rule is for.
     let events: [EventDefinition]
     let queryHint: RuleSurroundings.QueryHint
-    /// Whether the rule's runs are for no event.
+    /// Whether the rule runs without an event.
     private(set) var hasNoEvent = false
     /// Whether the rule runs for each task of a list.
     private(set) var isForElement = false
@@ -78,7 +78,7 @@ struct RuleNames {
         }
     }
 
-    /// Declares what a run of a rule with a schedule is given of its sources.
+    /// Declares the events of its sources that a run of a scheduled rule receives.
     mutating func declareDigest() {
         environment.declare("events", .list(.object(GatheredEvent.type(types))))
         environment.declare("events_more", .int)

@@ -14,7 +14,7 @@ final class RunFrame: Resolver {
     private var context: RunContext?
     /// The occasion of the batch's event if it is routed again.
     var replay: Occasion?
-    /// The events since the rule's run before; nil unless the rule reads them.
+    /// The events since the previous run of the rule; nil unless the rule reads them.
     private var digest: Digest?
     /// When the runs are decided; nil while unknown.
     let now: Timestamp?
@@ -80,7 +80,7 @@ final class RunFrame: Resolver {
         digest = other.digest
     }
 
-    /// Gives the run the events since the rule's run before.
+    /// Gives the run the events since the previous run of the rule.
     func give(_ digest: Digest) { self.digest = digest }
 
     private func forgetTask() {
@@ -216,7 +216,7 @@ final class RunFrame: Resolver {
         snapshot.map { .object(TaskObject($0, source: source, types: facts.types, type: facts.anyTask)) } ?? .null
     }
 
-    /// The events that led to the run, or that it is given.
+    /// The events that led to the run, or its digest.
     private func gathered() -> [Value] {
         if let digest { return digest.events.map { .object(GatheredEvent($0.event, nil, facts)) } }
         return events.dropLast(context?.isEventApart == true ? 1 : 0).enumerated().map { number, stored in
@@ -251,7 +251,7 @@ struct RunFacts: Sendable {
     private var sourcesInOrder: [(name: String, scope: Scope.ID)]
     /// The connections that sources read from.
     var readConnections: Set<String>
-    /// The connections that close what a message opened.
+    /// The connections that can close an alert that a message opened.
     private var pagers: Set<String>
     var schemas: [String: TaskSchema]
     /// The schema of a source that the configuration does not have; nil with a configuration.

@@ -20,7 +20,7 @@ indirect enum SlotReader: Sendable {
     case events, key, since
     /// Whether the task of an escalation was answered.
     case answered
-    /// How many of the events since the rule's run before are not among `events`.
+    /// How many events since the previous run of the rule are not among `events`.
     case eventsMore
     /// The user of the event, else of the rule's first source.
     case user(String)
