@@ -17,9 +17,9 @@ struct RuleNames {
     private(set) var isForElement = false
     /// The name of the rule's time zone: `zone` in expressions.
     let zone: String
-    /// The facts that the rule's own values need.
     /// The names that the values of `let` use.
     private(set) var variables: [String: [String]] = [:]
+    /// The facts that the rule's names need at routing.
     private(set) var needs: [String: RuleExpression.Needs] = ["tasks": .tasks, "now": .now]
 
     /// - Parameters:

@@ -5,9 +5,9 @@ struct Escalation: Sendable {
     /// In the order of the list.
     var steps: [Step]
     var until: Until
-    /// The hash of all that decides about it: escalations under way keep the steps they began with.
+    /// The hash of everything that affects it. Escalations under way keep the steps that they began with.
     var version: String
-    /// The rule without what its escalation does not need, from which it can be read again.
+    /// The text of the parts of the rule that the escalation needs. It can be read again.
     var text: String
     /// The facts that the steps and `until` read and that are known only at routing.
     var needs: RuleExpression.Needs
@@ -26,7 +26,7 @@ struct Escalation: Sendable {
         var times: Int
     }
 
-    /// How it ends, apart from the task's departure.
+    /// What ends it, apart from the task's departure.
     enum Until: Sendable {
         /// An answer, or a condition of the rule that no longer holds.
         case standard
@@ -46,10 +46,10 @@ struct Escalation: Sendable {
         }
     }
 
-    /// Where the rule is stored as it was when its escalations began.
+    /// The key under which the rule is stored as it was when its escalations began.
     func key(of rule: Rule) -> StateKey { StateKey(rule: rule.name, kind: .steps, key: version) }
 
-    /// The longest time from a run to a step, as far as no calendar makes it longer.
+    /// The longest time from a run to a step. A calendar may make it longer.
     var length: Duration {
         steps.map { step in
             step.after.time + (step.repetition.map { $0.every.time * $0.times } ?? .zero)

@@ -62,7 +62,7 @@ extension RuleReader {
         return isAlone ? .answered : .expression(expression, readsAnswer: readsAnswer)
     }
 
-    /// Warns if comments are not seen, so that none is an answer.
+    /// Warns if the sources report no comments, because comments then do not count as answers.
     private mutating func warnOfComments(_ sources: [RuleSurroundings.SourceFacts], at node: YAML.Node) {
         guard !surroundings.isOpen, !sources.isEmpty, sources.allSatisfy({ $0.comments != .yes }) else { return }
         let able = sources.lazy.compactMap { source in source.comments.missingLine.map { (source.name, $0) } }.first

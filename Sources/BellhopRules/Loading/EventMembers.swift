@@ -7,7 +7,7 @@ struct EventMembers {
     private let events: [EventDefinition]
     private var members: [Setting]
 
-    /// Nil for any other part, and where any member may follow.
+    /// Nil for any other part, and for an object that may have undeclared members.
     init?(of node: CEL.Node, _ events: [EventDefinition]) {
         guard !events.isEmpty, !events.contains(where: \.isOpen), let path = Self.path(of: node),
             path.starts(with: ["event", "data"])

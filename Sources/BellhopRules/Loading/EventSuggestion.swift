@@ -34,7 +34,7 @@ public enum EventSuggestion {
     /// The event that a word means in other programs; nil if unknown.
     public static func type(for word: String) -> EventType? { names[plain(word)] }
 
-    /// Why no event can be found by the name of a type, in a sentence; nil if there is that type.
+    /// A sentence which says that there is no such type of event; nil if there is one.
     public static func complaint(about name: String, among types: [String]) -> String? {
         if types.contains(name) { return nil }
         let meant = type(for: name).map { "did you mean `\($0.name)`?" }
@@ -58,7 +58,7 @@ public enum EventSuggestion {
 }
 
 extension RuleBook {
-    /// Why no event of a type can be found, in a sentence; nil if the rules know the type.
+    /// A sentence which says that there is no such type of event; nil if the rules know the type.
     public func complaint(aboutEventType name: String) -> String? {
         EventSuggestion.complaint(about: name, among: surroundings.events.definitions.map(\.type.name))
     }

@@ -89,7 +89,7 @@ struct IssueWording {
         return "write `\(found.1).\(found.2) \(found.3) \(values[0])`, or \(advice)"
     }
 
-    /// The hint for a word that must not only be quoted, because it would then be a label compared with a number or an id.
+    /// The hint for an unquoted word that, in quotes, would be a label compared with a number or an id.
     private func quoted(_ issue: Issue, in text: String) -> String? {
         guard let corrected = SyntaxHints(issue, in: text).quoted else { return nil }
         do throws(Issues) {

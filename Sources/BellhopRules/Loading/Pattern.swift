@@ -57,7 +57,7 @@ struct Pattern: Sendable {
     var beginsByItself: Bool { kind == .none && after.isEmpty }
     /// Whether an absence that a task began ends when that task leaves its source.
     var endsWithTask: Bool { kind == .none && !after.isEmpty }
-    /// Whether a task that leaves may have begun an absence under a key that its id does not tell.
+    /// Whether a task that leaves may have begun an absence under another key than its id.
     var needsBegun: Bool { endsWithTask && by != nil && !isByTask }
 
     /// Whether events of this type never end an absence, and begin one only if the rule's condition holds.

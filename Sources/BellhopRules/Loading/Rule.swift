@@ -11,12 +11,12 @@ final class Rule: Sendable {
     let sources: [String]
     /// The snapshots that `tasks` holds.
     let scopes: [Scope.ID]
-    /// Those of the sources that its expressions name in `snapshot()`.
+    /// The snapshots of the sources that its expressions name in `snapshot()`.
     let snapshots: [Scope.ID]
     let condition: RuleExpression?
     /// The parts that wait, count or gather.
     let time: TimeParts
-    /// A fingerprint of all that decides whether it runs, and about its waits, counts and groups.
+    /// A fingerprint of everything that decides whether it runs, and how it waits, counts and groups.
     let waits: String
     let once: RuleExpression?
     let throttle: Throttle?
@@ -31,7 +31,7 @@ final class Rule: Sendable {
     let mayCauseEvents: Bool
     /// The facts that its steps read and that are known only at routing.
     let stepNeeds: RuleExpression.Needs
-    /// Whether its runs are given the events since the run before.
+    /// Whether it reads the events since its previous run.
     let readsDigest: Bool
 
     init(
@@ -91,13 +91,13 @@ final class Rule: Sendable {
         return sources.isEmpty || sources.contains(event.source)
     }
 
-    /// The types of events that may concern it, unless it looks at all.
+    /// The types of events that may concern it, unless it watches all events.
     var watchedTypes: [EventType] {
         let types = summary.types
         return time.pattern?.endsWithTask == true && !types.contains(.taskRemoved) ? types + [.taskRemoved] : types
     }
 
-    /// Whether events that `on` does not name may end its waits, also those for which the condition is false.
+    /// Whether any event may end its waits, even if `on` does not name the event and the condition is false.
     var watchesAllEvents: Bool { time.hold != nil && time.each == nil }
 
     /// Whether events of this type only begin absences of the rule, and only those for which its condition holds.

@@ -4,7 +4,7 @@ import YAML
 
 /// `on: {all}`, `{sequence}` and `{none}`.
 extension RuleReader {
-    /// The sources whose events runs of the rule may be for, if its entries name others than the rule; nil if they do not.
+    /// The sources whose events a run may be for, if the entries have a `from` of their own; otherwise nil.
     mutating func fromOfEntries(_ draft: PatternDraft, _ from: [String]?) -> [String]? {
         guard let from else { return nil }
         let entries = draft.kind == .none && !draft.after.isEmpty ? draft.after : draft.entries
@@ -104,7 +104,7 @@ extension RuleReader {
         return read(&self, &compiler)
     }
 
-    /// The sources and connections that can tell of the events of an absence.
+    /// The sources and connections from which the events of an absence can come.
     private func watched(_ pattern: Pattern) -> [String] {
         var names: [String] = []
         for entry in pattern.entries {

@@ -43,9 +43,9 @@ extension RuleReader {
         return parts
     }
 
-    /// Warns of a condition that the next event of the task makes false, whatever it says of the task.
+    /// Warns of a condition that reads the event itself, because the next event of the task then makes it false.
     mutating func warnOfNextEvent(_ condition: RuleExpression, _ names: RuleNames, _ node: YAML.Node) {
-        // What has no task tells of itself alone.
+        // Without a task, there is only the event to read.
         if !names.isAboutTask { return }
         var used = Set(condition.variables + condition.functions)
         for (name, more) in names.variables where used.contains(name) { used.formUnion(more) }
@@ -58,7 +58,8 @@ extension RuleReader {
                 help: "ask for the task as it is, such as `task.priority == 1`, and name what begins the wait in `on`"))
     }
 
-    /// All that decides whether the rule runs, and about its waits, counts and groups, without the writing's quotes, comments and indentation.
+    /// A fingerprint of everything that decides whether the rule runs, and how it waits, counts and groups. It ignores quotes,
+    /// comments and indentation.
     func waits(_ mapping: Mapping, _ condition: RuleExpression?, _ time: TimeParts, _ names: RuleNames) -> String {
         let parts = ["on", "from", "each", "when", "for", "count", "group"]
         var members = mapping.filter { parts.contains($0.name) }.map { "\($0.name): \(Self.plain($0.value))" }
@@ -137,7 +138,8 @@ extension RuleReader {
         return TimeParts.Group(by: by, wait: time("wait"), every: time("every"), max: max)
     }
 
-    /// Warns of `once` and `throttle` by the task beside a group of several tasks: they see its latest task.
+    /// Warns of `once` and `throttle` with the task's id as their key beside a group of several tasks: they see only the latest
+    /// task.
     mutating func warnOfKeyBesideGroup(_ mapping: Mapping, _ group: TimeParts.Group?) {
         guard group != nil, !Self.isTaskID(mapping["group"]?.value["by"]) else { return }
         for (what, node) in [("once", mapping["once"]?.value), ("throttle", mapping["throttle"]?.value["by"])] {

@@ -56,7 +56,7 @@ struct RuleReader: FileReader {
         problems.report(trigger.problems)
         let types = trigger.triggers.map(\.type)
         let draft = trigger.pattern
-        // What runs of the rule may be for; an absence that begins by itself is about no event.
+        // The events that a run may be for. The run of an absence that begins by itself has no event.
         let isForNoEvent = draft?.kind == Pattern.Kind.none && draft?.after.isEmpty == true
         let own = draft?.kind == Pattern.Kind.none ? draft?.after.flatMap(\.trigger.triggers).map(\.type) ?? [] : types
         let events = own.compactMap { surroundings.events[$0] }

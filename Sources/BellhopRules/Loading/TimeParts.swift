@@ -56,7 +56,7 @@ struct TimeParts: Sendable {
         var wait: Duration
         /// The least time between two flushes.
         var every: Duration
-        /// How many flush at once.
+        /// The number of events that flushes the group at once.
         var max: Int
 
         /// The most events that one flush can have.

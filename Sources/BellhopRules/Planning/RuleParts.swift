@@ -1,9 +1,10 @@
 import BellhopCore
 public import YAML
 
-/// The texts of rules part by part, to see what of them changes.
+/// The texts of rules by key, to find the keys that have changed.
 public enum RuleParts {
-    /// The value of each key of each rule, in YAML on one line, by the rule's name: what is only written otherwise is the same.
+    /// The value of each key of each rule, by the rule's name, in YAML on one line: values that are only written differently are
+    /// the same.
     public static func parts(of files: [RuleFile]) -> [String: [String: String]] {
         var found: [String: [String: String]] = [:]
         for file in files where !file.isTest {
@@ -18,7 +19,7 @@ public enum RuleParts {
         return found
     }
 
-    /// A value in YAML on one line: what is only written otherwise is the same.
+    /// A value in YAML on one line: values that are only written differently are the same.
     public static func text(_ node: YAML.Node) -> String { RuleReader.text(node) }
 
     /// The keys whose values differ, in their order in the documentation.

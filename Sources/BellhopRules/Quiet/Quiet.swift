@@ -42,7 +42,7 @@ struct QuietFilter {
     ///
     /// - Parameter until: the end of the quiet time that held it so far. The rule's own quiet time
     ///   applies again only if it has ended since.
-    /// - Parameter failed: takes the error of a condition, which is then no exception.
+    /// - Parameter failed: takes the error of an `except` that fails. It then counts as false.
     mutating func verdict(
         on rule: Rule?, to receiver: String, _ activation: Activation, heldUntil until: Timestamp? = nil,
         failed: (String) -> Void

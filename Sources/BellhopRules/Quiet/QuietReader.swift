@@ -4,7 +4,7 @@ public import YAML
 /// Reads the time of a `quiet`, in a rule and in bellhop.yaml.
 public struct QuietReader {
     private let file: String
-    /// The zone of hours without one of their own.
+    /// The zone of hours that have no `timezone`.
     private let zone: TimeZoneTable
     private let zones: (String) -> TimeZoneTable?
     /// Nil if the names of calendars are unknown.
@@ -57,7 +57,7 @@ public struct QuietReader {
     }
 
     private mutating func calendar(_ node: Node, _ text: (String) -> String?) -> WorkCalendar? {
-        // Where there is no text, the wrong type is reported with those of all settings.
+        // A value that is not a text is reported with the other settings.
         guard ["hours", "days", "timezone"].allSatisfy({ node[$0] == nil || text($0) != nil }) else { return nil }
         var zone: TimeZoneTable? = zone
         if let name = text("timezone"), let place = node["timezone"] {

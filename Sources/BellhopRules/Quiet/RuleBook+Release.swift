@@ -86,9 +86,9 @@ extension RuleBook {
         return facts.tasks[scope]?[task.key]
     }
 
-    /// The messages that are not coalesced because of their conversations. A pager gets no message that opens something which a later
-    /// message of the same conversation closes. At other receivers, a conversation that has begun goes on with its own messages, and
-    /// any other begins with the coalesced message.
+    /// Decides which messages are not coalesced because of their conversations. A pager gets each message by itself, but not one
+    /// whose alert a later message of the same conversation closes. At other receivers, a conversation that has begun goes on
+    /// with its own messages, and a new one begins with the coalesced message.
     private func settleConversations(_ release: inout MessageRelease) {
         var closed: Set<String> = []
         for place in release.fates.indices.reversed() {

@@ -139,7 +139,7 @@ public struct SettingsReader<Deferred: Sendable> {
         }
     }
 
-    /// A text in place of a whole list or mapping, if the hook accepts it.
+    /// A text in place of a whole list or mapping, if the hook defers it.
     private func deferral(_ node: Node, _ type: SettingType, _ setting: Setting) -> SettingsTree<Deferred>? {
         guard let scalar = node.scalar, !scalar.isAbsent else { return nil }
         var whole = setting

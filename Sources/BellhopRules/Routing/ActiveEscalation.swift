@@ -36,7 +36,7 @@ struct ActiveEscalation {
         turns.enumerated().compactMap { place, turn in turn.map { (place, $0) } }.min { ($0.1.due, $0.0) < ($1.1.due, $1.0) }
     }
 
-    /// Goes on from the next step, which is made now. Repetitions whose time has passed as well are left out.
+    /// Moves on from the next step, which is made now. Repetitions whose time has also passed are left out.
     mutating func take(_ repetition: Escalation.Repetition?, at now: Timestamp) {
         guard let (place, turn) = next else { return }
         var following: Turn? = turn
@@ -104,7 +104,7 @@ extension ActiveEscalation {
         return .object(members)
     }
 
-    /// Nil for what this program did not write.
+    /// Nil for JSON of another form.
     init?(_ json: JSON) {
         guard let began = Gathered(name: "", json: json), let run = json["run"]?.asString, let turns = json["turns"]?.asArray,
             let version = json["version"]?.asString

@@ -1,10 +1,10 @@
 import BellhopCore
 import CEL
 
-/// Digests: a run of a rule with a schedule is given the events of its sources since the run before.
+/// Digests: a run of a rule with a schedule receives the events of its sources since the previous run.
 ///
-/// A run is given the events on the bus between the event of the last run and its own. So each event is given to exactly one run,
-/// whatever happens in between: the place is state of the rule, written with the deliveries of the run.
+/// A run receives the events on the bus between the event of the previous run and its own. The place is state of the rule and is
+/// stored together with the run's deliveries, so exactly one run receives each event.
 extension BatchDecider {
     /// Gives the current run its events; false if something must be read first.
     mutating func giveDigest(to run: Matches.Run, of rule: Rule) -> Bool {
@@ -28,7 +28,8 @@ extension BatchDecider {
         memory.set(rule.digestKey, to: ["event": .int(matches.events[place].sequence)])
     }
 
-    /// Whether a rule is due at this place that this batch has given its events already: which ones come next is known only then.
+    /// Whether the rule that is due at this place has received a digest in this batch already. The batch then ends here: the next
+    /// digest is known only after this one is stored.
     func isNextDigest(_ run: Int, at place: Int) -> Bool {
         guard !digested.isEmpty, run < matches.runs.count, matches.runs[run].place == place else { return false }
         return digested.contains(matches.runs[run].rule)
@@ -36,7 +37,8 @@ extension BatchDecider {
 }
 
 extension Rule {
-    /// The place on the bus up to which the rule was given events: one for both modes, so that a change of mode repeats none.
+    /// The place on the bus up to which the rule has received events. Both modes share it, so that a change of mode repeats no
+    /// event.
     var digestKey: StateKey { StateKey(rule: name, kind: .digest, key: "") }
 }
 
@@ -46,7 +48,7 @@ extension RunFacts {
         events.definitions.filter { [.tasks, .page, .source, .outside].contains($0.origin) }.map(\.type)
     }
 
-    /// The sources whose events the rule is given; empty for all, without a configuration.
+    /// The sources of the rule's digests; without a configuration empty, for all.
     func digestSources(of rule: Rule) -> [String] {
         rule.sources.isEmpty ? connections.keys.sorted() : rule.sources
     }

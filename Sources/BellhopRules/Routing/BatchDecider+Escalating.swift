@@ -3,7 +3,7 @@ import CEL
 
 /// `escalate` and `until`: the steps that follow a run until a person acts.
 extension BatchDecider {
-    /// How long an answer closes what was opened, after the last step.
+    /// How long after the last step an answer still closes the alerts.
     private static let closing = Duration.days(7)
     /// How long the text of steps is kept beyond the last of them.
     private static let reserve = Duration.days(30)
@@ -21,7 +21,7 @@ extension BatchDecider {
         let (opened, closed) = (opened, closed)
         var alerts: [OpenAlert] = []
         if var other = memory.value(piece).flatMap(ActiveEscalation.init) {
-            // What was only recorded must not stop a live one.
+            // An escalation in shadow mode must not stop a live one.
             if let next = other.next, isShadow || !other.isShadow {
                 let before = other.alerts
                 other.note(opened: opened, closed: closed)
@@ -75,7 +75,8 @@ extension BatchDecider {
         return Stop(verdict: .escalating, detail: detail)
     }
 
-    /// Keeps the rule as it is for as long as the escalation may last, so that it survives changes of the rule.
+    /// Stores the rule's present text for as long as the escalation may last, so that the escalation survives changes of the
+    /// rule.
     private mutating func keep(_ escalation: Escalation, of rule: Rule, from start: Timestamp) {
         let (key, end) = (escalation.key(of: rule), max(start, now) + escalation.length)
         if let kept = memory.value(key)?["until"]?.asInt, Timestamp(microseconds: kept) >= end + Self.reserve { return }
@@ -143,7 +144,8 @@ extension BatchDecider {
         }
     }
 
-    /// Why `until` ends the escalation at which the frame stands; nil if it goes on. Unknown is not true, and an error is counted.
+    /// Why `until` ends the escalation at which the frame stands; nil if the escalation goes on. An unknown condition does not
+    /// hold; an error is recorded.
     private mutating func isOver(_ rule: Rule, _ underWay: ActiveEscalation, _ number: Int) -> String? {
         switch rule.escalation?.until {
         case .standard?:

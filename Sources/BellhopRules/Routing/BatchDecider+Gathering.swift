@@ -5,7 +5,7 @@ import CEL
 extension BatchDecider {
     // MARK: count
 
-    /// Counts the run; goes on once enough were counted.
+    /// Counts the run, and goes on with it once there are enough.
     mutating func count(_ candidate: Candidate, _ rule: Rule) {
         guard let count = rule.time.count else { return gather(candidate, rule) }
         guard move(to: candidate), let key = key(count.by, "`by` of `count`", candidate.rule) else { return }
@@ -69,11 +69,11 @@ extension BatchDecider {
 
     // MARK: group
 
-    /// Gathers the run with others; goes on at once if the group is full.
+    /// Adds the run to its group, and flushes the group if it is full.
     private mutating func gather(_ candidate: Candidate, _ rule: Rule) {
         guard let group = rule.time.group else { return finish(candidate, rule) }
         guard move(to: candidate), let key = key(group.by, "`by` of `group`", candidate.rule) else { return }
-        // With a canary, the tasks for which the rule is in shadow mode have groups of their own: what is live is sent by itself.
+        // With a canary, live tasks and tasks in shadow mode have separate groups.
         let groupKey = GroupKey(key, isShadow: rule.summary.mode.isCanary && rule.isShadow(for: frame)).text
         let (state, waiting) = (rule.stateKey(.group, groupKey), rule.stateKey(.gathered, groupKey))
         guard memory.isKnown(state), memory.isKnown(waiting) else { return }
@@ -161,7 +161,7 @@ extension BatchDecider {
     }
 }
 
-/// The key of a group, and whether it gathers what is only recorded.
+/// The key of a group, and whether it gathers runs in shadow mode.
 struct GroupKey: Hashable {
     private static let mark = "shadow\u{1F}"
 
@@ -175,6 +175,6 @@ struct GroupKey: Hashable {
         key = isShadow ? String(text.dropFirst(Self.mark.count)) : text
     }
 
-    /// As the state and the timer of the group are named.
+    /// The key of the group's state and timer.
     var text: String { isShadow ? Self.mark + key : key }
 }

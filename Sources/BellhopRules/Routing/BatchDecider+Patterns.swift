@@ -150,7 +150,7 @@ extension BatchDecider {
 
     /// Ends an absence by an event that came, or by the task that left; then begins one, if the event is one of `after`.
     private mutating func takeIntoAbsence(_ candidate: Candidate, _ pattern: Pattern, isEnd: Bool, _ event: Event, _ rule: Rule) {
-        // An event that is routed again ends no absence, and is no sign of life.
+        // A replayed event neither ends an absence nor restarts one.
         let isReplay = matches.replay != nil
         if isReplay, pattern.beginsByItself { return }
         let isEnd = isEnd && !isReplay
@@ -171,7 +171,7 @@ extension BatchDecider {
             switch rule.judge(activation) {
             case .holds: begin(pattern, Absence(key: key, began: began), at: candidate.time, rule, candidate.rule)
             case .doesNotHold:
-                // What the event alone decides, explain finds in the rule's text.
+                // A condition that reads only the event needs no record: it is explained from the rule's text.
                 if let needs = rule.condition?.needs, !needs.isSubset(of: .gathered) {
                     record(Stop(verdict: .conditionFalse, detail: ["key": .string(key)]), of: candidate.rule)
                 }
@@ -208,7 +208,7 @@ extension BatchDecider {
         record(Stop(verdict: .waiting, detail: detail), of: number)
     }
 
-    /// Begins the silence of a source, or of all of them, anew. It is about no event.
+    /// Restarts the silence of a source or of all sources. Its run has no event.
     private mutating func beginSilence(
         _ pattern: Pattern, of source: String, _ key: String, from cause: Candidate, _ rule: Rule
     ) {
@@ -233,7 +233,7 @@ extension BatchDecider {
         }
     }
 
-    /// Ends the absences that a task has begun which leaves, whatever their key.
+    /// Ends the absences that a leaving task has begun, whatever their key.
     private mutating func endAbsences(_ candidate: Candidate, _ pattern: Pattern, _ rule: Rule) {
         guard let task = candidate.latest?.task else { return }
         var keys = [pattern.by == nil ? "" : task.text]
@@ -264,7 +264,7 @@ extension BatchDecider {
         record(.endedEarly, wait.began, of: "none", key: key, by: frame.occasion.id.text, rule: number)
     }
 
-    /// Nothing that `none` names has come for long enough.
+    /// Ends an absence whose time is over: no event that `none` names has come.
     mutating func endAbsence(_ timer: RuleTimer, _ number: Int) {
         let rule = book.compiled[number]
         let (key, stateKey) = (timer.id.key, rule.stateKey(.absence, timer.id.key))

@@ -5,7 +5,7 @@ import CEL
 extension BatchDecider {
     mutating func perform(_ steps: [Step], of rule: Rule, _ number: Int) {
         let owner = frame.reference
-        // What the next steps wait for: the latest earlier step that stops the run if it fails.
+        // The deliveries that the next steps wait for: those of the latest step with `on_error: stop`.
         var after: [Delivery.ID] = []
         for step in steps {
             let first = deliveries.count
@@ -36,7 +36,7 @@ extension BatchDecider {
         }
     }
 
-    /// Stores the event of a delivery that waits for nothing together with it.
+    /// Emits the event of a delivery that need not wait, so that both are stored together.
     private mutating func emit(_ place: Int) {
         guard let event = deliveries[place].emittedEvent(at: now) else { return }
         deliveries[place].initial = .done(Delivery.receipt(for: event))

@@ -3,7 +3,7 @@ import CEL
 
 /// The parts of a rule that wait, in their order: `all`, `sequence` or `none`, `each`, `for`.
 extension BatchDecider {
-    /// Begins with an event of the batch, at which the frame stands.
+    /// Begins the run for an event of the batch, at which the frame stands.
     mutating func begin(_ run: Matches.Run, _ rule: Rule) {
         guard isReady(rule.time.pattern.map { rule.scopes(for: $0.needs) } ?? rule.scopesOfRuns) else { return }
         let event = matches.events[run.place]
@@ -17,7 +17,7 @@ extension BatchDecider {
         if let pattern = rule.time.pattern { return take(candidate, into: pattern, rule) }
         if let each = rule.time.each { return begin(each, of: candidate, rule) }
         let condition = run.condition ?? rule.judge(activation)
-        // An event that is routed again ends no wait.
+        // A replayed event ends no wait.
         if matches.replay != nil, case .doesNotHold = condition { return }
         if let hold = rule.time.hold { return wait(hold, candidate, rule, condition, fits: run.fits) }
         proceed(candidate, rule, condition)
@@ -79,7 +79,7 @@ extension BatchDecider {
 
     // MARK: each
 
-    /// Takes each element of the list on. Waits for elements that are no longer in the list end.
+    /// Begins a run for each element of the list. Ends the waits for elements that are no longer in the list.
     private mutating func begin(_ each: RuleExpression, of candidate: Candidate, _ rule: Rule) {
         guard let elements = elements(each, candidate.rule) else { return }
         var waits = rule.time.hold == nil ? [:] : memory.window(rule.stateKey(.hold, ""))
@@ -178,7 +178,7 @@ extension BatchDecider {
         }
     }
 
-    /// Begins what begins with the rule.
+    /// Begins the waits that begin with the rule.
     mutating func beginByItself(_ timer: RuleTimer, _ number: Int) {
         let rule = book.compiled[number]
         if let pattern = rule.time.pattern, pattern.beginsByItself { return begin(pattern, timer, rule, number) }
@@ -200,7 +200,7 @@ extension BatchDecider {
         }
     }
 
-    /// Ends the waits that a task has begun which leaves, whatever their key.
+    /// Ends the waits that a leaving task has begun, whatever their key.
     private mutating func endWaits(of hold: TimeParts.Hold, _ candidate: Candidate, _ rule: Rule) {
         guard let task = candidate.latest?.task else { return }
         var ids = ["\(candidate.source)/\(task.text)"]
@@ -275,8 +275,8 @@ extension BatchDecider {
     /// The key of a wait without its source.
     private static func key(of id: String) -> String { String(id.drop { $0 != "/" }.dropFirst()) }
 
-    /// When a wait was over whose timer came due; nil if it is not over. A calendar that has changed since makes its timer come due
-    /// early, to compute this again.
+    /// When the wait of a due timer was over; nil if it is not over yet. After a change of its calendar the timer comes due
+    /// early, so that the end is computed again.
     mutating func due(
         _ timer: RuleTimer, _ wait: inout Wait, _ span: Span, _ key: StateKey, _ number: Int
     ) -> Timestamp? {
@@ -374,7 +374,7 @@ struct Wait {
     /// The place on the bus of the last event before a silence.
     var after: Int64?
 
-    /// What began it, in the name of its run.
+    /// Its beginning, as the occasion of its run names it.
     var beginning: Occasion.Beginning? { began.beginning ?? after.map(Occasion.Beginning.silence) }
 
     init(began: Gathered, due: Timestamp) { (self.began, self.due) = (began, due) }

@@ -16,7 +16,7 @@ struct BatchDecider {
     var (runNumber, isShadow) = (0, false)
     /// The alerts that the current run opened and closed at pagers.
     var (opened, closed): ([OpenAlert], [OpenAlert]) = ([], [])
-    /// The rules that this batch has given the events since their run before.
+    /// The rules that have received a digest in this batch.
     var digested: Set<Int> = []
     /// The elements of the lists of rules whose waits this batch ends, by the place of the rule.
     var listed: [Int: Set<String>] = [:]
@@ -32,7 +32,7 @@ struct BatchDecider {
     /// The work of this batch's expressions, and what the current run may do.
     private var (work, granted): (Int64, Int64) = (0, 0)
     private let workPerRun: Int64
-    /// Whether the agent stops while an event or a timer is only decided in part.
+    /// Whether the agent stops before an event or a timer is decided completely.
     private(set) var isCancelled = false
     var deliveries: [Delivery] = []
     var events: [Event] = []
@@ -198,7 +198,7 @@ struct BatchDecider {
         activation.workLeft = granted
     }
 
-    /// Looks whether the agent stops.
+    /// Checks whether the agent stops.
     mutating func endIfCancelled() { isCancelled = isCancelled || RuleBook.isCancelled(after: work) }
 
     private mutating func decide(_ run: Matches.Run) {
@@ -217,7 +217,7 @@ struct BatchDecider {
     /// - Parameter candidate: the run on its way through the parts of its rule; nil for a rule without such parts.
     @discardableResult
     mutating func perform(_ rule: Rule, _ number: Int, _ keys: RunKeys, _ candidate: Candidate? = nil) -> Bool {
-        // A run that is forced is recorded by `once` and `throttle` all the same, if they let it pass.
+        // If `once` and `throttle` let a forced run pass, they record it, too.
         let passed = memory.pass(keys, rule, frame.occasion.id)
         if let stop = keys.stop ?? loop(rule) ?? (matches.replay?.isForced == true ? nil : passed) {
             record(stop, of: number)
@@ -260,8 +260,8 @@ struct BatchDecider {
         if let error = record.error { self.count(error: error, of: number) }
     }
 
-    /// Records that a replay found a wait under way. Of an event there is no such record: it may be one of many, and is explained by the
-    /// record of the wait's begin.
+    /// Records that a replay found a wait under way. Other events get no such record, because there may be many: the record of
+    /// the wait's beginning explains them.
     mutating func recordUnderWay(_ wait: Wait, of part: String, key: String, rule number: Int) {
         guard matches.replay != nil else { return }
         var detail: JSON.Object = ["part": .string(part), "key": .string(key), "by": .string(wait.began.name)]

@@ -51,7 +51,7 @@ struct Gathered: Sendable, Hashable {
     var entry: Int?
     /// When its event was routed again, if it is of that replay.
     var replayed: Timestamp?
-    /// The name of what it is a part of: the sequence's first event, or the run that several events led to.
+    /// The name of the sequence's first event, or of the run that several events led to, if it is a part of one.
     var part: String?
 
     init(_ run: Candidate, event: Int64?, task: TaskKey?, element: Snapshot? = nil) {
@@ -76,7 +76,7 @@ struct Gathered: Sendable, Hashable {
         return .object(members)
     }
 
-    /// Nil for what this program did not write.
+    /// Nil for JSON of another form.
     init?(name: String, json: JSON) {
         guard let at = json["at"]?.asInt, let source = json["source"]?.asString, let subject = json["subject"]?.asString else {
             return nil

@@ -17,7 +17,7 @@ public struct Matches: Sendable {
     var endings: [Ending] = []
     /// The places of events that may answer or end escalations of their tasks.
     var answers: [Int] = []
-    /// For rules that read the events since their run before: the place on the bus after which they see events.
+    /// For rules that read digests: the place on the bus after which they see events.
     var starts: [Int: Int64] = [:]
 
     /// Whether no rule matches any of the events, and none ends a wait or an escalation: deciding then only marks them as routed.

@@ -19,7 +19,7 @@ struct Renderer {
     /// The most lines of a list in a message, whatever the rule says.
     static let mostItems = 1000
 
-    /// The value of an expression. A value computed from null is unknown, and is inserted as nothing, like null itself.
+    /// The value of an expression. A value computed from null is unknown and, like null, inserted as an empty text.
     private func evaluate(_ expression: RuleExpression) throws(RenderFailure) -> Value {
         do throws(EvaluationError) {
             return try expression.program.evaluate(activation)

@@ -9,7 +9,7 @@ public struct RoutingNeeds: Sendable, Hashable {
     public var events: Set<Int64> = []
     /// Single tasks, as they are now.
     public var tasks: [Scope.ID: Set<TaskKey>] = [:]
-    /// The events that rules with a schedule have not been given yet.
+    /// The events that rules with a schedule have not received yet.
     public var digests: Set<DigestQuery> = []
 
     public init() {}
@@ -93,7 +93,7 @@ public struct RoutingFacts: Sendable {
         case found(Value)
         /// The task left; as it was last seen.
         case departed(Value)
-        /// The store has none.
+        /// It is not in the store.
         case missing
         case unread
 

@@ -9,7 +9,8 @@ extension RuleBook {
     /// The work, a few milliseconds of it, after which a batch looks whether its task is cancelled.
     private static let workBeforeCancelling: Int64 = 100_000
 
-    /// Whether the agent stops and the batch is large: matching then leaves out the current event, and deciding the batch.
+    /// Whether the agent stops and the batch is large. Matching then leaves out the current event, and deciding leaves out the
+    /// batch.
     static func isCancelled(after work: Int64) -> Bool { work >= workBeforeCancelling && Task.isCancelled }
 
     /// The keys of the waits that the batch may end: deciding needs their state, too.

@@ -196,7 +196,7 @@ private struct Matcher {
         return start
     }
 
-    /// Records the run unless the conditions of the entries say no.
+    /// Records the run, unless the event fits no entry of the pattern and ends no wait.
     private mutating func judge(_ run: Matches.Run, _ pattern: Pattern, _ rule: Rule) {
         let event = events[run.place].event
         if let condition = rule.condition, rule.beginsOnly(with: event.type), isRuledOut(condition) { return }

@@ -3,7 +3,7 @@ import CEL
 
 /// The deliveries that the steps of a rule would make for one event or task, without regard to `when`, `once`, silences and so on.
 public struct RenderedRun: Sendable {
-    /// Those of a step that cannot be rendered are dead, or tell so.
+    /// Those of a step that cannot be rendered are dead, or messages with the error.
     public var deliveries: [Delivery]
     /// Why the rule would not run for it, each as a clause; empty if nothing in the rule's text is against it.
     public var objections: [String]

@@ -47,7 +47,7 @@ struct RuleIndex: Sendable {
     /// The rules for a type; nil when there are none.
     subscript(type: EventType) -> ByType? { types[type] }
 
-    /// - Parameter types: the types at which a rule looks that waits for its condition to hold, also if `on` does not name them.
+    /// - Parameter types: the types of events that a rule with `for` watches, even if `on` does not name them.
     init(_ rules: [Rule], readers: [SlotReader], types all: [EventType]) {
         var byType: [EventType: [Int]] = [:]
         for (number, rule) in rules.enumerated() where !rule.isOff {
@@ -109,7 +109,8 @@ struct RuleIndex: Sendable {
     }
 
     private static func choices(_ rule: Rule, _ type: EventType, _ readers: [SlotReader]) -> [Choice] {
-        // Of several events, each has an own condition; the rule's is asked at the end. But an absence begins only if it holds.
+        // Each of several events has its own condition, and the rule's is evaluated last. But an absence begins only if the
+        // rule's holds.
         let isAsked = rule.time.pattern == nil || rule.beginsOnly(with: type)
         let equalities = isAsked ? rule.condition?.equalities : nil
         var choices = (equalities ?? []).compactMap { equality -> Choice? in

@@ -98,7 +98,8 @@ struct RuleMemory {
         count += 1
     }
 
-    /// Nil if `throttle` and `once` allow the run, which both then record; otherwise the one that stops it.
+    /// Asks `throttle` and `once`. If they allow the run, both record it, and the result is nil; otherwise it says which of them
+    /// stops the run.
     mutating func pass(_ keys: RunKeys, _ rule: Rule, _ occasion: Occasion.ID) -> Stop? {
         let throttle = keys.throttle.map { rule.stateKey(.throttle, $0, isShadow: keys.isShadow) }
         if let throttle, let every = rule.throttle?.every, let run = value(throttle).flatMap(EarlierRun.init) {
@@ -144,7 +145,7 @@ struct RuleMemory {
         return nil
     }
 
-    /// The state to store for a budget. Rows of writes that no longer count are deleted.
+    /// The writes that count against a budget. Rows of writes that no longer count are deleted.
     private mutating func recall(_ key: StateKey, since start: Timestamp) -> Spent {
         var spent = Spent()
         guard isKnown(key) else { return spent }

@@ -9,19 +9,18 @@ struct TimedEvents: Sendable {
     private var scopes: Set<Scope.ID> = []
     /// The sources of the events that they name, by type; an empty set for all.
     private var named: [EventType: Set<String>] = [:]
-    /// The sources of which rules see all events that wait for a condition to hold, under a key that also an event without a task can
-    /// have; nil for all.
+    /// The sources whose events may all end a wait of `for`, because its key needs no task; nil for all.
     private var seen: Set<String>? = []
     private let types: Set<EventType>
     private let hasTasks: Set<EventType>
 
-    /// - Parameter types: the types at which a rule looks that waits for its condition to hold, also if `on` does not name them.
+    /// - Parameter types: the types of events that a rule with `for` watches, even if `on` does not name them.
     init(_ rules: [Rule], _ facts: RunFacts, types: [EventType]) {
         self.types = Set(types)
         hasTasks = Set(facts.events.definitions.filter(\.hasTask).map(\.type))
         for rule in rules where !rule.isOff && rule.hasTimers {
             scopes.formUnion(rule.scopesRead)
-            // A schedule's rule that only it starts follows no tasks: it reads them.
+            // A rule that only a schedule starts follows no tasks: it reads them when it runs.
             if rule.schedule != nil { name([.scheduleDue], from: [rule.name]) }
             if rule.schedule != nil, rule.watchedTypes.allSatisfy({ $0 == .scheduleDue }) { continue }
             let from = rule.time.pattern?.sources ?? rule.sources

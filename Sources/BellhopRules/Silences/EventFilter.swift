@@ -54,7 +54,7 @@ public struct Matched: Sendable {
     }
 }
 
-/// How many a search has left out because its condition failed for them, so that its result does not just look empty.
+/// How many items a search has left out because its condition failed for them: an empty result alone would not show this.
 public struct SearchFailures: Sendable, Hashable {
     public private(set) var count = 0
     /// The first error.
@@ -83,7 +83,7 @@ public struct SearchFailures: Sendable, Hashable {
 }
 
 extension Program {
-    /// The verdict about one of many. It has as much work as one run of a rule.
+    /// The verdict on one item of a search, with the work limit of one run of a rule.
     func verdictOfOne(_ activation: Activation) -> Verdict {
         activation.workLeft = RuleBook.workPerRun
         return verdict(activation)

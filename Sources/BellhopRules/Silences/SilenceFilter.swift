@@ -1,18 +1,18 @@
 import BellhopCore
 import CEL
 
-/// Decides which deliveries of a batch are kept back although their rules ran: the place between making a message and sending it.
+/// Decides which deliveries of a batch are kept back by silences, although their rules ran.
 struct SilenceFilter {
     /// The silences that are active.
     private let entries: [SilenceBook.Entry]
     private let now: Timestamp
     private let frame: RunFrame?
     private let activation: Activation?
-    /// The run whose conditions are known, and what they say, by the place of the silence.
+    /// The latest run, and the results of the conditions for it, by the place of the silence.
     private var run: Int?
     private var answers: [Int: Bool] = [:]
 
-    /// Nil if nothing is kept back at this moment, so that most batches do without.
+    /// Nil if no silence is active at this moment.
     init?(_ book: SilenceBook, events: [StoredEvent], at now: Timestamp) {
         if book.entries.isEmpty { return nil }
         entries = book.entries.filter { $0.silence.isActive(at: now) }

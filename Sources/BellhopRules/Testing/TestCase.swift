@@ -19,7 +19,7 @@ struct TestCase: Sendable {
         case event(EventType, source: String, subject: String, data: JSON.Object, place: Diagnostic.Place)
         case until(Timestamp)
         case wait(Duration)
-        /// One that begins now; its times are set when the step is taken.
+        /// A silence that begins now; its times are set when the step is taken.
         case silence(Silence, Duration)
         case tasks([Scope.ID: [Snapshot]])
         /// The agent starts again, with what it stored.

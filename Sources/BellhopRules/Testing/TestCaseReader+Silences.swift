@@ -3,7 +3,7 @@ import YAML
 
 /// The silences of a test.
 extension TestCaseReader {
-    /// Those beside `given`. Mistakes of their settings are reported with those of the test.
+    /// The silences beside `given`. Mistakes in their settings are reported with those of the test.
     mutating func silences(_ node: Node?) -> [Silence] {
         guard let node else { return [] }
         return (node.items ?? [node]).compactMap { item in
@@ -22,7 +22,7 @@ extension TestCaseReader {
         }
     }
 
-    /// One that begins at this point of the test.
+    /// A silence that begins at this point of the test.
     mutating func silence(_ node: Node) -> TestCase.Step? {
         let values = settings(node, as: TestKeys.givenSilence, of: "`silence`")
         guard let span = values.duration("for"),

@@ -60,7 +60,7 @@ struct TestFileReader: FileReader {
             return nil
         }
         let entries = values.map { reading.entries(Settings(["calendars": $0]).record("calendars"), node, &reader) } ?? []
-        // Holidays are carried out from the latest of the tests' own times.
+        // Recurring holidays are computed up to ten years after the latest start of a test.
         let starts = root["tests"]?.items?.compactMap { $0["at"]?.scalarText.flatMap { Timestamp(rfc3339: $0) } }
         let latest = max(starts?.max() ?? TestKeys.start, TestKeys.start)
         var calendars: [String: WorkCalendar] = [:]

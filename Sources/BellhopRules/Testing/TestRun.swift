@@ -49,10 +49,10 @@ struct TestRun {
         }
     }
 
-    /// Lets an absence of the agent pass that lasts at the end of the test.
+    /// Ends an absence of the agent that lasts beyond the end of the test.
     mutating func finish() { if let returnTime { advance(to: returnTime) } }
 
-    /// Shows the sources' tasks and events, those of one poll.
+    /// Routes the tasks and events of one poll.
     private mutating func show(_ steps: [TestCase.Step]) {
         var events: [Event] = []
         for step in steps {
@@ -71,7 +71,7 @@ struct TestRun {
         trial.route(made: events)
     }
 
-    /// Lets time pass, also that in which the agent is away.
+    /// Advances the clock, also while the agent is away.
     private mutating func advance(to moment: Timestamp) {
         if let returnTime {
             trial.now = max(trial.now, min(moment, returnTime))

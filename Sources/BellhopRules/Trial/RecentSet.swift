@@ -1,4 +1,4 @@
-/// The values that were added last: at least so many are known, at most twice as many are kept.
+/// The values that were added last: at least `most` of them, at most twice as many.
 struct RecentSet<Value: Hashable & Sendable>: Sendable {
     private let most: Int
     private var (young, old): (Set<Value>, Set<Value>) = ([], [])

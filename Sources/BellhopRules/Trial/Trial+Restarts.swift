@@ -2,7 +2,7 @@ import BellhopCore
 
 /// Restarts of the agent.
 extension Trial {
-    /// Forgets all but what the store keeps, in the form in which it keeps it, and loads the rules again.
+    /// Restarts the agent: reads the stored facts again, in their stored form, and loads the rules again.
     mutating func reload() {
         state.reread(Self.stored)
         for (scope, list) in tasks {

@@ -1,13 +1,14 @@
 public import BellhopCore
 
-/// Rules at work in memory, on a clock that the caller moves: their state, timers, held messages and silences. Nothing is sent; the
-/// deliveries are kept. The engine of `bellhop test` and of the back-test.
+/// Runs rules in memory, on a clock that the caller moves, with their state, timers, held messages and silences. Nothing is sent;
+/// the deliveries are collected. `bellhop test` and the back-test use it.
 public struct Trial<Observer: TrialObserver>: Sendable {
     public let book: RuleBook
     public internal(set) var now: Timestamp
     var state: TrialState
     var tasks: [Scope.ID: [Snapshot]] = [:]
-    /// A number for each task of the lists of ``tasks``, which has only the scopes whose tasks rules read: it stays when others leave.
+    /// A number for each task in ``tasks``, which has only the scopes whose tasks rules read. It stays the same when other tasks
+    /// leave.
     private var slots: [Scope.ID: [TaskKey: Int]] = [:]
     /// The numbers of the tasks of each list, in its order.
     private var taken: [Scope.ID: [Int]] = [:]
@@ -82,14 +83,15 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         return deliveries
     }
 
-    /// Shows events that were found at one moment, after what is due until then. Their places come after those of earlier ones.
-    /// - Parameter isAhead: whether they were on the bus before the timers of this moment fired: a schedule is given them, and comes
-    ///   before them; other events that the timers make come after them.
+    /// Routes events that were found at one moment, after everything that is due until then. Their places are higher than those
+    /// of earlier events.
+    /// - Parameter isAhead: whether they were on the bus before the timers of this moment fired. The digests of schedules then
+    ///   contain them, and the events of schedules are routed before them; other events of the timers are routed after them.
     public mutating func feed(_ found: [StoredEvent], isAhead: Bool = false) {
         guard let first = found.first, let last = found.last else { return }
         if isAhead {
             momentOnBus = first.event.time
-            // Schedules of earlier moments are not given them.
+            // The digests of earlier schedules do not contain them.
             fire(until: first.event.time) { $0.due < first.event.time }
             for stored in found { events.keepForDigests(stored) }
             sequence = max(sequence, last.sequence)
@@ -116,7 +118,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         now = max(now, moment)
     }
 
-    /// Tells the rules nothing of silences that began before a moment.
+    /// Emits no events for the beginnings of silences before a moment.
     mutating func forgetBeginnings(before moment: Timestamp) {
         begun.formUnion(silences.filter { $0.starts < moment }.map(\.id))
     }
@@ -139,8 +141,8 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         timers.set(timer, place: book.byName[timer.id.rule] ?? 0)
     }
 
-    /// Lets happen what is due until a moment, of the timers only those that may fire. At one time silences begin and end first, then
-    /// come the timers, by the place of the rule, then by when they were set.
+    /// Handles everything that is due until a moment, but only the timers that may fire. At one time silences begin and end
+    /// first; then the timers fire by the place of their rule, then by when they were set.
     mutating func fire(until moment: Timestamp, _ mayFire: (RuleTimer) -> Bool = { _ in true }) {
         while firings < mostFirings {
             let timer = timers.first(where: mayFire)
@@ -173,7 +175,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         return (begins + silences.filter { begun.contains($0.id) && !ended.contains($0.id) }.map(\.ends)).min()
     }
 
-    /// Tells the rules which silences have begun and ended.
+    /// Emits the events of silences that have begun or ended.
     private mutating func turnSilences() {
         var events: [Event] = []
         for silence in silences where silence.starts <= now {
@@ -201,7 +203,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
         add(holding.release(until: end, by: book, facts, silences: silenceBook, at: now))
     }
 
-    /// Decides a batch, and gives it what turns out to be needed.
+    /// Decides a batch, and reads the facts that turn out to be needed.
     private func decide(_ matches: Matches) -> Routing {
         var facts = RoutingFacts()
         var needs = matches.needs
@@ -330,7 +332,7 @@ public struct Trial<Observer: TrialObserver>: Sendable {
     /// Forgets state that has ended, and the events and tasks that nothing refers to, once there may be many. The deliveries made until
     /// then have been taken.
     mutating func tidy() {
-        // Not more often than pays: each time looks at all of the state.
+        // Not too often: each call looks at all of the state.
         guard shown >= nextTidying else { return }
         state.prune(at: now)
         var (places, keys): (Set<Int64>, Set<TaskKey>) = ([], [])
@@ -373,7 +375,7 @@ extension RuleBook {
         return scopes
     }
 
-    /// When what a rule waits for by itself begins, by the source that it is about; an empty name is for all of them.
+    /// When the waits that begin with the rule itself begin, by their source; an empty name stands for all sources.
     fileprivate func beginnings(of name: String, at start: Timestamp, _ known: [String: Timestamp]?) -> [String: Timestamp] {
         guard let known, let pattern = rule(named: name)?.time.pattern else { return ["": start] }
         let sources = known.filter { pattern.watched.contains($0.key) }.mapValues { max(start, $0) }
@@ -383,7 +385,7 @@ extension RuleBook {
 }
 
 extension [Int] {
-    /// Where a number stands among these, which ascend; nil if it does not.
+    /// The index of a number in this ascending list; nil if it is not in the list.
     fileprivate func place(of number: Int) -> Int? {
         var (low, high) = (startIndex, endIndex)
         while low < high {

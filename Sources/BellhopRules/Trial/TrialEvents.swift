@@ -1,11 +1,11 @@
 import BellhopCore
 
-/// The events of a trial that may still be needed: those for which a rule ran, and those that rules with a schedule are given.
+/// The events of a trial that may still be needed: those for which a rule ran, and those for digests.
 struct TrialEvents: Sendable {
     private(set) var byPlace: [Int64: StoredEvent] = [:]
-    /// The types of which rules with a schedule are given events; empty if none is.
+    /// The types of events in digests; empty if no rule reads a digest.
     private let types: Set<EventType>
-    /// Events for rules with a schedule, oldest first.
+    /// The events for digests, oldest first.
     private var forDigests: [StoredEvent] = []
     private let digestKeys: [StateKey]
 
@@ -25,7 +25,7 @@ struct TrialEvents: Sendable {
         if forDigests.count > 2 * Self.mostForDigests { forDigests.removeFirst(Self.mostForDigests) }
     }
 
-    /// The most events that are kept for rules with a schedule, which are given the latest of them.
+    /// The most events that are certainly kept for digests.
     private static let mostForDigests = 50_000
 
     func digest(_ query: DigestQuery) -> Digest {
@@ -33,7 +33,7 @@ struct TrialEvents: Sendable {
         return Digest(events: all.suffix(DigestQuery.most), more: max(0, all.count - DigestQuery.most))
     }
 
-    /// Forgets events that are not needed, and those that every rule with a schedule was given.
+    /// Forgets events that are not needed, and those that the digests of all rules have passed.
     mutating func forget(except needed: Set<Int64>, _ state: RuleState) {
         byPlace = byPlace.filter { needed.contains($0.key) }
         let given = digestKeys.map { state[$0]?["event"]?.asInt ?? .min }.min() ?? .max

@@ -12,7 +12,8 @@ struct TrialHolding {
     /// When the next quiet time ends that holds a message.
     var next: Timestamp? { messages.map(\.delivery.runAt).min() }
 
-    /// Takes note of deliveries, and returns those that are made: not the messages that only close what is held, which is dropped.
+    /// Records deliveries, and returns those that are made. A message that only closes held messages is not made, and these are
+    /// dropped.
     mutating func keep(_ deliveries: [Delivery]) -> [Delivery] {
         var made: [Delivery] = []
         for delivery in deliveries {

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// Sees what a trial decides.
+/// Observes the decisions of a trial.
 public protocol TrialObserver: Sendable {
     /// An event was routed; the records are those of its batch.
     mutating func observe(_ event: StoredEvent, _ decisions: [DecisionRecord], in moment: TrialMoment)

@@ -4,7 +4,7 @@ import BellhopCore
 /// the longest time are dropped, and a rule with too many keys of `once` or too many escalations is stopped.
 struct TrialState: Sendable {
     private(set) var values: RuleState = [:]
-    /// When pieces of state end that do so by themselves.
+    /// The expiry times of the pieces of state that have one.
     private var expiries: [StateKey: Timestamp] = [:]
     /// When the pieces of the keys that may be dropped were last used, by rule and key.
     private var uses: [String: [StateKey: [String: Timestamp]]] = [:]
