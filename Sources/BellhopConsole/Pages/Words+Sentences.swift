@@ -109,8 +109,8 @@ extension Words {
             "its text allows the run; if something stopped it, the record is gone",
             "ihr Text erlaubt den Lauf; falls etwas ihn verhinderte, ist es nicht mehr aufbewahrt"),
         .init(
-            "nothing in its text is against it at the time of the event, but no run is recorded",
-            "nichts in ihrem Text spricht zur Zeit des Ereignisses dagegen, aber es ist kein Lauf aufbewahrt"),
+            "by its text it could have run at the time of the event, but no run is recorded",
+            "nach ihrem Text hätte sie zur Zeit des Ereignisses laufen können, aber es ist kein Lauf aufbewahrt"),
         .init(
             "the task is not among those for which the rule is live (`canary`): recorded, not done",
             "für diese Aufgabe ist die Regel nicht live (`canary`): aufgezeichnet, nicht getan"),

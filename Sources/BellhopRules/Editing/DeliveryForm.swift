@@ -75,7 +75,8 @@ public struct DeliveryForm: Sendable {
         if documents.count == 1 { return documents[0].root }
         let place = documents.dropFirst().first.map { Diagnostic.Place($0.root, file: file) }
         throw Diagnostics(
-            code: "missing-key", documents.isEmpty ? "this file contains no arguments" : "the arguments are one document",
+            code: "missing-key",
+            documents.isEmpty ? "this file contains no arguments" : "the arguments must be a single document",
             at: place ?? Diagnostic.Place(file: file, line: 1, column: 1))
     }
 }

@@ -116,7 +116,7 @@ struct Explainer {
             (account.verdict, account.reason) = (.unseen, "the rule was paused since \(time(pause, account.rule))")
         } else if facts.wasPaused(account.rule, at: event.event.time) {
             (account.verdict, account.reason) = (.unseen, "the rule was paused when the event came")
-        } else if facts.lackDeliveries {
+        } else if facts.lacksDeliveries {
             (account.verdict, account.reason) = lacking(account.rule)
         } else if let wait = judgement.wait, let continued = continued(wait, account.rule, at: event) {
             (account.verdict, account.reason) = continued
@@ -134,7 +134,7 @@ struct Explainer {
             account.reason = Self.noStep
             noteChange(&account, at: event)
         } else if let rule, rule.time.each != nil {
-            let what = rule.time.hold == nil ? "for no element was anything to do" : "no wait of `for` began or ended"
+            let what = rule.time.hold == nil ? "no element had anything to do" : "no wait of `for` began or ended"
             (account.verdict, account.reason) = (.ran, "it ran through its list, and \(what)")
         } else if let change = facts.change(of: account.rule, since: event) {
             (account.verdict, account.reason) = (
@@ -146,7 +146,7 @@ struct Explainer {
             )
         } else {
             (account.verdict, account.reason) = (
-                .unknown, "nothing in its text is against it at the time of the event, but no run is recorded"
+                .unknown, "by its text it could have run at the time of the event, but no run is recorded"
             )
         }
         account.notes += judgement.leftOut
@@ -157,7 +157,7 @@ struct Explainer {
         _ change: ExplanationFacts.Change, _ judgement: Judgement
     ) -> (Explanation.Verdict, String) {
         let time = time(change.at, change.rule)
-        let present = "; by its present text, \(judgement.reason.isEmpty ? "nothing is against a run" : judgement.reason)"
+        let present = "; by its present text, \(judgement.reason.isEmpty ? "it could run" : judgement.reason)"
         return switch change.kind {
         case .added: (.unseen, "the event is older than the rule, which was added at \(time)")
         case .removed: (.unknown, "nothing is recorded, and the rule was removed at \(time), after the event\(present)")
@@ -227,10 +227,10 @@ struct Explainer {
 
     /// The verdict on a wait that has ended, if no record says why.
     private func gone(_ part: String, _ rule: String) -> (verdict: Explanation.Verdict, reason: String) {
-        if facts.lackDeliveries { return lacking(rule) }
+        if facts.lacksDeliveries { return lacking(rule) }
         return (
             .unknown,
-            "`\(part)` does not wait any more, and why is not recorded: the record or the run has been deleted, or it was dropped as the "
+            "`\(part)` no longer waits, and the reason is not recorded: the record or the run has been deleted, or it was dropped as the "
                 + "oldest of too many (`retention.keys`)"
         )
     }

@@ -68,7 +68,7 @@ public struct Explanation: Sendable {
         _ facts: ExplanationFacts, by book: RuleBook?, rule: String? = nil, tasks: [Scope.ID: [Snapshot]] = [:],
         at now: Timestamp
     ) {
-        isCut = facts.isCut || facts.lackDeliveries
+        isCut = facts.isCut || facts.lacksDeliveries
         let explainer = Explainer(facts, book: book, tasks: tasks, at: now)
         let caused = Dictionary(grouping: facts.caused, by: \.event.cause)
         events = facts.events.map { event in

@@ -17,7 +17,7 @@ public struct ExplanationFacts: Sendable {
     }
 
     /// Whether there are more deliveries than were read.
-    var lackDeliveries: Bool { deliveries.count + earlier.count >= HistoryQuery.most }
+    var lacksDeliveries: Bool { deliveries.count + earlier.count >= HistoryQuery.most }
     public var unrouted: Set<Int64> = []
     public var deliveries: [ExplainedDelivery] = []
     /// The deliveries after waits that began before these events and were under way when they came.

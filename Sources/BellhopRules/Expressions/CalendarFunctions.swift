@@ -10,7 +10,9 @@ enum CalendarFunctions {
     /// - Parameter calendars: nil if their names are unknown.
     static func all(_ calendars: [String: WorkCalendar]?) -> [Function] {
         @Sendable func calendar(_ name: Value) throws(EvaluationError) -> WorkCalendar {
-            guard case .string(let text) = name else { throw EvaluationError(.nullOperand, "a calendar's name is not null") }
+            guard case .string(let text) = name else {
+                throw EvaluationError(.nullOperand, "the name of a calendar must not be null")
+            }
             guard let calendar = calendars?[text] else { throw EvaluationError(.host, "there is no calendar `\(text)`") }
             return calendar
         }

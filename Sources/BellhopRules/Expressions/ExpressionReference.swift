@@ -4,9 +4,9 @@ enum ExpressionReference {
         ("event", "the whole event: `event.type`, `event.source`, `event.subject`, `event.time`, `event.data`"),
         (
             "events",
-            "with `count` or `group`: the events that led to the run, oldest first; with `all` or `sequence`: in the order of the list; each with `task`, `before`, `changes` and `comment`; with a schedule: the latest 1,000 events of the rule's sources since its run before"
+            "with `count` or `group`: the events that led to the run, oldest first; with `all` or `sequence`: in the order of the list; each with `task`, `before`, `changes` and `comment`; with a schedule: the latest 1,000 events of the rule's sources since its previous run"
         ),
-        ("events_more", "with a schedule: how many earlier events there were since the run before"),
+        ("events_more", "with a schedule: how many earlier events there were since the previous run"),
         (
             "key",
             "with `for`, `count`, `group` or several events: the value of `by`, as text; null without `by` and for an unnamed group"

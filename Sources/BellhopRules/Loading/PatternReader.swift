@@ -109,7 +109,7 @@ struct PatternReader: FileReader {
         problems.report(entry.trigger.problems)
         if entry.trigger.schedule != nil || entry.trigger.pattern != nil {
             report(
-                "wrong-value", "this event cannot come with others", at: node,
+                "wrong-value", "a schedule or a pattern cannot be one of several events", at: node,
                 help: "name a type, or write `{type: …, when: …}`")
             return nil
         }

@@ -32,7 +32,7 @@ struct RuleRefusal {
 
     /// The reason, and below it the value of each part of a condition.
     func lines(in book: RuleBook) -> [String] {
-        let name = event.map { "`\($0.event.type.name)`" } ?? "what came due"
+        let name = event.map { "`\($0.event.type.name)`" } ?? "a due timer"
         let what = name + (line.map { " (line \($0))" } ?? " at \(now.formatted(in: rule.zone))")
         switch reason {
         case .trigger: return ["rule `\(rule.name)`: \(triggerWords) \(what)"]

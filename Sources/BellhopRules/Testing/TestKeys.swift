@@ -41,7 +41,7 @@ enum TestKeys {
 
     static let wait = Setting("wait", .duration, "Lets this much time pass.")
     static let at = Setting("at", .text, "Moves the time forward to this moment.")
-    static let restart = Setting("restart", .boolean, "Restarts the agent: all that it knows is what it stored.")
+    static let restart = Setting("restart", .boolean, "Restarts the agent, which then knows only what it has stored.")
     static let down = Setting(
         "down", .duration, least: "1s",
         "From here on the agent is away for that long. What is given meanwhile comes with its first poll.")
@@ -87,7 +87,8 @@ enum TestKeys {
     /// Settings beside an expected action.
     static let expectation: [Setting] = [
         Setting("rule", .name, "The rule that does it."),
-        Setting("silenced", .boolean, "That a silence keeps it back. Without it, what is kept back is not expected at all."),
+        Setting(
+            "silenced", .boolean, "Whether a silence keeps it back. Without this, actions that a silence keeps back are ignored."),
         Setting(
             "quiet", .boolean,
             "That a quiet time keeps it back. Without it, a message stands where it is sent: at the end of the quiet time."),

@@ -89,7 +89,7 @@ import Testing
         let waiting = record(.waiting, ["key": "a1", "until": "2026-01-05T09:10:00Z"])
         #expect(try account(rule) { add(waiting, due: Fixture.start + .seconds(7200), to: &$0) }.verdict == .waiting)
         let lost = try account(rule) { $0.decisions = [waiting] }
-        #expect(lost.verdict == .unknown && lost.reason.hasPrefix("`for` does not wait any more, and why is not recorded"))
+        #expect(lost.verdict == .unknown && lost.reason.hasPrefix("`for` no longer waits, and the reason is not recorded"))
         var end = record(.notTrueWhenDue)
         end.occasion = timer
         #expect(try account(rule) { $0.decisions = [waiting, end] }.verdict == .notTrueWhenDue)
@@ -233,7 +233,7 @@ import Testing
             let recomputed = try account(rule) { add(waiting, due: Fixture.start, payload: ["again": true], to: &$0) }
             #expect(recomputed.reason.hasSuffix("until when is computed again, because a calendar has changed"))
             let lost = try account(rule) { $0.decisions = [waiting] }
-            #expect(lost.verdict == .unknown && lost.reason.hasPrefix("`\(part)` does not wait any more"))
+            #expect(lost.verdict == .unknown && lost.reason.hasPrefix("`\(part)` no longer waits"))
             // Another wait under the same key began later.
             let later: JSON = .int((Fixture.start + .seconds(1)).microseconds)
             let other = try account(rule) {
