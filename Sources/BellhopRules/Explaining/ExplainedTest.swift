@@ -22,8 +22,7 @@ public struct ExplainedTest: Sendable {
     /// - Throws: every problem of the files, or that no test can give such an event.
     public init(
         of event: StoredEvent?, in facts: [ExplanationFacts], rule: String? = nil, expectsNothing: Bool = false,
-        by book: RuleBook,
-        files: [RuleFile], surroundings: RuleSurroundings
+        by book: RuleBook, files: [RuleFile], surroundings: RuleSurroundings
     ) throws(Diagnostics) {
         let subjects = event.map { [$0] } ?? facts.first?.events ?? []
         for event in subjects where !surroundings.canBeGiven(event.event) {

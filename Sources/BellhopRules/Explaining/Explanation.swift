@@ -65,8 +65,7 @@ public struct Explanation: Sendable {
     ///   - rule: the only rule to explain; nil for all.
     ///   - now: the present time, which decides whether waits are over.
     public init(
-        _ facts: ExplanationFacts, by book: RuleBook?, rule: String? = nil, tasks: [Scope.ID: [Snapshot]] = [:],
-        at now: Timestamp
+        _ facts: ExplanationFacts, by book: RuleBook?, rule: String? = nil, tasks: [Scope.ID: [Snapshot]] = [:], at now: Timestamp
     ) {
         isCut = facts.isCut || facts.lacksDeliveries
         let explainer = Explainer(facts, book: book, tasks: tasks, at: now)

@@ -187,8 +187,7 @@ public struct ExplainedDelivery: Sendable, Hashable {
 
     public init(
         id: String, rule: String, occasion: Occasion.ID, step: StepPath, revision: String, state: DeliveryState, action: String,
-        receiver: String,
-        content: String, created: Timestamp
+        receiver: String, content: String, created: Timestamp
     ) {
         self.id = id
         self.rule = rule

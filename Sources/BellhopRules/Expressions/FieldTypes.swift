@@ -73,7 +73,6 @@ extension RuleSurroundings {
     /// A source as assumed without a configuration.
     func assumedSource(_ name: String) -> SourceFacts {
         SourceFacts(
-            name: name, kind: "", connection: name, schema: assumed ?? TaskSchema([]), scope: Self.assumedScope(name),
-            user: "")
+            name: name, kind: "", connection: name, schema: assumed ?? TaskSchema([]), scope: Self.assumedScope(name), user: "")
     }
 }

@@ -28,9 +28,7 @@ struct ArgumentCompiler {
                 let isWhole = (try? TemplateText(text))?.whole != nil
                 return isWhole ? .deferred(raw) : .text(text)
             case .text, .scalar, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target,
-                .path,
-                .json,
-                .either, .markdown, .expression:
+                .path, .json, .either, .markdown, .expression:
                 return .deferred(raw)
             }
         }

@@ -21,8 +21,7 @@ struct ArgumentReview {
                     help: "give one of " + names.quotedList))
         }
         if case .namedOrAddress = action.receiver, node["to"] == nil, let place = node["url"],
-            let text = arguments["url"]?.asString,
-            Self.isUnencrypted(text)
+            let text = arguments["url"]?.asString, Self.isUnencrypted(text)
         {
             problems.report(
                 problem(

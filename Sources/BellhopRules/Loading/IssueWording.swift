@@ -148,8 +148,7 @@ struct IssueWording {
             return Diagnostic(
                 code: "no-task",
                 "a rule with `none` but without `after` runs without an event or a task, so `\(name)` is unknown here",
-                at: place,
-                help: "use `source`, or add `after`, the event that begins the wait")
+                at: place, help: "use `source`, or add `after`, the event that begins the wait")
         }
         return Diagnostic(code: "no-\(kind)", "`\(name)` needs an event or a task to look at", at: place)
     }

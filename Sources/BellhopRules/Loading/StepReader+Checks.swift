@@ -49,8 +49,7 @@ extension StepReader {
 
     /// Checks the path of a file to write: all of a literal path, only the folder of a computed one.
     func checkFile(
-        _ tree: ArgumentCompiler.Tree, _ place: YAML.Node, of action: ActionManifest,
-        _ reader: inout SettingsReader<RawArgument>
+        _ tree: ArgumentCompiler.Tree, _ place: YAML.Node, of action: ActionManifest, _ reader: inout SettingsReader<RawArgument>
     ) {
         let (path, shown): (String, String)
         var ends: [String] = []

@@ -108,8 +108,7 @@ struct StepReader {
         let step = Step(
             path: path, name: settings.text("name"), action: action, condition: condition ?? nil, receivers: receivers,
             content: content, task: task, retry: Self.retry(settings, of: action),
-            expires: settings.duration("expires") ?? action.expires,
-            stopsOnError: settings.text("on_error") == "stop")
+            expires: settings.duration("expires") ?? action.expires, stopsOnError: settings.text("on_error") == "stop")
         if step.hasComputedHost, tree["allow_private"]?.json != true, !allowPrivate(receivers), let place = pair.value["url"] {
             warnOfComputedHost(at: place)
         }

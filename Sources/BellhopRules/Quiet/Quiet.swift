@@ -44,8 +44,7 @@ struct QuietFilter {
     ///   applies again only if it has ended since.
     /// - Parameter failed: takes the error of an `except` that fails. It then counts as false.
     mutating func verdict(
-        on rule: Rule?, to receiver: String, _ activation: Activation, heldUntil until: Timestamp? = nil,
-        failed: (String) -> Void
+        on rule: Rule?, to receiver: String, _ activation: Activation, heldUntil until: Timestamp? = nil, failed: (String) -> Void
     ) -> Verdict? {
         var verdict: Verdict?
         for (owner, quiet) in [

@@ -135,8 +135,7 @@ extension RuleBook {
         let expires = spans.contains { $0 == nil } ? nil : spans.compactMap(\.self).max().map { release.at + $0 }
         release.joined = .coalescing(
             Message.coalesced(messages, of: deliveries.count, title: "messages were kept back", extent: .whole, notes: notes),
-            insteadOf: first, expires: expires, hop: deliveries.map(\.hop).max() ?? 0, at: release.at,
-            name: "kept back messages")
+            insteadOf: first, expires: expires, hop: deliveries.map(\.hop).max() ?? 0, at: release.at, name: "kept back messages")
     }
 
     /// The most fields that a line names.

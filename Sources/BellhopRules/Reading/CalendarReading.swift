@@ -63,8 +63,7 @@ public struct CalendarEntry: Sendable {
             return try HolidayFile(zone: calendar.zone, zones: zones, until: last).holidays(bytes)
         } catch {
             throw Diagnostic(
-                code: "bad-holidays", error.message,
-                at: Diagnostic.Place(file: file.path, line: error.line, column: 1),
+                code: "bad-holidays", error.message, at: Diagnostic.Place(file: file.path, line: error.line, column: 1),
                 help: "correct the file, or list its days in \(file.place.file) instead")
         }
     }
@@ -125,8 +124,7 @@ public struct CalendarReading {
     }
 
     private func parsed<Value>(
-        _ node: Node?, _ standard: Value, _ reader: inout SettingsReader<Never>,
-        _ parse: (String) throws(TimeTextError) -> Value
+        _ node: Node?, _ standard: Value, _ reader: inout SettingsReader<Never>, _ parse: (String) throws(TimeTextError) -> Value
     ) -> Value {
         guard let node, let text = node.scalarText else { return standard }
         do throws(TimeTextError) {

@@ -10,9 +10,7 @@ extension SettingType {
         case .either(let types): types.contains { $0.fits(node) }
         case .json: true
         case .text, .scalar, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target,
-            .path,
-            .markdown,
-            .expression:
+            .path, .markdown, .expression:
             node.scalar.map { !$0.isAbsent } ?? false
         }
     }
@@ -23,9 +21,7 @@ extension SettingType {
         case .record(let settings): settings
         case .either(let types): types.flatMap(\.members)
         case .text, .scalar, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target,
-            .path, .list,
-            .map,
-            .json, .markdown, .expression:
+            .path, .list, .map, .json, .markdown, .expression:
             []
         }
     }

@@ -131,8 +131,7 @@ public struct SettingsReader<Deferred: Sendable> {
         case .scalar:
             return scalar(node, setting)
         case .text, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path,
-            .markdown,
-            .expression:
+            .markdown, .expression:
             guard let scalar = node.scalar else { return mismatch(node, type, setting) }
             if scalar.isAbsent { return absent(node, setting) }
             return read(scalar, node, type, setting)

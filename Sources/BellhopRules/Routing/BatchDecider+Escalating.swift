@@ -127,8 +127,7 @@ extension BatchDecider {
         let task = underWay.began.task?.text
         let made = deliveries.count
         perform(
-            steps[place].actions, of: rule, number,
-            isShadow: underWay.isShadow || book.compiled[number].isShadow(for: task))
+            steps[place].actions, of: rule, number, isShadow: underWay.isShadow || book.compiled[number].isShadow(for: task))
         if deliveries.count == made { recordNoStep(steps[place].actions, of: number) }
         underWay.note(opened: opened, closed: closed)
         underWay.take(steps[place].repetition, at: now)

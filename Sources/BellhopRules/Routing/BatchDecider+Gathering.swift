@@ -106,8 +106,7 @@ extension BatchDecider {
     }
 
     private mutating func flush(
-        of group: TimeParts.Group, _ key: String, _ occasion: Occasion, at time: Timestamp,
-        _ number: Int
+        of group: TimeParts.Group, _ key: String, _ occasion: Occasion, at time: Timestamp, _ number: Int
     ) {
         let rule = book.compiled[number]
         let gathered = memory.gathered(rule.stateKey(.gathered, key)).values.sorted(by: Gathered.isBefore)

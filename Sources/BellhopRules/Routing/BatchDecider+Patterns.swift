@@ -188,8 +188,7 @@ extension BatchDecider {
     }
 
     private mutating func begin(
-        _ pattern: Pattern, _ absence: Absence, at time: Timestamp, isRecorded: Bool = true, _ rule: Rule,
-        _ number: Int
+        _ pattern: Pattern, _ absence: Absence, at time: Timestamp, isRecorded: Bool = true, _ rule: Rule, _ number: Int
     ) {
         guard let due = pattern.within.end(from: time) else {
             return record(.failed(.keyFailed, pattern.within.neverEnds), of: number)

@@ -205,9 +205,7 @@ extension BatchDecider {
         return Delivery(
             id: Delivery.ID(occasion: frame.occasion.id, rule: rule.name, step: step.path, receiver: receiver),
             revision: rule.summary.revision, action: step.action.kind, name: step.name, effect: step.action.effect,
-            arguments: arguments,
-            task: task,
-            lane: lane, createdAt: now, runAt: end,
+            arguments: arguments, task: task, lane: lane, createdAt: now, runAt: end,
             expires: step.expires.map { (end ?? now) + $0 }, retry: step.retry, hop: frame.hop, initial: state)
     }
 

@@ -10,9 +10,7 @@ extension BatchDecider {
         var candidate = Candidate(
             rule: run.rule, occasion: matches.replay?.occasion ?? .event(event.event.id),
             // A wait that a replay begins is counted from the time of the replay.
-            time: matches.replay?.at ?? event.event.time,
-            source: event.event.source,
-            subject: event.event.subject)
+            time: matches.replay?.at ?? event.event.time, source: event.event.source, subject: event.event.subject)
         candidate.gathered = [Gathered(candidate, event: event.sequence, task: frame.reference?.key)]
         if let pattern = rule.time.pattern { return take(candidate, into: pattern, rule) }
         if let each = rule.time.each { return begin(each, of: candidate, rule) }
@@ -283,8 +281,7 @@ extension BatchDecider {
         guard timer.isRecomputed else { return wait.due == timer.due ? timer.due : nil }
         guard let end = span.end(from: wait.began.at) else {
             record(
-                .failed(.keyFailed, span.neverEnds), of: number,
-                for: Occasion.timer(timer.id, due: timer.due, wait.beginning).id)
+                .failed(.keyFailed, span.neverEnds), of: number, for: Occasion.timer(timer.id, due: timer.due, wait.beginning).id)
             memory.delete(key)
             return nil
         }
@@ -302,8 +299,7 @@ extension BatchDecider {
         let rule = book.compiled[number]
         let key = rule.holdKey(timer.id.key)
         guard let hold = rule.time.hold, isReady(rule.scopesOfRuns), memory.isKnown(key),
-            var wait = memory.value(key).flatMap(Wait.init), !wait.hasRun,
-            let due = due(timer, &wait, hold.span, key, number)
+            var wait = memory.value(key).flatMap(Wait.init), !wait.hasRun, let due = due(timer, &wait, hold.span, key, number)
         else { return }
         let (events, own) = events(of: wait, key, rule)
         var candidate = Candidate(

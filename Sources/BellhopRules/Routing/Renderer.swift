@@ -137,8 +137,7 @@ struct Renderer {
             if types.contains(.json) { return try json(value) }
             return try read(text(of: value), as: type)
         case .text, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target, .path,
-            .markdown,
-            .expression:
+            .markdown, .expression:
             if case .duration(let duration) = value, type == .duration { return .int(duration.wholeMicroseconds) }
             return try read(text(of: value), as: type)
         }

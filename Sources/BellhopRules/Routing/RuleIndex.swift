@@ -131,9 +131,7 @@ extension SlotReader {
         switch self {
         case .own, .field, .label, .source, .changeEnd: true
         case .change, .task, .before, .comment, .changes, .event, .user, .now, .events, .eventsMore, .key, .since, .answered,
-            .rule, .zone,
-            .tasks,
-            .element, .follow:
+            .rule, .zone, .tasks, .element, .follow:
             false
         }
     }

@@ -22,8 +22,7 @@ public enum SettingSchema {
             switch setting.type {
             case .boolean, .integer, .number: schema["default"] = value
             case .text, .scalar, .secret, .name, .duration, .size, .rate, .oneOf, .address, .target, .path, .list, .map, .record,
-                .json,
-                .either, .markdown, .expression:
+                .json, .either, .markdown, .expression:
                 schema["default"] = .string(fallback)
             }
         }

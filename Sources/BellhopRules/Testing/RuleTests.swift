@@ -26,8 +26,7 @@ public enum RuleTests {
     ///   - coverage: records which parts of these rules the tests cover; rules that no test names count as uncovered.
     /// - Throws: every problem of the files.
     public static func run(
-        _ files: [RuleFile], surroundings: RuleSurroundings, coverage: CoverageRecord? = nil,
-        rules: (_ path: String) -> RuleFile?
+        _ files: [RuleFile], surroundings: RuleSurroundings, coverage: CoverageRecord? = nil, rules: (_ path: String) -> RuleFile?
     ) throws(Diagnostics) -> [RuleTestResult] {
         try run(files, surroundings: surroundings, restarts: false, coverage: coverage, rules: rules)
     }

@@ -102,9 +102,7 @@ struct TestComparison {
             let isSilenced = if case .silenced = delivery.initial { true } else { false }
             let isQuiet = delivery.isQuiet
             if let previous = last, result.last?.isSilenced == isSilenced, result.last?.isQuiet == isQuiet,
-                previous.occasion == delivery.id.occasion,
-                previous.rule == delivery.id.rule,
-                previous.step == delivery.id.step
+                previous.occasion == delivery.id.occasion, previous.rule == delivery.id.rule, previous.step == delivery.id.step
             {
                 result[result.count - 1].receivers.append(delivery.id.receiver)
             } else {

@@ -126,9 +126,7 @@ enum TestKeys {
         switch type {
         case .markdown, .expression: .text
         case .text, .scalar, .secret, .name, .integer, .number, .boolean, .duration, .size, .rate, .oneOf, .address, .target,
-            .path, .list,
-            .map,
-            .record, .json, .either:
+            .path, .list, .map, .record, .json, .either:
             type
         }
     }
