@@ -95,10 +95,8 @@ public struct RuleBook: Sendable {
                     text, name: name, version: version, in: surroundings, sharing: cache)
             }
         }
-        return former.isEmpty
-            ? self
-            : RuleBook(
-                compiled, surroundings, cache: cache, quiet: quiet, warnings: warnings, former: former)
+        if former.isEmpty { return self }
+        return RuleBook(compiled, surroundings, cache: cache, quiet: quiet, warnings: warnings, former: former)
     }
 
     /// Only the rules with these names, as if the files had no others.

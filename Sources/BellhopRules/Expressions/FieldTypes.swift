@@ -20,16 +20,13 @@ struct FieldTypes: Sendable {
 
     private mutating func add(_ schema: TaskSchema, of source: String) {
         var types: [String: FieldType] = [:]
-        for field in schema.fields {
-            types[field.name] = field.type
-            if let other = agreed[field.name], other != field.type { disputed.insert(field.name) }
-            agreed[field.name] = field.type
+        func declare(_ name: String, _ type: FieldType) {
+            types[name] = type
+            if let other = agreed[name], other != type { disputed.insert(name) }
+            agreed[name] = type
         }
-        if let field = schema.created, types[Snapshot.created] == nil {
-            types[Snapshot.created] = field.type
-            if let other = agreed[Snapshot.created], other != field.type { disputed.insert(Snapshot.created) }
-            agreed[Snapshot.created] = agreed[Snapshot.created] ?? field.type
-        }
+        for field in schema.fields { declare(field.name, field.type) }
+        if let field = schema.created, types[Snapshot.created] == nil { declare(Snapshot.created, field.type) }
         created[source] = schema.roles.created
         bySource[source] = types
     }

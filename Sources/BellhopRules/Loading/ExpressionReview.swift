@@ -111,10 +111,7 @@ struct ExpressionReview {
         guard case .select(let owner, _, _) = node.kind, case .nullable(let inner) = expression.type(of: node) else {
             return false
         }
-        switch inner {
-        case .object: return false
-        default: break
-        }
+        if case .object = inner { return false }
         return isLabels(owner) || isTask(owner)
     }
 
@@ -150,11 +147,9 @@ struct ExpressionReview {
 
     /// `now.getHours()` is in UTC, whatever the rule's zone.
     private mutating func checkZone(_ name: String, of target: CEL.Node, _ node: CEL.Node) {
-        guard Self.partsOfDays.contains(name), !["UTC", "Etc/UTC", ""].contains(names.zone) else { return }
-        switch expression.type(of: target) {
-        case .timestamp, .nullable(.timestamp): break
-        default: return
-        }
+        guard Self.partsOfDays.contains(name), !["UTC", "Etc/UTC", ""].contains(names.zone),
+            [.timestamp, .nullable(.timestamp)].contains(expression.type(of: target))
+        else { return }
         report(
             "utc-clock", "`\(text(node))` is in UTC", at: node.range,
             help: "write `\(text(target)).\(name)(zone)`: `zone` is \(names.zone)")

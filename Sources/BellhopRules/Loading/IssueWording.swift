@@ -113,13 +113,14 @@ struct IssueWording {
                 help: "give a connection there what it needs, and name the connection in `to`")
         case "task", "before", "changes", "event", "source":
             guard !names.events.isEmpty else { return missingSubject(name, at: place) }
-            let types = names.events.map { "`\($0.type.name)`" }.joined(separator: ", ")
             return Diagnostic(
-                code: "no-task", "\(types) has no task", at: place, help: "`tasks` holds the tasks of the rule's sources")
+                code: "no-task", "\(names.events.map(\.type.name).quotedList) has no task", at: place,
+                help: "`tasks` holds the tasks of the rule's sources")
         case "comment":
             guard !names.events.isEmpty else { return missingSubject(name, at: place) }
-            let types = names.events.map { "`\($0.type.name)`" }.joined(separator: ", ")
-            return Diagnostic(code: "no-comment", "\(types) has no comment", at: place, help: "`task_commented` has one")
+            return Diagnostic(
+                code: "no-comment", "\(names.events.map(\.type.name).quotedList) has no comment", at: place,
+                help: "`task_commented` has one")
         case "events", "events_more", "key", "since":
             guard !names.events.isEmpty else { return missingSubject(name, at: place) }
             let parts =

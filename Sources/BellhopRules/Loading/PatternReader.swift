@@ -19,7 +19,7 @@ struct PatternDraft {
 }
 
 /// Reads the shape of `on: {all}`, `{sequence}` or `{none}`.
-struct PatternReader: FileReader {
+struct PatternReader: ProblemCollector {
     let file: String
     let surroundings: RuleSurroundings
     var problems = Diagnostics()

@@ -56,38 +56,39 @@ struct RuleLoader: Sendable {
     }
 
     private func read(_ file: RuleFile) -> FileReading {
-        var reading = FileReading(surroundings: surroundings, purpose: purpose, cache: cache)
-        if !file.isTest { reading.read(file) }
+        var reading = FileReading(file: file.path, surroundings: surroundings, purpose: purpose, cache: cache)
+        if !file.isTest { reading.read(file.bytes) }
         return reading
     }
 }
 
 /// The rules and problems of one file.
-private struct FileReading: Sendable {
+private struct FileReading: ProblemCollector, Sendable {
+    let file: String
     let surroundings: RuleSurroundings
     let purpose: ExpressionPurpose
     let cache: SharedNameCache
     private(set) var rules: [Rule] = []
-    private(set) var problems = Diagnostics()
+    var problems = Diagnostics()
     /// The names of its rules, also of those with errors.
     private(set) var names: [(name: String, place: Diagnostic.Place)] = []
 
-    mutating func read(_ file: RuleFile) {
-        let source = SourceText(file.bytes)
+    mutating func read(_ bytes: [UInt8]) {
+        let source = SourceText(bytes)
         do throws(YAMLErrors) {
             let documents = try parse(source, keys: RuleKeys.known).filter { !$0.isEmpty }
             if documents.isEmpty {
-                let place = Diagnostic.Place(file: file.path, line: 1, column: 1)
+                let place = Diagnostic.Place(file: file, line: 1, column: 1)
                 problems.report(Diagnostic(.warning, code: "no-rules", "this file contains no rules", at: place))
             }
-            for document in documents { read(document.root, file.path) }
+            for document in documents { read(document.root) }
         } catch {
-            report(error, in: source, file.path)
+            report(error, in: source)
         }
     }
 
     /// Reports a file's YAML errors. Repeated keys of a rule mean two rules in one document.
-    private mutating func report(_ errors: YAMLErrors, in source: SourceText, _ file: String) {
+    private mutating func report(_ errors: YAMLErrors, in source: SourceText) {
         func repeats(_ error: YAMLError, _ keys: [String]) -> Bool {
             error.code == .duplicateKey && keys.contains(source.text(in: error.range))
         }
@@ -104,36 +105,30 @@ private struct FileReading: Sendable {
         for error in others { problems.report(Diagnostic(error, in: source, file: file)) }
     }
 
-    private mutating func read(_ root: Node, _ file: String) {
+    private mutating func read(_ root: Node) {
         if let items = root.items, items.contains(where: { $0["rule"] != nil }) {
-            problems.report(
-                Diagnostic(
-                    code: "wrong-type", "a list of rules belongs under the key `rules`",
-                    at: Diagnostic.Place(root, file: file), help: "write `rules:` on a line above it"))
-            for item in items { readRule(item, file) }
+            report(
+                "wrong-type", "a list of rules belongs under the key `rules`", at: root, help: "write `rules:` on a line above it"
+            )
+            for item in items { readRule(item) }
             return
         }
         if let tests = root.mapping?["tests"], root["rule"] == nil {
             let name = file.split(separator: "/").last.map(String.init) ?? file
-            problems.report(
-                Diagnostic(
-                    code: "misnamed-tests", "these are tests, but the file name does not say so",
-                    at: Diagnostic.Place(tests.key, file: file),
-                    help: "call it `\(Self.testName(name))`: names of test files end with `.test.yaml`"))
-            return
+            return report(
+                "misnamed-tests", "these are tests, but the file name does not say so", at: tests.key,
+                help: "call it `\(Self.testName(name))`: names of test files end with `.test.yaml`")
         }
-        guard let list = root.mapping?["rules"] else { return readRule(root, file) }
+        guard let list = root.mapping?["rules"] else { return readRule(root) }
         for pair in root.mapping?.pairs ?? [] where pair.name != "rules" {
-            problems.report(
-                Diagnostic(
-                    code: "unknown-key", "no other key is allowed beside `rules`", at: Diagnostic.Place(pair.key, file: file),
-                    help: "a document holds one rule, or a list under `rules`"))
+            report(
+                "unknown-key", "no other key is allowed beside `rules`", at: pair.key,
+                help: "a document holds one rule, or a list under `rules`")
         }
         guard let items = list.value.items else {
-            let message = "`rules` is a list of rules, not \(list.value.kind)"
-            return problems.report(Diagnostic(code: "wrong-type", message, at: Diagnostic.Place(list.value, file: file)))
+            return report("wrong-type", "`rules` is a list of rules, not \(list.value.kind)", at: list.value)
         }
-        for item in items { readRule(item, file) }
+        for item in items { readRule(item) }
     }
 
     /// `a.test.yaml` for `a_test.yaml`.
@@ -143,7 +138,7 @@ private struct FileReading: Sendable {
         return stem + ".test.yaml"
     }
 
-    private mutating func readRule(_ node: Node, _ file: String) {
+    private mutating func readRule(_ node: Node) {
         var reader = RuleReader(file: file, surroundings: surroundings, purpose: purpose)
         defer { problems.report(reader.problems) }
         guard let name = reader.name(of: node) else {

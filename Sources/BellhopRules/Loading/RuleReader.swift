@@ -3,7 +3,7 @@ import CEL
 import YAML
 
 /// Reads one rule from its mapping.
-struct RuleReader: FileReader {
+struct RuleReader: ProblemCollector {
     let file: String
     let surroundings: RuleSurroundings
     let purpose: ExpressionPurpose

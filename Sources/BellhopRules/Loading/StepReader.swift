@@ -146,13 +146,12 @@ struct StepReader {
         }
         let name = setting.name
         review.check(at: node, as: setting.type)
-        let value = reader.read(node, as: setting)
-        check(.members(value.map { [(name: name, value: $0)] } ?? []), node, of: action, &reader)
-        for other in action.arguments where other.required && other.name != name {
-            reader.report(code: "missing-key", "`\(action.kind)` needs `\(other.name)`", at: node, help: other.summary)
-        }
-        var members = value.map { [(name: name, value: $0)] } ?? []
+        var members = reader.read(node, as: setting).map { [(name: name, value: $0)] } ?? []
+        check(.members(members), node, of: action, &reader)
         for other in action.arguments where other.name != name {
+            if other.required {
+                reader.report(code: "missing-key", "`\(action.kind)` needs `\(other.name)`", at: node, help: other.summary)
+            }
             if let text = other.fallback, let value = try? other.type.value(of: text) {
                 members.append((other.name, .value(value)))
             }

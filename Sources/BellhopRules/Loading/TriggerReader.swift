@@ -2,7 +2,7 @@ import BellhopCore
 import YAML
 
 /// Reads `on`: types of events, changes of fields, a schedule, or several events.
-struct TriggerReader: FileReader {
+struct TriggerReader: ProblemCollector {
     let file: String
     let surroundings: RuleSurroundings
     private(set) var triggers: [Trigger] = []

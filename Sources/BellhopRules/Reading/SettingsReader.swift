@@ -82,10 +82,10 @@ public struct SettingsReader<Deferred: Sendable> {
             }
             if let value = value(pair.value, setting.type, setting) { members.append((pair.name, value)) }
         }
-        for setting in settings where setting.required && mapping[setting.name] == nil {
-            report(code: "missing-key", "\(subject) needs `\(setting.name)`", at: node, help: setting.help)
-        }
-        for setting in settings where setting.fallback != nil && mapping[setting.name] == nil {
+        for setting in settings where mapping[setting.name] == nil {
+            if setting.required {
+                report(code: "missing-key", "\(subject) needs `\(setting.name)`", at: node, help: setting.help)
+            }
             if let text = setting.fallback, let value = try? setting.type.value(of: text) {
                 members.append((setting.name, .value(value)))
             }

@@ -281,9 +281,8 @@ extension BatchDecider {
         (candidate.key, candidate.since) = (pattern.by == nil ? nil : key, wait.began.at)
         if let id = wait.began.task, let scope = book.facts.scope(of: candidate.source) {
             switch facts.task(id, in: scope) {
-            case .found(let task): candidate.task = task
             // An event of a task that left may begin an absence; otherwise the departure has ended it.
-            case .departed(let task): candidate.task = task
+            case .found(let task), .departed(let task): candidate.task = task
             case .missing: break
             case .unread:
                 needs.tasks[scope, default: []].insert(id)

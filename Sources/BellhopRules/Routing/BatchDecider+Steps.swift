@@ -3,7 +3,10 @@ import CEL
 
 /// The deliveries that the steps of a run make.
 extension BatchDecider {
-    mutating func perform(_ steps: [Step], of rule: Rule, _ number: Int) {
+    /// Makes the deliveries of these steps.
+    mutating func perform(_ steps: [Step], of rule: Rule, _ number: Int, isShadow: Bool) {
+        (runNumber, self.isShadow) = (runNumber + 1, isShadow)
+        (opened, closed) = ([], [])
         let owner = frame.reference
         // The deliveries that the next steps wait for: those of the latest step with `on_error: stop`.
         var after: [Delivery.ID] = []

@@ -240,13 +240,6 @@ struct BatchDecider {
         return .failed(.loop, "stopped: \(writes); rules trigger each other")
     }
 
-    /// Makes the deliveries of these steps.
-    mutating func perform(_ steps: [Step], of rule: Rule, _ number: Int, isShadow: Bool) {
-        (runNumber, self.isShadow) = (runNumber + 1, isShadow)
-        (opened, closed) = ([], [])
-        perform(steps, of: rule, number)
-    }
-
     /// - Parameter occasion: that of an earlier run, if the record is about one.
     mutating func record(_ stop: Stop, of number: Int, for occasion: Occasion.ID? = nil) {
         let rule = book.compiled[number].name

@@ -31,8 +31,7 @@ struct Renderer {
 
     /// The text of an expression's value; its bytes are taken from the room.
     private func rendered(_ expression: RuleExpression) throws(RenderFailure) -> String {
-        let value = try evaluate(expression)
-        return try text(of: value)
+        try text(of: evaluate(expression))
     }
 
     private func text(of value: Value) throws(RenderFailure) -> String {

@@ -2,7 +2,7 @@ import BellhopCore
 import YAML
 
 /// Reads one test: its events and its expectations.
-struct TestCaseReader: FileReader {
+struct TestCaseReader: ProblemCollector {
     let file: String
     /// The rules that run in the test.
     private(set) var book: RuleBook

@@ -2,7 +2,7 @@ import BellhopCore
 import YAML
 
 /// Builds the data and tasks of events from a test.
-struct TestFacts: FileReader {
+struct TestFacts: ProblemCollector {
     let file: String
     let surroundings: RuleSurroundings
     var problems = Diagnostics()

@@ -2,7 +2,7 @@ import BellhopCore
 import YAML
 
 /// Reads a file of tests.
-struct TestFileReader: FileReader {
+struct TestFileReader: ProblemCollector {
     let file: String
     private let bytes: [UInt8]
     var problems = Diagnostics()

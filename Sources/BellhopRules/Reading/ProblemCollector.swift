@@ -2,12 +2,12 @@ import BellhopCore
 import YAML
 
 /// Reads a part of a file of rules or tests, and collects its problems.
-protocol FileReader {
+protocol ProblemCollector {
     var file: String { get }
     var problems: Diagnostics { get set }
 }
 
-extension FileReader {
+extension ProblemCollector {
     mutating func report(_ code: String, _ message: String, at node: Node, help: String? = nil) {
         problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }
