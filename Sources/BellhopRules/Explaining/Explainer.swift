@@ -63,19 +63,19 @@ struct Explainer {
             !(hasEnded && $0.verdict == .escalating && facts.timer(of: $0) == nil)
         }.map { clause($0) }
         if let stop = records.stop, !isLater(deliveries, than: stop) {
-            (account.verdict, account.reason) = result(stop)
+            account.result = result(stop)
             if stop.verdict == .noStep { account.notes += stop.leftOut }
             if [.cancelled, .conditionFalse, .conditionFailed].contains(stop.verdict) { account.parts = judgement?.parts ?? [] }
             noteChange(&account, at: event)
         } else if !deliveries.isEmpty {
-            (account.verdict, account.reason) = outcome(of: deliveries, records, name)
+            account.result = outcome(of: deliveries, records, name)
             if let revision = deliveries.first?.revision, let present = book?.rule(named: name)?.summary.revision,
                 revision != present
             {
                 account.notes.append("the rule has changed since; this is what its earlier version did")
             }
         } else if let step = records.last(where: { [.stepFailed, .budget].contains($0.verdict) }) {
-            (account.verdict, account.reason) = (step.verdict == .budget ? .budget : .stepFailed, clause(step))
+            account.result = (step.verdict == .budget ? .budget : .stepFailed, clause(step))
             account.notes.removeAll { $0 == account.reason }
         } else {
             judge(&account, judgement, at: event)
@@ -92,11 +92,11 @@ struct Explainer {
     private func judge(_ account: inout Explanation.Account, _ judgement: Judgement?, at event: StoredEvent) {
         guard let judgement else {
             let why = book == nil ? "the rules do not load" : "there is no such rule now"
-            (account.verdict, account.reason) = (.unknown, "nothing is recorded, and \(why)")
+            account.result = (.unknown, "nothing is recorded, and \(why)")
             return
         }
         if judgement.isInQuestion, let change = facts.replacement(of: account.rule, since: event) {
-            (account.verdict, account.reason) = replaced(change, judgement)
+            account.result = replaced(change, judgement)
             return
         }
         if let verdict = Explanation.Verdict(rawValue: judgement.verdict.rawValue) {
@@ -109,45 +109,40 @@ struct Explainer {
         }
         let rule = book?.rule(named: account.rule)
         if let rule, let timer = absence(of: rule, at: event), timer.payload["after"]?.asInt == event.sequence {
-            (account.verdict, account.reason) = (.waiting, "this event started `none` again, which \(predicate(timer))")
+            account.result = (.waiting, "this event started `none` again, which \(predicate(timer))")
         } else if facts.unrouted.contains(event.sequence) {
-            (account.verdict, account.reason) = (.unrouted, "no rule has seen the event yet")
+            account.result = (.unrouted, "no rule has seen the event yet")
         } else if let pause = facts.pause(of: account.rule, at: event.event.time) {
-            (account.verdict, account.reason) = (.unseen, "the rule was paused since \(time(pause, account.rule))")
+            account.result = (.unseen, "the rule was paused since \(time(pause, account.rule))")
         } else if facts.wasPaused(account.rule, at: event.event.time) {
-            (account.verdict, account.reason) = (.unseen, "the rule was paused when the event came")
+            account.result = (.unseen, "the rule was paused when the event came")
         } else if facts.lacksDeliveries {
-            (account.verdict, account.reason) = lacking(account.rule)
+            account.result = lacking(account.rule)
         } else if let wait = judgement.wait, let continued = continued(wait, account.rule, at: event) {
-            (account.verdict, account.reason) = continued
+            account.result = continued
         } else if let since = facts.rules.first(where: { $0.name == account.rule })?.since, event.sequence <= since,
             !facts.wasResumed(account.rule, after: event.event.time)
         {
-            (account.verdict, account.reason) = (.unseen, "the event is older than the rule")
+            account.result = (.unseen, "the event is older than the rule")
         } else if !facts.rules.contains(where: { $0.name == account.rule }) {
-            (account.verdict, account.reason) = (.unseen, "the rule is in the files, but not in force yet")
+            account.result = (.unseen, "the rule is in the files, but not in force yet")
         } else if let pattern = rule?.time.pattern, pattern.beginsByItself {
-            (account.verdict, account.reason) = endOfAbsence(pattern, account.rule, at: event)
+            account.result = endOfAbsence(pattern, account.rule, at: event)
         } else if let idle = judgement.idle {
-            (account.verdict, account.reason) = idle
+            account.result = idle
         } else if judgement.isEmptyRun {
             account.reason = Self.noStep
             noteChange(&account, at: event)
         } else if let rule, rule.time.each != nil {
             let what = rule.time.hold == nil ? "no element had anything to do" : "no wait of `for` began or ended"
-            (account.verdict, account.reason) = (.ran, "it ran through its list, and \(what)")
+            account.result = (.ran, "it ran through its list, and \(what)")
         } else if let change = facts.change(of: account.rule, since: event) {
-            (account.verdict, account.reason) = (
-                .unknown, "it would run now, but it was changed at \(time(change, account.rule)), after the event"
-            )
+            let time = time(change, account.rule)
+            account.result = (.unknown, "it would run now, but it was changed at \(time), after the event")
         } else if let rule, rule.once != nil || rule.throttle != nil || !rule.time.isEmpty {
-            (account.verdict, account.reason) = (
-                .unknown, "its text allows the run; if something stopped it, the record is gone"
-            )
+            account.result = (.unknown, "its text allows the run; if something stopped it, the record is gone")
         } else {
-            (account.verdict, account.reason) = (
-                .unknown, "by its text it could have run at the time of the event, but no run is recorded"
-            )
+            account.result = (.unknown, "by its text it could have run at the time of the event, but no run is recorded")
         }
         account.notes += judgement.leftOut
     }
@@ -331,5 +326,12 @@ struct Explainer {
 
     private func time(_ moment: Timestamp, _ rule: String) -> String {
         moment.formatted(in: book?.rule(named: rule)?.zone ?? .utc)
+    }
+}
+
+extension Explanation.Account {
+    fileprivate var result: (verdict: Explanation.Verdict, reason: String) {
+        get { (verdict, reason) }
+        set { (verdict, reason) = newValue }
     }
 }

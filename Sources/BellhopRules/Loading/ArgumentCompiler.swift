@@ -41,13 +41,13 @@ struct ArgumentCompiler {
         case .value(let value): return .constant(value)
         case .deferred(let raw): return compile(raw, with: &compiler)
         case .list(let items):
-            let compiled = items.map { compile($0, with: &compiler) }
-            let whole = compiled.compactMap(\.self)
-            return whole.count == compiled.count ? .list(whole) : nil
+            let compiled = items.compactMap { compile($0, with: &compiler) }
+            return compiled.count == items.count ? .list(compiled) : nil
         case .members(let members):
-            let compiled = members.map { (name: $0.name, value: compile($0.value, with: &compiler)) }
-            let whole = compiled.compactMap { member in member.value.map { (name: member.name, value: $0) } }
-            return whole.count == compiled.count ? .members(whole) : nil
+            let compiled = members.compactMap { member in
+                compile(member.value, with: &compiler).map { (name: member.name, value: $0) }
+            }
+            return compiled.count == members.count ? .members(compiled) : nil
         }
     }
 

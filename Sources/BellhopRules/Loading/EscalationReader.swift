@@ -66,13 +66,11 @@ extension RuleReader {
     private mutating func warnOfComments(_ sources: [RuleSurroundings.SourceFacts], at node: YAML.Node) {
         guard !surroundings.isOpen, !sources.isEmpty, sources.allSatisfy({ $0.comments != .yes }) else { return }
         let able = sources.lazy.compactMap { source in source.comments.missingLine.map { (source.name, $0) } }.first
-        problems.report(
-            Diagnostic(
-                .warning, code: "no-comments",
-                "comments do not count as answers here: \(sources.count == 1 ? "source" : "sources") "
-                    + sources.map(\.name).quotedList
-                    + " \(sources.count == 1 ? "reports" : "report") no comments",
-                at: Diagnostic.Place(node, file: file), help: able.map { "in bellhop.yaml add `\($1)` to source `\($0)`" }))
+        let names = sources.map(\.name).quotedList
+        let silent = sources.count == 1 ? "source \(names) reports" : "sources \(names) report"
+        warn(
+            "no-comments", "comments do not count as answers here: \(silent) no comments", at: node,
+            help: able.map { "in bellhop.yaml add `\($1)` to source `\($0)`" })
     }
 
     private mutating func step(_ node: YAML.Node, at place: Int, _ steps: inout StepReader) -> Escalation.Step? {

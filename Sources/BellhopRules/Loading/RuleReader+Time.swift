@@ -50,12 +50,9 @@ extension RuleReader {
         var used = Set(condition.variables + condition.functions)
         for (name, more) in names.variables where used.contains(name) { used.formUnion(more) }
         guard let name = ["event", "before", "changes", "comment", "changed"].first(where: used.contains) else { return }
-        problems.report(
-            Diagnostic(
-                .warning, code: "ends-with-next-event",
-                "`when` reads `\(name)`, so the next event of the task ends the wait of `for`",
-                at: Diagnostic.Place(node, file: file),
-                help: "ask for the task as it is, such as `task.priority == 1`, and name what begins the wait in `on`"))
+        warn(
+            "ends-with-next-event", "`when` reads `\(name)`, so the next event of the task ends the wait of `for`", at: node,
+            help: "ask for the task as it is, such as `task.priority == 1`, and name what begins the wait in `on`")
     }
 
     /// A fingerprint of everything that decides whether the rule runs, and how it waits, counts and groups. It ignores quotes,
@@ -144,14 +141,11 @@ extension RuleReader {
         guard group != nil, !Self.isTaskID(mapping["group"]?.value["by"]) else { return }
         for (what, node) in [("once", mapping["once"]?.value), ("throttle", mapping["throttle"]?.value["by"])] {
             guard let node, Self.isTaskID(node) else { continue }
-            problems.report(
-                Diagnostic(
-                    .warning, code: "latest-task-only",
-                    "`\(what)` is decided only by the latest task of a group, but stops the run for all its tasks",
-                    at: Diagnostic.Place(node, file: file),
-                    help: what == "once"
-                        ? "write `group: {by: task.id, …}`, or leave `once` out"
-                        : "write `group: {by: task.id, …}`, or use `every` of `group` instead of `throttle`"))
+            let other = what == "once" ? "leave `once` out" : "use `every` of `group` instead of `throttle`"
+            warn(
+                "latest-task-only",
+                "`\(what)` is decided only by the latest task of a group, but stops the run for all its tasks", at: node,
+                help: "write `group: {by: task.id, …}`, or \(other)")
         }
     }
 

@@ -128,10 +128,7 @@ struct RuleReader: ProblemCollector {
                 $0.action.effect == .writes || $0.mayWriteUnseen(to: Set(surroundings.sources.map(\.connection)))
             })
         {
-            let place = Diagnostic.Place(limit.key, file: file)
-            problems.report(
-                Diagnostic(
-                    .warning, code: "unused-limit", "`limit` counts writes to tasks, but this rule writes to no task", at: place))
+            warn("unused-limit", "`limit` counts writes to tasks, but this rule writes to no task", at: limit.key)
         }
         warnOfUnusedQuiet(mapping["quiet"], actions)
         guard !problems.hasErrors, let from else { return nil }
@@ -271,11 +268,9 @@ struct RuleReader: ProblemCollector {
             guard let mismatch = labels.withoutLabels.mismatch(among: [end.text], in: end.field, typed: true) else { continue }
             var help = LabelFacts.setting(for: mismatch.source)
             if case .isLabel(let values) = mismatch.reason { help = "write `\(values[0])`, or \(help)" }
-            problems.report(
-                Diagnostic(
-                    .warning, code: "no-labels",
-                    "`\(end.field)` is never `\(end.text)`: source `\(mismatch.source.name)` reads no labels",
-                    at: Diagnostic.Place(end.node, file: file), help: help))
+            warn(
+                "no-labels", "`\(end.field)` is never `\(end.text)`: source `\(mismatch.source.name)` reads no labels",
+                at: end.node, help: help)
         }
     }
 

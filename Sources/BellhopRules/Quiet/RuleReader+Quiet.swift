@@ -31,11 +31,9 @@ extension RuleReader {
     /// Warns of a quiet time that keeps nothing back.
     mutating func warnOfUnusedQuiet(_ pair: Mapping.Pair?, _ steps: [Step]) {
         guard let pair, !steps.isEmpty, !steps.contains(where: \.action.isMessage) else { return }
-        problems.report(
-            Diagnostic(
-                .warning, code: "unused-quiet", "`quiet` keeps messages back, but this rule sends none",
-                at: Diagnostic.Place(pair.key, file: file),
-                help: "it is for `notify`; to stop everything at certain hours, write them in `when`"))
+        warn(
+            "unused-quiet", "`quiet` keeps messages back, but this rule sends none", at: pair.key,
+            help: "it is for `notify`; to stop everything at certain hours, write them in `when`")
     }
 }
 

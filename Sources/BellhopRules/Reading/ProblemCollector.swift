@@ -12,6 +12,10 @@ extension ProblemCollector {
         problems.report(Diagnostic(code: code, message, at: Diagnostic.Place(node, file: file), help: help))
     }
 
+    mutating func warn(_ code: String, _ message: String, at node: Node, help: String? = nil) {
+        problems.report(Diagnostic(.warning, code: code, message, at: Diagnostic.Place(node, file: file), help: help))
+    }
+
     /// Reads a mapping with these settings, without the keys in `others`, and reports its problems.
     mutating func settings(
         _ node: Node, as declared: [Setting], of subject: String, besides others: Set<String> = []

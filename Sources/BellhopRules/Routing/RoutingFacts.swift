@@ -12,8 +12,6 @@ public struct RoutingNeeds: Sendable, Hashable {
     /// The events that rules with a schedule have not received yet.
     public var digests: Set<DigestQuery> = []
 
-    public init() {}
-
     public var isEmpty: Bool { state.isEmpty && scopes.isEmpty && events.isEmpty && tasks.isEmpty && digests.isEmpty }
 }
 
