@@ -173,7 +173,7 @@ struct Explainer {
         let part = begun.part ?? "for"
         let what = begun.occasion.event.map { "with event \($0.text.prefix(12))" } ?? "with the rule"
         let words = "`\(part)` had begun before, \(what) at \(time(begun.at, rule))"
-        // While no agent runs, timers come due late. What is due at the very moment of the event comes before it.
+        // While no agent runs, timers fire late. A timer that is due at the moment of the event fires before it.
         if let over = fired[[rule, "\(begun.waitPlace ?? 0) \(begun.occasion.replayed?.microseconds ?? 0)"]],
             over.at < event.event.time || over.at == event.event.time && over.due == event.event.time
         {
@@ -208,7 +208,7 @@ struct Explainer {
     /// For how long the store keeps records of decisions, as the agent sets it.
     private static let recorded = Retention().commonDecisions
 
-    /// What a timer does now, as a clause without a subject.
+    /// The present state of a timer, as a clause without a subject.
     private func predicate(_ timer: RuleTimer) -> String {
         if timer.isRecomputed { return "waits; until when is computed again, because a calendar has changed" }
         let due = time(timer.due, timer.id.rule)
@@ -283,7 +283,7 @@ struct Explainer {
 
     /// Whether the rule ran after the decision that stopped it at first.
     private func isLater(_ deliveries: [ExplainedDelivery], than stop: DecisionRecord) -> Bool {
-        // What became of one element of a list, or of an event that was counted, does not hide another run.
+        // A record about one element of a list, or about an event that was counted, does not hide another run.
         (stop.verdict.isOfEarlier || stop.verdict == .noStep) && !deliveries.isEmpty
             || deliveries.contains { $0.created >= stop.at && $0.occasion != stop.occasion }
             || deliveries.contains { $0.occasion == stop.occasion }

@@ -9,7 +9,7 @@ struct EventReach {
         var code: String
         var reason: String
         var help: String?
-        /// The type that was probably meant, if that one does come.
+        /// The type that was probably meant, if its events do come.
         var instead: EventType?
     }
 

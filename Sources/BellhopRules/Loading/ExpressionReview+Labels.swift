@@ -46,7 +46,7 @@ extension ExpressionReview {
             at: node.range, help: help)
     }
 
-    /// Reports the first label that the expression uses if none are read.
+    /// Reports the first label in the expression, if the sources read no labels.
     ///
     /// - Parameter instead: what the expression gets instead of the label.
     mutating func reportMissingLabels(_ node: CEL.Node, _ instead: String) {

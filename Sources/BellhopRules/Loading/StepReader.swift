@@ -166,7 +166,7 @@ struct StepReader {
         }.map(\.key)
     }
 
-    /// Reports what is certain to fail at run time.
+    /// Reports arguments that are certain to fail at run time.
     private func check(
         _ tree: ArgumentCompiler.Tree, _ node: YAML.Node, of action: ActionManifest, _ reader: inout SettingsReader<RawArgument>
     ) {

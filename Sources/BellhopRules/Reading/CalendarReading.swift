@@ -136,7 +136,7 @@ public struct CalendarReading {
         }
     }
 
-    /// The days and the files of a list: what is not a day must end in `.ics`.
+    /// The days and the files of a list: an entry that is not a day must end in `.ics`.
     private func holidays(
         _ texts: [String], _ node: Node?, _ reader: inout SettingsReader<Never>
     ) -> (Set<CivilDate>, [CalendarEntry.File]) {

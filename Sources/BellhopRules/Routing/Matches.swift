@@ -20,7 +20,7 @@ public struct Matches: Sendable {
     /// For rules that read digests: the place on the bus after which they see events.
     var starts: [Int: Int64] = [:]
 
-    /// Whether no rule matches any of the events, and none ends a wait or an escalation: deciding then only marks them as routed.
+    /// Whether the events start no run and end no wait or escalation. Deciding then only marks them as routed.
     public var isEmpty: Bool { runs.isEmpty && endings.isEmpty && answers.isEmpty && timers.isEmpty }
 
     /// Leaves out the events from this place on.
@@ -88,7 +88,7 @@ struct RunContext: Sendable {
     var elements: [Int: (source: String, task: Snapshot)] = [:]
     /// The place among them of the run's event; nil for a run without one.
     var event: Int?
-    /// Whether the last event is the run's own and none of those that led to it.
+    /// Whether the last event is the run's own, but did not lead to the run.
     var isEventApart = false
     /// The key under which the rule waited, counted or gathered.
     var key: String?

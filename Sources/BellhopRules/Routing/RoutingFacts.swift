@@ -34,7 +34,7 @@ public struct RoutingFacts: Sendable {
         known = RoutingNeeds()
     }
 
-    /// Everything is known: what is not given does not exist.
+    /// Everything is known: facts that are not given do not exist.
     public init(
         state: RuleState, tasks: [Scope.ID: [Snapshot]], events: [Int64: StoredEvent] = [:],
         departed: [Scope.ID: [TaskKey: Snapshot]] = [:]

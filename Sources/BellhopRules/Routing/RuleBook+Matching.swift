@@ -11,7 +11,7 @@ extension RuleBook {
         return matcher.matches
     }
 
-    /// The same for an event that is routed again. It ends no wait and no escalation. Pure.
+    /// The same for a replayed event, which ends no wait and no escalation. Pure.
     ///
     /// - Parameter paused: the rules that see no events.
     public func match(_ replay: Replay, paused: Set<String>) -> Matches {

@@ -47,7 +47,7 @@ struct TimedEvents: Sendable {
 }
 
 extension RuleBook {
-    /// Whether the event can matter to a rule with timers: then what is due at its moment comes before it.
+    /// Whether the event can matter to a rule with timers. Timers that are due at its moment then fire before it is routed.
     public func concernsTimers(_ event: Event) -> Bool { timed.contains(event, facts) }
 }
 

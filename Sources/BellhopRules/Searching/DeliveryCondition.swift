@@ -6,7 +6,7 @@ public struct DeliveryCondition: Sendable {
     private let condition: RuleExpression
     private let slots: SlotTable
 
-    /// - Throws: what is wrong with the condition.
+    /// - Throws: the mistakes in the condition.
     public init(_ when: String, surroundings: RuleSurroundings) throws(Diagnostics) {
         let cache = SharedNameCache(surroundings, hasEvent: false)
         var names = RuleNames(cache.names(for: []), events: [], zone: surroundings.timeZoneName)

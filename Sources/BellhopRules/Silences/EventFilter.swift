@@ -6,7 +6,7 @@ public struct EventFilter: Sendable {
     private let condition: RuleExpression
     private let reading: SilenceBook.Reading
 
-    /// - Throws: what is wrong with the condition.
+    /// - Throws: the mistakes in the condition.
     public init(_ when: String, surroundings: RuleSurroundings) throws(Diagnostics) {
         let cache = SharedNameCache(surroundings)
         let names = SilenceBook.names(surroundings, cache)

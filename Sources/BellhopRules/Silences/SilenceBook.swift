@@ -11,7 +11,7 @@ public struct SilenceBook: Sendable {
     }
 
     let entries: [Entry]
-    /// What the conditions read; nil if there is no condition.
+    /// The facts that the conditions read; nil if there is no condition.
     let reading: Reading?
     /// The silences whose conditions have mistakes, by their ids. They keep nothing back.
     public let refused: [String: Diagnostics]

@@ -25,7 +25,7 @@ struct RuleRefusal {
     var isOfTrigger: Bool { if case .trigger = reason { true } else { false } }
 
     /// Whether it prevented an action of this kind.
-    func keptBack(_ kind: String) -> Bool {
+    func prevented(_ kind: String) -> Bool {
         if case .step(let number) = reason { return rule.steps[number].action.kind == kind }
         return rule.allSteps.contains { $0.action.kind == kind }
     }

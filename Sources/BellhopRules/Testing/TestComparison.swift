@@ -83,7 +83,7 @@ struct TestComparison {
             return ["\(name) has \(expected.rule == nil ? "" : "no ")`\(expected.kind)` under `do`"]
         }
         return rules.flatMap { rule -> [String] in
-            let all = run.refusals.filter { $0.rule === rule && $0.keptBack(expected.kind) }
+            let all = run.refusals.filter { $0.rule === rule && $0.prevented(expected.kind) }
             let telling = all.filter { !$0.isOfTrigger }
             let shown = telling.isEmpty ? all : telling
             if shown.isEmpty { return run.refusals.isEmpty ? ["rule `\(rule.name)`: no event was given"] : [] }

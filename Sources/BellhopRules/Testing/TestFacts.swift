@@ -94,7 +94,7 @@ struct TestFacts: ProblemCollector {
         return data
     }
 
-    /// The task of an event, which goes into `data` with what is derived from it.
+    /// The task of an event. Puts it into `data`, together with the members that follow from it.
     mutating func task(_ type: EventType, _ node: Node, _ data: inout JSON.Object, source: String) -> Snapshot? {
         guard let place = node[.task] else {
             report("missing-key", "`\(type.name)` needs a task", at: node, help: "add `task: {id: …}`")

@@ -20,7 +20,7 @@ struct TestNotes: TrialObserver {
 
     mutating func observe(_ routing: Routing, in moment: TrialMoment) {
         for delivery in routing.deliveries { ran[delivery.id.rule, default: []].insert(delivery.id.step) }
-        // Errors beside a run, of which there is no record. A dead delivery shows its own.
+        // Errors without a decision record. A dead delivery shows its own error.
         var dead: Set<String> = []
         for delivery in routing.deliveries { if case .dead = delivery.initial { dead.insert(delivery.id.rule) } }
         for tally in routing.tallies where !dead.contains(tally.rule) {

@@ -43,7 +43,7 @@ struct TestRun {
             returnTime = max(returnTime ?? .distantPast, trial.now + duration)
         case .tasks, .event:
             if returnTime != nil { return pending.append(step) }
-            // What is due at a moment comes before the events of that moment.
+            // Timers that are due at a moment fire before the events of that moment.
             advance(to: trial.now)
             show([step])
         }

@@ -39,7 +39,7 @@ struct TrialHolding {
         if message.resolve { conversations.remove(key) } else { conversations.insert(key) }
     }
 
-    /// Releases what was held until a moment, and returns in order what is sent, silenced or dropped.
+    /// Releases the messages that were held until a moment. Returns, in order, those that are sent, silenced or dropped.
     mutating func release(
         until end: Timestamp, by book: RuleBook, _ facts: ReleaseFacts, silences: SilenceBook, at now: Timestamp
     ) -> [Delivery] {
