@@ -27,7 +27,7 @@ public struct DeliveryDifference: Sendable {
     private typealias Singles = [Key: Single]
 
     private var (before, after): (Singles, Singles) = ([:], [:])
-    /// The deliveries that wait for no counterpart any more, because the other back-test has not made them for too long.
+    /// The deliveries that only one back-test has made for so long that they are no longer compared.
     private var (gone, come): (DeliveryOutlines, DeliveryOutlines)
     /// The deliveries that both make, but with different contents: those of the second back-test.
     public private(set) var changed: DeliveryOutlines

@@ -4,9 +4,9 @@ import YAML
 
 /// The parts of a rule that wait, count or gather: `each`, `for`, `count`, `group`.
 extension RuleReader {
-    /// - Parameter passed: keys whose contents were reported as misplaced.
+    /// - Parameter misplaced: keys whose contents were reported as misplaced.
     mutating func timeParts(
-        _ mapping: Mapping, besides passed: Set<String>, _ trigger: TriggerReader, _ events: [EventDefinition],
+        _ mapping: Mapping, besides misplaced: Set<String>, _ trigger: TriggerReader, _ events: [EventDefinition],
         _ compiler: inout ExpressionCompiler
     ) -> TimeParts {
         var parts = TimeParts()
@@ -34,10 +34,10 @@ extension RuleReader {
                 report("not-together", "`task_removed` ends each wait, so this rule can never run", at: pair.key)
             }
         }
-        if let pair = mapping["count"], !passed.contains("count") {
+        if let pair = mapping["count"], !misplaced.contains("count") {
             parts.count = count(pair.value, isLate: trigger.pattern != nil, &compiler)
         }
-        if let pair = mapping["group"], !passed.contains("group") {
+        if let pair = mapping["group"], !misplaced.contains("group") {
             parts.group = group(pair.value, pair.key, isLate: trigger.pattern != nil, &compiler)
         }
         return parts
@@ -62,7 +62,7 @@ extension RuleReader {
         var members = mapping.filter { parts.contains($0.name) }.map { "\($0.name): \(Self.plain($0.value))" }
         // Shadow runs have a state of their own.
         if mapping["mode"]?.value.scalarText == "shadow" { members.append("mode: shadow") }
-        // The values of `let` that these use, and those that they use in turn.
+        // The values of `let` that these expressions use, directly or through other values.
         let values = mapping["let"]?.value.mapping?.map { ($0.name, Self.plain($0.value)) } ?? []
         let expressions =
             [condition, time.each, time.hold?.by, time.count?.by, time.count?.distinct, time.group?.by]

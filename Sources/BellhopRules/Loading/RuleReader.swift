@@ -40,8 +40,8 @@ struct RuleReader: ProblemCollector {
     ) -> Rule? {
         guard let mapping = node.mapping else { return nil }
         let outdented = self.outdented(in: mapping)
-        let passed = outdented.reduce(into: Set<String>()) { $0.formUnion($1.names.union([$1.head.name])) }
-        let meant = checkKeys(mapping, besides: passed)
+        let misplaced = outdented.reduce(into: Set<String>()) { $0.formUnion($1.names.union([$1.head.name])) }
+        let meant = checkKeys(mapping, besides: misplaced)
         let simple = RuleKeys.rule.filter { ["description", "limit", "mode", "enabled"].contains($0.name) }
         let others = Set(mapping.names).subtracting(simple.map(\.name))
         let settings = self.settings(node, as: simple, of: "a rule", besides: others)
@@ -49,7 +49,7 @@ struct RuleReader: ProblemCollector {
 
         var trigger = TriggerReader(file: file, surroundings: surroundings)
         if let on = mapping["on"]?.value {
-            if !passed.contains("on") { trigger.read(on) }
+            if !misplaced.contains("on") { trigger.read(on) }
         } else if !meant.contains("on") {
             report("missing-key", "rule `\(name)` has no `on`", at: node, help: "add `on: task_created`, say")
         }
@@ -92,7 +92,7 @@ struct RuleReader: ProblemCollector {
                 "not-known-yet", "`when` cannot use `events`, `key` or `since`", at: place,
                 help: "it is asked before the rule waits, counts or gathers; use them in `do`")
         }
-        var time = timeParts(mapping, besides: passed, trigger, events, &compiler)
+        var time = timeParts(mapping, besides: misplaced, trigger, events, &compiler)
         if let draft {
             time.pattern = pattern(draft, mapping, rule: name, from: isVague ? nil : from, sharing: cache, &compiler)
         }
@@ -100,10 +100,10 @@ struct RuleReader: ProblemCollector {
             warnOfNextEvent(condition, compiler.names, place)
         }
         let once = mapping["once"].flatMap { key($0.value, "`once`", &compiler, isLate: true) }
-        let throttle = mapping["throttle"].flatMap { passed.contains("throttle") ? nil : self.throttle($0.value, &compiler) }
+        let throttle = mapping["throttle"].flatMap { misplaced.contains("throttle") ? nil : self.throttle($0.value, &compiler) }
         warnOfKeyBesideGroup(mapping, time.group)
-        let quiet = mapping["quiet"].flatMap { pair in
-            passed.contains("quiet") ? nil : self.quiet(pair, zone: trigger.schedule?.zone ?? surroundings.timeZone, &compiler)
+        let quiet = mapping["quiet"].flatMap {
+            self.quiet($0, zone: trigger.schedule?.zone ?? surroundings.timeZone, &compiler)
         }
         problems.all += compiler.takeProblems()
         let writable = compiler.names.isAboutTask && !isVague ? sources : []
@@ -112,7 +112,7 @@ struct RuleReader: ProblemCollector {
         if mapping["do"] == nil, !meant.contains("do"), former == nil {
             report("missing-key", "rule `\(name)` has no `do`", at: node, help: "add `do:` and a list of actions")
         }
-        let escalation = passed.contains("escalate") ? nil : escalation(mapping, trigger, condition, &steps)
+        let escalation = escalation(mapping, trigger, condition, &steps)
         problems.all += steps.compiler.takeProblems()
         if let pair = mapping["each"],
             actions.contains(where: { $0.needs.contains(.digest) }) || condition?.needs.contains(.digest) == true
@@ -154,10 +154,10 @@ struct RuleReader: ProblemCollector {
     // MARK: Keys
 
     /// Reports unknown keys. Returns the known keys that were meant by them.
-    private mutating func checkKeys(_ mapping: Mapping, besides passed: Set<String>) -> Set<String> {
+    private mutating func checkKeys(_ mapping: Mapping, besides misplaced: Set<String>) -> Set<String> {
         let known = RuleKeys.rule.map(\.name)
         var meant: Set<String> = []
-        for pair in mapping where !known.contains(pair.name) && !passed.contains(pair.name) {
+        for pair in mapping where !known.contains(pair.name) && !misplaced.contains(pair.name) {
             let help: String?
             if let word = RuleKeys.aliases[pair.name], mapping[word] == nil {
                 help = "write `\(word)`"

@@ -32,7 +32,8 @@ extension BatchDecider {
         return places
     }
 
-    /// The events that an event completes, in the order of the list, used up; nil if others are missing, and it waits for them.
+    /// The events that complete the pattern together with this event, in the order of the list; their stored copies are deleted.
+    /// Nil if events are still missing: this event is then stored.
     private mutating func complete(
         _ pattern: Pattern, _ candidate: Candidate, _ fitting: [Int], _ stateKey: StateKey, _ key: String
     ) -> [Gathered]? {

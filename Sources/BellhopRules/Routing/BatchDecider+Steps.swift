@@ -152,8 +152,8 @@ extension BatchDecider {
         }
     }
 
-    /// Handles a step that cannot be rendered: instead of a message, a plain one with the error is sent; any other delivery is
-    /// created dead, so that people see it.
+    /// Handles a step that cannot be rendered. A plain message with the error replaces a message; any other delivery is created
+    /// dead, so that people see it.
     private mutating func fail(_ step: Step, _ rule: Rule, _ number: Int, _ owner: TaskReference?, _ error: RenderFailure) {
         var arguments = Arguments.values([:])
         var state = Delivery.InitialState.dead(Failure(.unrenderable, .giveUp, error.message))

@@ -25,7 +25,7 @@ struct BatchDecider {
     /// The facts that turned out to be needed, apart from state.
     var needs = RoutingNeeds()
     private(set) var timers: [TimerChange] = []
-    /// The due time of the first timer that this batch has set, of those due later than the event or timer that set them.
+    /// The earliest due time of the timers that this batch has set for a time after the event or timer that set them.
     private var firstDue = Timestamp.distantFuture
     /// The bytes that this batch stores.
     var bytes = 0

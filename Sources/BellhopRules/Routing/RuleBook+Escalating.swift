@@ -27,8 +27,8 @@ enum EscalatingSources: Sendable, Hashable {
 }
 
 extension RuleBook {
-    /// The escalations that the event may end: those of a task that has left, or that somebody other than us has changed or
-    /// commented. Nil for any other event, and without rules that escalate.
+    /// The escalations that the event may end, because the task has left, or somebody other than us has changed or commented it.
+    /// Nil for any other event, and without rules that escalate.
     func escalations(endedBy event: Event) -> StateKey? {
         guard escalating != .none, event.isDeparture || event.isAnswer, escalating.contains(event.source),
             let id = event.data[.task]?["id"]?.asString?.nonEmpty

@@ -72,8 +72,8 @@ extension RuleCoverage {
         ]
     }
 
-    /// A file line by line: `✓` before lines whose points are all covered, `✗` before those with no covered point, `~` before the
-    /// others; below each line its missing points.
+    /// A file line by line: `✓` before lines whose points are all covered, `✗` before those whose points were never reached, `~`
+    /// before the others; below each line its missing points.
     ///
     /// - Parameter text: the file's text.
     public static func lines(of file: File, in text: String) -> [(mark: Character, line: String, isSource: Bool)] {
