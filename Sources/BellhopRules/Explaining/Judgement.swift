@@ -16,17 +16,15 @@ public struct Judgement: Sendable {
         case holds
     }
 
-    public var rule: String
-    public var verdict: Verdict
+    public var verdict = Verdict.holds
     /// A clause that explains the verdict; empty if it holds.
-    public var reason: String
-    /// The text of `when`, if the verdict depends on it.
-    public var condition: String?
-    public var parts: [Evaluation.Part]
+    public var reason = ""
+    /// The values of the parts of `when`, if the verdict depends on it.
+    public var parts: [Evaluation.Part] = []
     /// Whether `when` reads the tasks of sources. The judgement uses the present tasks, not those at the event's time.
-    public var readsTasks: Bool
+    public var readsTasks = false
     /// The steps whose `if` does not hold, and why; only of a rule without parts that wait.
-    public var leftOut: [String]
+    public var leftOut: [String] = []
     /// Whether all steps are left out.
     var isEmptyRun = false
 
@@ -44,7 +42,6 @@ public struct Judgement: Sendable {
     /// Shows the values of the parts of `when`.
     fileprivate mutating func show(_ condition: RuleExpression, _ frame: RunFrame, _ slots: SlotTable, _ rule: Rule) {
         readsTasks = readsTasks || !condition.needs.isDisjoint(with: [.tasks, .snapshots, .digest])
-        self.condition = condition.source?.text
         parts = condition.explained(frame, slots, zone: rule.zone)?.parts ?? []
     }
 
@@ -62,7 +59,7 @@ extension RuleBook {
     ///   - now: the time that `now` has in the condition: when the event was routed.
     public func judge(_ event: StoredEvent, by name: String, tasks: [Scope.ID: [Snapshot]], at now: Timestamp) -> Judgement? {
         guard let rule = rule(named: name) else { return nil }
-        var judgement = Judgement(rule: name, verdict: .holds, reason: "", parts: [], readsTasks: false, leftOut: [])
+        var judgement = Judgement()
         if let (verdict, reason) = rule.objection(to: event.event) {
             (judgement.verdict, judgement.reason) = (verdict, reason)
             return judgement

@@ -7,7 +7,6 @@ struct MarkdownBlocks {
     private var lines: [ArraySlice<Unit>] = []
     /// The list marker of the current item; nil for a paragraph.
     private var marker: Marker?
-    private var isAfterBlankLine = false
 
     static func read(_ units: [MarkdownTemplate.Unit]) -> [MarkdownTemplate.Block] {
         var reader = MarkdownBlocks()
@@ -26,18 +25,13 @@ struct MarkdownBlocks {
     private mutating func take(_ line: ArraySlice<Unit>) {
         var line = line.drop(while: \.isBlank)
         while line.last?.isBlank == true || line.last == .scalar("\r") { line.removeLast() }
-        guard !line.isEmpty else {
-            close()
-            isAfterBlankLine = true
-            return
-        }
+        guard !line.isEmpty else { return close() }
         if let found = Self.marker(of: line), startsItem(found) {
             close()
             marker = found
             line = line.dropFirst(found.length).drop(while: \.isBlank)
         }
         lines.append(line)
-        isAfterBlankLine = false
     }
 
     /// A numbered list interrupts a paragraph only if it begins with 1, so that a year at a line's start stays text.
