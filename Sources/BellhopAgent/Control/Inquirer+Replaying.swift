@@ -54,7 +54,7 @@ extension Inquirer {
         let shown = zip(events, routings).map { event, routing in
             json(
                 of: event, routing, by: book,
-                paused: paused.filter { book.judge(event, by: $0, tasks: [:], at: now)?.isInQuestion ?? false })
+                paused: paused.filter { book.judge(event, by: $0, tasks: [:], at: now)?.isRelevant ?? false })
         }
         return ["events": .array(shown), "agent": .bool(agent != nil)]
     }

@@ -205,7 +205,7 @@ struct StoryPage {
             (t("Summary"), "\(Pages.summary(event))"),
             (t("Caused by"), event.cause.map { context.link("events", $0.text, text: String($0.text.prefix(12))) }),
         ])
-        let rules = account.rules.filter { isWhole || $0.isInQuestion }.map { rule in html(rule, of: account) }
+        let rules = account.rules.filter { isWhole || $0.isRelevant }.map { rule in html(rule, of: account) }
         let caused = account.caused.map { caused -> HTML in
             "<li>\(context.link("events", caused.event.id.text, text: caused.event.type.name)) \(Pages.summary(caused.event))</li>"
         }

@@ -23,7 +23,7 @@ struct RunGraph {
 
     /// Nil if the event did not come into question for the rule.
     init?(_ account: Explanation.Account, for event: Explanation.EventAccount, _ t: Words) {
-        guard account.isInQuestion else { return nil }
+        guard account.isRelevant else { return nil }
         var nodes = [Node(title: event.event.event.type.name, text: Pages.summary(event.event.event))]
         let isCondition = [.conditionFalse, .conditionUnknown, .conditionFailed].contains(account.verdict)
         if isCondition || !account.parts.isEmpty {

@@ -32,7 +32,7 @@ public struct ExplainedTest: Sendable {
         }
         let accounts = facts.first.map { Explanation($0, by: book, at: subjects.last?.event.time ?? .distantPast).events } ?? []
         let asked = accounts.filter { account in subjects.contains { $0.sequence == account.event.sequence } }
-        let names = rule.map { [$0] } ?? asked.flatMap(\.rules).filter(\.isInQuestion).map(\.rule)
+        let names = rule.map { [$0] } ?? asked.flatMap(\.rules).filter(\.isRelevant).map(\.rule)
         let paths = Set(book.rules.filter { names.contains($0.name) }.map(\.file))
         guard !subjects.isEmpty, !paths.isEmpty else {
             throw Diagnostics(
@@ -42,7 +42,7 @@ public struct ExplainedTest: Sendable {
         let silences = facts.flatMap(\.silences)
         let all = Set(book.rules.filter { paths.contains($0.file) }.map(\.name))
         // Rules that did not see the events did nothing, and an absence that began by itself is not about these events.
-        let own = Set(asked.flatMap(\.rules).filter { $0.isInQuestion && $0.verdict != .unseen }.map(\.rule)).intersection(all)
+        let own = Set(asked.flatMap(\.rules).filter { $0.isRelevant && $0.verdict != .unseen }.map(\.rule)).intersection(all)
         let direct = own.filter { !(book.rule(named: $0)?.time.pattern?.beginsByItself ?? false) }
         let choices =
             rule.map { [Set([$0])] }

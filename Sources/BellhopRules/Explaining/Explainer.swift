@@ -56,7 +56,7 @@ struct Explainer {
         let judgement = book?.judge(event, by: name, tasks: tasks, at: event.event.time)
         var account = Explanation.Account(
             rule: name, verdict: .ran, reason: "", notes: [], parts: [], deliveries: all,
-            isInQuestion: !all.isEmpty || !allRecords.isEmpty || judgement?.isInQuestion ?? false)
+            isRelevant: !all.isEmpty || !allRecords.isEmpty || judgement?.isRelevant ?? false)
         let hasEnded = records.contains { $0.verdict == .ended && $0.isOfEscalation }
         account.notes = records.filter { !$0.isOfRun || [.cancelled, .noStep].contains($0.verdict) && $0 != records.stop }.filter
         {
@@ -95,13 +95,13 @@ struct Explainer {
             account.result = (.unknown, "nothing is recorded, and \(why)")
             return
         }
-        if judgement.isInQuestion, let change = facts.replacement(of: account.rule, since: event) {
+        if judgement.isRelevant, let change = facts.replacement(of: account.rule, since: event) {
             account.result = replaced(change, judgement)
             return
         }
         if let verdict = Explanation.Verdict(rawValue: judgement.verdict.rawValue) {
             (account.verdict, account.reason, account.parts) = (verdict, judgement.reason, judgement.parts)
-            if facts.unrouted.contains(event.sequence), judgement.isInQuestion {
+            if facts.unrouted.contains(event.sequence), judgement.isRelevant {
                 account.notes.append("no rule has seen the event yet")
             }
             if judgement.readsTasks { account.notes.append("its `when` reads other tasks, which are shown as they are now") }
@@ -117,7 +117,7 @@ struct Explainer {
         } else if facts.wasPaused(account.rule, at: event.event.time) {
             account.result = (.unseen, "the rule was paused when the event came")
         } else if facts.lacksDeliveries {
-            account.result = lacking(account.rule)
+            account.result = tooManyDeliveries(of: account.rule)
         } else if let wait = judgement.wait, let continued = continued(wait, account.rule, at: event) {
             account.result = continued
         } else if let since = facts.rules.first(where: { $0.name == account.rule })?.since, event.sequence <= since,
@@ -222,7 +222,7 @@ struct Explainer {
 
     /// The verdict on a wait that has ended, if no record says why.
     private func gone(_ part: String, _ rule: String) -> (verdict: Explanation.Verdict, reason: String) {
-        if facts.lacksDeliveries { return lacking(rule) }
+        if facts.lacksDeliveries { return tooManyDeliveries(of: rule) }
         return (
             .unknown,
             "`\(part)` no longer waits, and the reason is not recorded: the record or the run has been deleted, or it was dropped as the "
@@ -230,7 +230,7 @@ struct Explainer {
         )
     }
 
-    private func lacking(_ rule: String) -> (verdict: Explanation.Verdict, reason: String) {
+    private func tooManyDeliveries(of rule: String) -> (verdict: Explanation.Verdict, reason: String) {
         (.unknown, "there are more deliveries than are read here: `bellhop deliveries --rule \(rule)` lists them")
     }
 

@@ -13,7 +13,7 @@ extension Explanation {
             "events": .array(
                 events.map { account in
                     var json = account.event.historyJSON
-                    json["rules"] = .array(account.rules.filter { isWhole || $0.isInQuestion }.map(\.json))
+                    json["rules"] = .array(account.rules.filter { isWhole || $0.isRelevant }.map(\.json))
                     json["caused"] = .array(account.caused.map { .string($0.event.id.text) })
                     return json
                 }),
@@ -84,7 +84,7 @@ extension Explanation.Account {
                     text: part["text"]?.asString ?? "", line: 1, column: 1, depth: Int(part["depth"]?.asInt ?? 0),
                     outcome: .notEvaluated, times: 1, remoteBrief: part["value"]?.asString ?? "")
             },
-            deliveries: list("deliveries").compactMap(ExplainedDelivery.init(json:)), isInQuestion: true)
+            deliveries: list("deliveries").compactMap(ExplainedDelivery.init(json:)), isRelevant: true)
     }
 }
 

@@ -43,7 +43,7 @@ public struct Explanation: Sendable {
         public var parts: [Evaluation.Part]
         public var deliveries: [ExplainedDelivery]
         /// Whether the rule is for events like this one, or the event had any effect on it.
-        public var isInQuestion: Bool
+        public var isRelevant: Bool
     }
 
     public struct EventAccount: Sendable {

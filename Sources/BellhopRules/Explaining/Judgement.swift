@@ -37,7 +37,7 @@ public struct Judgement: Sendable {
     var mayMatter = false
 
     /// Whether the rule is for events like this one.
-    public var isInQuestion: Bool { ![.off, .type, .source].contains(verdict) }
+    public var isRelevant: Bool { ![.off, .type, .source].contains(verdict) }
 
     /// Shows the values of the parts of `when`.
     fileprivate mutating func show(_ condition: RuleExpression, _ frame: RunFrame, _ slots: SlotTable, _ rule: Rule) {

@@ -219,7 +219,7 @@ final class RunFrame: Resolver {
     /// The events that led to the run, or its digest.
     private func gathered() -> [Value] {
         if let digest { return digest.events.map { .object(GatheredEvent($0.event, nil, facts)) } }
-        return events.dropLast(context?.isEventApart == true ? 1 : 0).enumerated().map { number, stored in
+        return events.dropLast(context?.hasSeparateEvent == true ? 1 : 0).enumerated().map { number, stored in
             .object(GatheredEvent(stored.event, context?.elements[number], facts))
         }
     }

@@ -43,7 +43,7 @@ extension BatchDecider {
             occasion: candidate.occasion, source: candidate.source, subject: candidate.subject, key: candidate.key,
             since: candidate.since, task: candidate.task, isAnswered: candidate.isAnswered)
         var isComplete = true
-        context.isEventApart = candidate.isEventApart
+        context.hasSeparateEvent = candidate.hasSeparateEvent
         for (number, gathered) in candidate.gathered.enumerated() {
             guard let place = gathered.event else { continue }
             if let element = gathered.element { context.elements[context.events.count] = (gathered.source, element) }
@@ -265,7 +265,7 @@ extension BatchDecider {
         guard memory.isKnown(key), let wait = memory.value(key).flatMap(Wait.init), isReady(rule.scopesOfRuns) else { return }
         var judged = candidate
         judged.gathered = events(of: wait, key, rule).events + candidate.gathered
-        (judged.isEventApart, judged.key, judged.since) = (true, Self.key(of: id), wait.began.at)
+        (judged.hasSeparateEvent, judged.key, judged.since) = (true, Self.key(of: id), wait.began.at)
         guard move(to: judged) else { return }
         self.wait(hold, candidate, rule, rule.judge(activation), fits: false)
     }

@@ -16,7 +16,7 @@ struct Candidate {
     /// The index of its own event among them, if it is not the last.
     var own: Int?
     /// Whether it may only end a wait, because its event does not begin a run.
-    var isEventApart = false
+    var hasSeparateEvent = false
     /// The key under which the rule waited, counted or gathered.
     var key: String?
     /// When the rule began to wait, count or gather.

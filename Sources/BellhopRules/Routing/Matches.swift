@@ -89,7 +89,7 @@ struct RunContext: Sendable {
     /// The place among them of the run's event; nil for a run without one.
     var event: Int?
     /// Whether the last event is the run's own, but did not lead to the run.
-    var isEventApart = false
+    var hasSeparateEvent = false
     /// The key under which the rule waited, counted or gathered.
     var key: String?
     /// When the rule began to do so.

@@ -26,7 +26,7 @@ struct ExplanationPage {
     private func lines(_ account: Explanation.EventAccount) -> [String] {
         let event = account.event.event
         var lines = [head(event)]
-        let rules = account.rules.filter { isWhole || $0.isInQuestion }
+        let rules = account.rules.filter { isWhole || $0.isRelevant }
         if rules.isEmpty {
             lines.append(lacksRules ? "  No rule left a record of it." : "  No rule matches it: --rule R says why.")
         }

@@ -48,7 +48,7 @@ import Testing
         #expect(try account("on: task_created\nfrom: incidents").verdict == .source)
         #expect(try account("on: {task_changed: {state: {to: 2}}}", Fixture.event(.taskChanged)).verdict == .field)
         #expect(try account("on: task_created\nenabled: false").verdict == .off)
-        #expect(try account("on: task_removed").isInQuestion == false)
+        #expect(try account("on: task_removed").isRelevant == false)
     }
 
     @Test func `a condition is false, unknown or failed, with the value of each part`() throws {
