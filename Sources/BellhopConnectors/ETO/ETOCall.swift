@@ -75,7 +75,6 @@ struct ETOChoice: Sendable, Hashable {
     /// The services' key: a GUID for enterprises, otherwise a whole number.
     var key: String
     var name: String
-
 }
 
 extension ETOChoice {

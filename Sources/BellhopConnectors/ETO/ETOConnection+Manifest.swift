@@ -18,15 +18,13 @@ extension ETOConnection {
                     + "pages with it ends Bellhop's session."),
             Setting("enterprise", .text, "The enterprise, by name or GUID; required if the account has several."),
             Setting("site", .text, "The site, by name or number; required if the enterprise has several."),
-            Setting(
-                "program", .text, "The default program for sources and actions, by name or number."),
+            Setting("program", .text, "The default program for sources and actions, by name or number."),
             Setting(
                 "time_zone_offset", .integer(-86_400...86_400), default: "0",
                 "The time zone offset sent with the login to a site. Its unit is not documented; most clients send 0."),
         ]
             + HTTPConnection.Configuration.settings.map { setting in
-                setting.name == "max_body"
-                    ? Setting("max_body", .size, default: "50MB", setting.summary) : setting
+                setting.name == "max_body" ? Setting("max_body", .size, default: "50MB", setting.summary) : setting
             })
 
     static let kind = ConnectionKind(
@@ -41,17 +39,15 @@ extension ETOConnection {
     /// Makes a connection with the login in its settings, or with the one in the keychain.
     init(name: String, settings: Settings, in environment: ConnectorEnvironment) async throws(ConnectorError) {
         let auth = settings.record("auth")
+        let usesKeychain = Self.usesKeychain(settings)
+        guard (auth?.boolean("keychain") ?? usesKeychain) == usesKeychain else {
+            throw ConnectorError(connection: name, setting: "auth", "Choose one of basic and keychain.")
+        }
         guard let basic = auth?.record("basic") else {
-            guard auth?.boolean("keychain") ?? true else {
-                throw ConnectorError(connection: name, setting: "auth", "Choose one of basic and keychain.")
-            }
             let origin = try Self.base(settings.text("address") ?? Self.address, connection: name).origin
             guard let account = try await environment.account(of: name, at: origin) else { throw .noLogin(of: name) }
             try self.init(name: name, settings: settings, account: account, environment: environment)
             return
-        }
-        guard auth?.boolean("keychain") != true else {
-            throw ConnectorError(connection: name, setting: "auth", "Choose one of basic and keychain.")
         }
         guard let username = basic.text("username"), let password = basic.text("password"), !password.isEmpty else {
             throw ConnectorError(connection: name, setting: "auth.basic", "The login needs a username and a password.")

@@ -22,9 +22,7 @@ public struct ETOConnection: Connection {
     /// - Parameters:
     ///   - settings: checked against ``manifest``.
     ///   - account: the e-mail address that logs in, and its password.
-    init(
-        name: String, settings: Settings, account: Account, environment: ConnectorEnvironment
-    ) throws(ConnectorError) {
+    init(name: String, settings: Settings, account: Account, environment: ConnectorEnvironment) throws(ConnectorError) {
         let base = try Self.base(settings.text("address") ?? Self.address, connection: name)
         let configuration = try HTTPConnection.Configuration(name: name, settings)
         if let refusal = configuration.refusal(of: base) { throw ConnectorError(connection: name, setting: "address", refusal) }

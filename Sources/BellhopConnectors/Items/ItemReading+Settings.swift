@@ -96,8 +96,7 @@ extension ItemReading {
         }
         self.init(
             shape: ListingShape(items: try path("items") ?? JSON.Path(), key: keys, mayHaveGroups: false),
-            number: try path("number"),
-            title: try path("title"), type: try path("type"), className: className, page: page,
+            number: try path("number"), title: try path("title"), type: try path("type"), className: className, page: page,
             fields: try Self.fields(settings.values["fields"], source))
     }
 

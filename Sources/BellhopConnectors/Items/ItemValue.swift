@@ -82,7 +82,7 @@ extension Timestamp {
         guard text.hasPrefix("/Date("), text.hasSuffix(")/") else { return nil }
         let inner = text.dropFirst(6).dropLast(2)
         let sign = inner.first == "-" ? 1 : 0
-        let digits = inner.dropFirst(sign).prefix { $0.isASCII && $0.isNumber }
+        let digits = inner.dropFirst(sign).prefix(while: \.isASCIIDigit)
         let zone = inner.dropFirst(sign + digits.count)
         guard zone.isEmpty || zone.count == 5 && "+-".contains(zone.prefix(1)) && zone.dropFirst().allSatisfy(\.isASCIIDigit),
             let number = Int64(inner.prefix(sign + digits.count))

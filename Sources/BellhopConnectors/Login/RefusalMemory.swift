@@ -22,19 +22,6 @@ final class RefusalMemory: Sendable {
         var hash: String
         /// The message for the user.
         var message: String
-
-        init(salt: String, hash: String, message: String) {
-            self.salt = salt
-            self.hash = hash
-            self.message = message
-        }
-
-        init?(json: JSON) {
-            guard let salt = json["salt"]?.asString, let hash = json["hash"]?.asString else { return nil }
-            self.init(salt: salt, hash: hash, message: json["message"]?.asString ?? "")
-        }
-
-        var json: JSON { ["salt": .string(salt), "hash": .string(hash), "message": .string(message)] }
     }
 
     /// Serializes the connection's logins.
@@ -57,10 +44,7 @@ final class RefusalMemory: Sendable {
         // An unwritten refusal is newer than the notebook's.
         var known = unwritten.withLock { $0 }
         if known == nil { known = try await notebook.note(key).flatMap(Refusal.init(json:)) }
-        guard let known, known.hash == Self.hash(credentials, salt: known.salt) else {
-            return nil
-        }
-        return known
+        return known.flatMap { $0.hash == Self.hash(credentials, salt: $0.salt) ? $0 : nil }
     }
 
     /// Throws if exactly these credentials were refused before.
@@ -102,6 +86,15 @@ final class RefusalMemory: Sendable {
         for _ in 0..<5_000 { digest = Array(HMAC<SHA256>.authenticationCode(for: digest, using: secret)) }
         return Hexadecimal.text(digest.prefix(8))
     }
+}
+
+extension RefusalMemory.Refusal {
+    init?(json: JSON) {
+        guard let salt = json["salt"]?.asString, let hash = json["hash"]?.asString else { return nil }
+        self.init(salt: salt, hash: hash, message: json["message"]?.asString ?? "")
+    }
+
+    var json: JSON { ["salt": .string(salt), "hash": .string(hash), "message": .string(message)] }
 }
 
 /// A notebook that ignores earlier refusals, because a person has just tried the login. Later refusals are remembered.

@@ -1,9 +1,9 @@
 import BellhopCore
 import Synchronization
 
-/// Gates shared by connections to the same place: each thing done there one at a time has a name and a gate.
+/// Gates by name, each made when it is first used. Connections to the same place share them.
 ///
-/// A class with a lock, because connections do not know each other.
+/// A class with a lock, because independent connections use it.
 final class SharedGates: Sendable {
     private let gates = Mutex<[String: FIFOGate]>([:])
 

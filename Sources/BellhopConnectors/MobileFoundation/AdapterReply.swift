@@ -36,12 +36,10 @@ struct AdapterReply: Sendable {
         if let status, 400..<500 ~= status { return Failure(.refused, .giveUp, message) }
         return repetition.unclear(.serverError, message)
     }
-}
 
-extension AdapterReply {
     /// Whether `isSuccessful` means success: adapters are scripts, which also write false as a text or 0. Missing or null counts
     /// as success; any other value but a yes is a failure.
-    fileprivate static func isYes(_ value: JSON?) -> Bool {
+    private static func isYes(_ value: JSON?) -> Bool {
         switch value {
         case nil, .null?: true
         case .bool(let flag)?: flag

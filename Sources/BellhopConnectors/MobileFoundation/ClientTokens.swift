@@ -19,7 +19,7 @@ actor ClientTokens {
     private let events: LoginEvents
     private let clock: any AgentClock
     private var tokens: [String: Token] = [:]
-    private var gates: [String: FIFOGate] = [:]
+    private let gates = SharedGates()
     private var logins = 0
     /// Whether the next token is worth an event: the first one, and one after a failure or an early end.
     private var isNews = true
@@ -41,16 +41,10 @@ actor ClientTokens {
     func token(for scopes: Set<String>) async throws(Failure) -> Token {
         let key = Self.key(scopes)
         if let token = tokens[key], token.ends > clock.now { return token }
-        return try await gate(of: key).inTurn { () async throws(Failure) in
+        return try await gates.gate(key).inTurn { () async throws(Failure) in
             if let token = self.tokens[key], token.ends > self.clock.now { return token }
             return try await self.get(key, force: false)
         }
-    }
-
-    private func gate(of key: String) -> FIFOGate {
-        let gate = gates[key] ?? FIFOGate()
-        gates[key] = gate
-        return gate
     }
 
     /// The texts of the most recent tokens, valid or not: messages must not contain them.
@@ -72,7 +66,7 @@ actor ClientTokens {
     /// - Parameter force: whether to try even a secret that was refused before, because a person asked for it.
     func verify(_ scopes: Set<String>, force: Bool) async throws(Failure) {
         let key = Self.key(scopes)
-        try await gate(of: key).inTurn { () async throws(Failure) in _ = try await self.get(key, force: force) }
+        try await gates.gate(key).inTurn { () async throws(Failure) in _ = try await self.get(key, force: force) }
     }
 
     /// Drops a token that the server no longer accepts. A token that has replaced it stays.
@@ -151,9 +145,7 @@ actor ClientTokens {
                 "\(address.place) gives the client \(client) no token for the scope \(Redaction.excerpt(scope, length: 80)) "
                     + "(\(response.status)): the client needs it in its list of allowed scopes.")
         default:
-            let answer = ReceiverAnswer(
-                receiver: address.place,
-                secrets: credentials.secrets + texts)
+            let answer = ReceiverAnswer(receiver: address.place, secrets: credentials.secrets + texts)
             return answer.failure(of: response, expecting: .success, at: clock.now)
                 ?? Failure(.unexpectedPage, .retry(after: nil), "\(address.place) answered with a web page instead of a token.")
         }

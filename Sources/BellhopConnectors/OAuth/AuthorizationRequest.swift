@@ -22,8 +22,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
         verifier = Self.secret(32, random)
         var query = [
             ("response_type", "code"), ("client_id", settings.clientID), ("redirect_uri", redirect.text), ("state", state),
-            ("code_challenge", Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))),
-            ("code_challenge_method", "S256"),
+            ("code_challenge", Self.challenge(of: verifier)), ("code_challenge_method", "S256"),
         ]
         if let scope = settings.scope { query.append(("scope", scope)) }
         self.page = page.text + (page.target.contains("?") ? "&" : "?") + PercentEncoding.query(query)
@@ -75,6 +74,11 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
         var bytes: [UInt8] = []
         while bytes.count < count { withUnsafeBytes(of: random()) { bytes += $0 } }
         return Base64URL.encode(bytes.prefix(count))
+    }
+
+    /// The PKCE challenge of a verifier, by the method S256.
+    static func challenge(of verifier: String) -> String {
+        Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
     }
 
     /// Compares in constant time.

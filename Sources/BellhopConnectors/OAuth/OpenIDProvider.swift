@@ -1,5 +1,4 @@
 public import BellhopCore
-import Crypto
 import Synchronization
 
 /// A provider that identifies people (OpenID Connect Core 1.0, the authorization code flow with PKCE).
@@ -86,8 +85,7 @@ public final class OpenIDProvider: Sendable {
         let query = [
             ("response_type", "code"), ("client_id", settings.clientID), ("redirect_uri", redirect),
             ("scope", settings.scope), ("state", state), ("nonce", nonce),
-            ("code_challenge", Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))),
-            ("code_challenge_method", "S256"),
+            ("code_challenge", AuthorizationRequest.challenge(of: verifier)), ("code_challenge_method", "S256"),
         ]
         let page = addresses.authorization.adding(query: PercentEncoding.query(query)).text
         return Login(page: page, state: state, nonce: nonce, verifier: verifier, redirect: redirect)
@@ -100,16 +98,13 @@ public final class OpenIDProvider: Sendable {
             ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", login.redirect),
             ("code_verifier", login.verifier),
         ]
-        var headers: HeaderFields = ["Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"]
-        if let secret = settings.clientSecret, addresses.takesBasic {
-            headers["Authorization"] = Base64.basic(
-                username: PercentEncoding.encode(settings.clientID), password: PercentEncoding.encode(secret))
-        } else {
+        let secretInHeader = addresses.takesBasic ? settings.clientSecret : nil
+        if secretInHeader == nil {
             form.append(("client_id", settings.clientID))
             if let secret = settings.clientSecret { form.append(("client_secret", secret)) }
         }
         let body = try await answer(
-            to: HTTPRequest("POST", addresses.token, headers: headers, body: Array(PercentEncoding.query(form).utf8)))
+            to: TokenForm.request(form, to: addresses.token, client: settings.clientID, secretInHeader: secretInHeader))
         guard let token = body["id_token"]?.asString else {
             throw Problem(message: "\(settings.issuer) answered without an ID token. Is `openid` among the scopes?")
         }

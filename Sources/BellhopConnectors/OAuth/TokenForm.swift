@@ -55,12 +55,22 @@ struct TokenForm: Sendable {
 
     /// The request: everything in the body, nothing in the address.
     func request(_ settings: OAuthSettings) -> HTTPRequest {
+        Self.request(
+            fields, to: settings.tokenAddress, client: settings.clientID,
+            secretInHeader: settings.secretInHeader ? settings.clientSecret : nil)
+    }
+
+    /// A form for a token endpoint.
+    /// - Parameter secret: sent as Basic authentication; nil for a client that identifies itself in the form.
+    static func request(
+        _ fields: [(String, String)], to address: HTTPAddress, client: String, secretInHeader secret: String?
+    ) -> HTTPRequest {
         var headers: HeaderFields = ["Accept": "application/json", "Content-Type": "application/x-www-form-urlencoded"]
-        if settings.secretInHeader, let secret = settings.clientSecret {
+        if let secret {
             // RFC 6749, section 2.3.1: both are encoded before they are joined.
             headers["Authorization"] = Base64.basic(
-                username: PercentEncoding.encode(settings.clientID), password: PercentEncoding.encode(secret))
+                username: PercentEncoding.encode(client), password: PercentEncoding.encode(secret))
         }
-        return HTTPRequest("POST", settings.tokenAddress, headers: headers, body: Array(PercentEncoding.query(fields).utf8))
+        return HTTPRequest("POST", address, headers: headers, body: Array(PercentEncoding.query(fields).utf8))
     }
 }

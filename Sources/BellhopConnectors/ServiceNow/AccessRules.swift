@@ -117,14 +117,7 @@ extension AccessRules {
     private static func rows(
         _ table: String, _ query: String, _ fields: [String], _ session: ServiceNowSession
     ) async -> [JSON]? {
-        let call = ServiceNowCall.table(
-            table,
-            [
-                ("sysparm_query", query), ("sysparm_fields", fields.joined(separator: ",")), ("sysparm_limit", "1000"),
-                ("sysparm_exclude_reference_link", "true"), ("sysparm_suppress_pagination_header", "true"),
-            ], expecting: .rows)
-        guard let reply = try? await session.send(call) else { return nil }
-        let total = reply.headers["X-Total-Count"].flatMap { Int($0) } ?? reply.rows.count
-        return total == reply.rows.count ? reply.rows : nil
+        guard let reply = try? await session.send(.rows(table, query, fields, limit: 1000)) else { return nil }
+        return reply.total ?? reply.rows.count == reply.rows.count ? reply.rows : nil
     }
 }

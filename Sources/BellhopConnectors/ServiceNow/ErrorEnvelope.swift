@@ -13,13 +13,7 @@ struct ErrorEnvelope: Sendable, Hashable {
 
     /// Nil if the body has no `error` member.
     init?(_ body: [UInt8]) {
-        let found =
-            if body.count <= Self.wholeLimit {
-                Self.whole(body)
-            } else {
-                Self.end(body.suffix(Self.tail))
-            }
-        guard let found else { return nil }
+        guard let found = body.count <= Self.wholeLimit ? Self.whole(body) : Self.end(body.suffix(Self.tail)) else { return nil }
         self = found
     }
 

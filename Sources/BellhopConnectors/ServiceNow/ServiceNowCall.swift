@@ -23,6 +23,28 @@ struct ServiceNowCall: Sendable {
         ServiceNowCall(target: target("/api/now/v2/table/\(path)", parameters), expecting: expecting)
     }
 
+    /// Reads rows of a table and their number. An empty query reads any rows.
+    static func rows(_ table: String, _ query: String, _ fields: [String], limit: Int) -> ServiceNowCall {
+        Self.table(
+            table,
+            [
+                ("sysparm_query", query), ("sysparm_fields", fields.joined(separator: ",")), ("sysparm_limit", String(limit)),
+                ("sysparm_exclude_reference_link", "true"), ("sysparm_suppress_pagination_header", "true"),
+            ].filter { !$0.1.isEmpty }, expecting: .rows)
+    }
+
+    /// Reads records by their sys_ids. The server need not count them.
+    static func records(_ keys: [TaskKey], of table: String, _ fields: [String], display: String) -> ServiceNowCall {
+        Self.table(
+            table,
+            [
+                ("sysparm_query", "sys_idIN" + keys.map(\.text).joined(separator: ",")),
+                ("sysparm_fields", fields.joined(separator: ",")), ("sysparm_display_value", display),
+                ("sysparm_exclude_reference_link", "true"), ("sysparm_limit", String(keys.count)),
+                ("sysparm_no_count", "true"), ("sysparm_suppress_pagination_header", "true"),
+            ], expecting: .rows)
+    }
+
     /// A path and its query.
     static func target(_ path: String, _ parameters: [(String, String)]) -> String {
         let query = parameters.map { "\($0.0)=\(PercentEncoding.encode($0.1, keeping: "-._~,"))" }.joined(separator: "&")
@@ -101,6 +123,7 @@ struct ServiceNowReply: Sendable {
     var headers: HeaderFields
     /// The server's time from the `Date` header; nil without one.
     var serverTime: Timestamp?
+    var status: Int
 
     init(_ response: HTTPResponse, _ json: JSON) {
         self.json = json
@@ -112,5 +135,21 @@ struct ServiceNowReply: Sendable {
 
     var rows: [JSON] { json["result"]?.asArray ?? [] }
     var record: JSON { json["result"] ?? .null }
-    var status: Int
+
+    /// The number of rows before access rules apply; nil if the answer does not say.
+    var total: Int? { headers["X-Total-Count"].flatMap { Int($0) } }
+
+    /// The rows of a list that is not parsed yet.
+    var list: [JSON] {
+        get throws(Failure) {
+            let json: JSON
+            do {
+                json = try JSON.parse(body)
+            } catch {
+                throw Failure(.badAnswer, .retry(after: nil), "The answer is not JSON: \(error).")
+            }
+            if let rows = json["result"]?.asArray { return rows }
+            throw Failure(.badAnswer, .retry(after: nil), "The answer has no list in 'result'.")
+        }
+    }
 }

@@ -91,9 +91,7 @@ extension ServiceNowConnection {
             case "api_key": self = .apiKey(try secret())
             default:
                 let files = auth.record("certificate")
-                guard base.isSecure else {
-                    throw problem("auth.certificate", "A certificate requires https://.")
-                }
+                guard base.isSecure else { throw problem("auth.certificate", "A certificate requires https://.") }
                 self = .certificate(
                     HTTPConnection.ClientCertificate(chain: path(files?.text("cert") ?? ""), key: path(files?.text("key") ?? "")))
             }

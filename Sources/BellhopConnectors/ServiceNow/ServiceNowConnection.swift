@@ -34,20 +34,11 @@ public struct ServiceNowConnection: Connection {
     ///   - username: if the configuration has none: the user whose password or tokens the keychain holds, or nil.
     ///   - usesKeychain: whether all credentials are in the keychain, which has its own event types.
     ///   - credentials: called at each login, so that a changed password is noticed; nil to use the configuration's.
+    ///   - exchange: replaces the network.
     public init(
         name: String, settings: Settings, username: String? = nil, usesKeychain: Bool = false,
-        credentials: (@Sendable () async throws -> Credentials)? = nil, in environment: ConnectorEnvironment
-    ) throws(ConnectorError) {
-        try self.init(
-            name: name, settings: settings, username: username, usesKeychain: usesKeychain, credentials: credentials,
-            in: environment, over: nil)
-    }
-
-    /// - Parameter exchange: replaces the network.
-    init(
-        name: String, settings: Settings, username: String? = nil, usesKeychain: Bool = false,
         credentials: (@Sendable () async throws -> Credentials)? = nil, in environment: ConnectorEnvironment,
-        over exchange: (any HTTPExchange)?
+        over exchange: (any HTTPExchange)? = nil
     ) throws(ConnectorError) {
         let base = try Self.base(settings.text("instance") ?? "", connection: name)
         let auth = try Auth(settings, connection: name, base: base) { environment.path($0) }
@@ -115,9 +106,7 @@ public struct ServiceNowConnection: Connection {
     public var origin: String? { instance }
 
     /// One write per session.
-    public var limits: ReceiverLimits {
-        http.limits(Self.manifest.limits, lanes: writers.all.count)
-    }
+    public var limits: ReceiverLimits { http.limits(Self.manifest.limits, lanes: writers.all.count) }
 
     public func verifyLogin(_ needs: ConnectionNeeds) async throws(Failure) -> LoginTrial {
         let user = try await verifyUser()

@@ -54,14 +54,8 @@ struct ServiceNowExamination {
     mutating func rows(
         _ table: String, _ query: String, _ fields: [String], limit: Int = 1
     ) async throws(Failure) -> (rows: [JSON], total: Int) {
-        let reply = try await ask(
-            .table(
-                table,
-                [
-                    ("sysparm_query", query), ("sysparm_fields", fields.joined(separator: ",")), ("sysparm_limit", String(limit)),
-                    ("sysparm_exclude_reference_link", "true"), ("sysparm_suppress_pagination_header", "true"),
-                ].filter { !$0.1.isEmpty }, expecting: .rows))
-        return (reply.rows, reply.headers["X-Total-Count"].flatMap { Int($0) } ?? reply.rows.count)
+        let reply = try await ask(.rows(table, query, fields, limit: limit))
+        return (reply.rows, reply.total ?? reply.rows.count)
     }
 
     // MARK: The user and the clock
@@ -69,7 +63,7 @@ struct ServiceNowExamination {
     private var clock: Finding { .clock(serverTime, here: connection.clock.now, whose: "the instance") }
 
     private mutating func examineUser(_ user: ServiceNowUser) async {
-        let name = user.username.replacing("^", with: "^^")
+        let name = EncodedQuery.escaped(user.username)
         let found = try? await rows("sys_user", "user_name=\(name)", ["user_name", "time_zone"]).rows.first
         guard needs.sources.contains(where: { ($0.settings.text("display") ?? "values") != "values" }) else { return }
         guard let zone = found.flatMap({ FieldValue($0["time_zone"])?.raw }) else {

@@ -101,7 +101,7 @@ extension ServiceNowLogin {
     ///   - http: the exchange with the instance.
     init(
         _ auth: ServiceNowConnection.Auth, connection: String, username: String?, kept: Kept, http: HTTPConnection,
-        tokens: @autoclosure () throws(ConnectorError) -> HTTPConnection, environment: ConnectorEnvironment
+        tokens: HTTPConnection, environment: ConnectorEnvironment
     ) throws(ConnectorError) {
         self.connection = connection
         func named(or standIn: String) -> Identity { username.map(Identity.user) ?? .standIn(standIn) }
@@ -117,14 +117,13 @@ extension ServiceNowLogin {
             way = .password(Account(connection: connection, username: user, credentials: credentials))
             identity = .user(user)
         case .oauth(let settings):
-            way = .oauth(
-                OAuthClient(settings, connection: connection, exchange: try tokens(), environment: environment))
+            way = .oauth(OAuthClient(settings, connection: connection, exchange: tokens, environment: environment))
             switch settings.grant {
             case .password(let username, _): identity = .user(username)
             // An assertion's subject may be an address or a number.
             case .jwt(let assertion): identity = named(or: assertion.subject)
             case .authorizationCode:
-                identity = username.map(Identity.user) ?? kept.username.map(Identity.user) ?? .standIn("(oauth of \(connection))")
+                identity = (username ?? kept.username).map(Identity.user) ?? .standIn("(oauth of \(connection))")
             case .refreshToken, .clientCredentials: identity = named(or: "(oauth of \(connection))")
             }
         case .bearer(let token):

@@ -16,6 +16,7 @@ public struct ServiceNowUser: Sendable, Hashable {
         self.sysID = sysID
     }
 }
+
 /// Remembers the user of a login without a name, so that another user's tasks are never taken for theirs.
 struct UserMemory: Sendable {
     private let key: String

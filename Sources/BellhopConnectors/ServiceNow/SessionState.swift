@@ -285,7 +285,7 @@ struct SessionState: Sendable {
 
     /// The user's own record, which every account may request, whatever it may see of it.
     private var ownRecord: ServiceNowCall {
-        let name = login.asksForUser ? "javascript:gs.getUserName()" : login.identity.text.replacing("^", with: "^^")
+        let name = login.asksForUser ? "javascript:gs.getUserName()" : EncodedQuery.escaped(login.identity.text)
         return .table(
             "sys_user",
             [

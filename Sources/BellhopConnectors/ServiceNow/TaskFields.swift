@@ -2,6 +2,9 @@ import BellhopCore
 
 /// The task fields and their types: the built-in list, and reading them from bellhop.yaml.
 enum TaskFields {
+    /// The journals a source can watch, by field name.
+    static let journals = ["comments", "work_notes"]
+
     /// The task settings of any source of an instance.
     static let settings = [
         Setting(
@@ -11,14 +14,13 @@ enum TaskFields {
             "display", .oneOf(["values", "labels", "both"]), default: "values",
             "Whether to read database values, display values (labels), or both."),
         Setting(
-            "journal", .list(.oneOf(["comments", "work_notes"])),
+            "journal", .list(.oneOf(journals)),
             "The journals whose entries become `task_commented` events."),
         .initial(of: "task"),
     ]
 
     static let labels = Ability.setting("display", values: ["labels", "both"], line: "display: both")
-    static let journal = Ability.setting(
-        "journal", values: ["comments", "work_notes"], line: "journal: [comments, work_notes]")
+    static let journal = Ability.setting("journal", values: journals, line: "journal: [comments, work_notes]")
 
     /// The fields a source has by default. The last two show whether somebody else changed a task beside our own write.
     static let standard = [

@@ -41,14 +41,7 @@ struct TaskTable: Sendable {
 
     private func take(_ keys: [TaskKey], into rows: inout Rows) async throws(Failure) {
         let asked = Set(keys)
-        var call = ServiceNowCall.table(
-            "task",
-            [
-                ("sysparm_query", "sys_idIN" + keys.map(\.text).joined(separator: ",")),
-                ("sysparm_fields", paths.joined(separator: ",")), ("sysparm_display_value", display.parameter),
-                ("sysparm_exclude_reference_link", "true"), ("sysparm_limit", String(keys.count)),
-                ("sysparm_no_count", "true"), ("sysparm_suppress_pagination_header", "true"),
-            ], expecting: .rows)
+        var call = ServiceNowCall.records(keys, of: "task", paths, display: display.parameter)
         call.timeout = timeout
         let reply = try await session.send(call)
         for row in reply.rows {

@@ -20,7 +20,7 @@ public struct TrackerSource: Source {
         self.name = name
         self.connection = connection
         timeout = settings.duration("timeout")
-        let kinds = JournalKind.all.filter(settings.texts("journal").contains)
+        let kinds = TaskFields.journals.filter(settings.texts("journal").contains)
         journal = kinds.isEmpty ? nil : JournalWatch(kinds, table: "task", connection: connection)
         schema = try TaskFields.schema(settings.values["fields"], display: display, source: name)
         scope = Scope(instance: connection.instance, user: connection.username, kind: "tracker")

@@ -147,7 +147,7 @@ struct Journal: Sendable {
             ], expecting: .rows)
         do throws(Failure) {
             let reply = try await session.send(call)
-            return (reply.rows, reply.headers["X-Total-Count"].flatMap { Int($0) })
+            return (reply.rows, reply.total)
         } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {
             return ([], nil)
         }

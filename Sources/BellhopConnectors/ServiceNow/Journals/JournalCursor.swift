@@ -1,10 +1,5 @@
 import BellhopCore
 
-/// The journals a source can watch, by field name.
-enum JournalKind {
-    static let all = ["comments", "work_notes"]
-}
-
 /// The position of a journal watch, stored with each poll.
 struct JournalCursor: Sendable, Hashable {
     /// Earlier entries are not reported: they existed when the watch began.

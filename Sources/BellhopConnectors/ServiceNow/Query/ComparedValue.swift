@@ -102,7 +102,8 @@ struct ComparedValue: Sendable {
 
     private static func time(_ text: String) -> Timestamp? { Timestamp(sql: text) }
 
-    private static func isDate(_ text: String) -> Bool {
+    /// Whether a text is a day, such as `2026-01-05`.
+    static func isDate(_ text: String) -> Bool {
         text.utf8.count == 10 && Timestamp(sql: text + " 00:00:00") != nil
     }
 

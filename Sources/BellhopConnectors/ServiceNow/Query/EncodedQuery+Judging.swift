@@ -49,9 +49,8 @@ extension EncodedQuery.Condition {
         case .greater: return subject.compare(value) { $0 > $1 }
         case .atLeast: return subject.compare(value) { $0 >= $1 }
         case .between: return isBetween(subject)
-        case .sameAs: return value.utf8.contains(UInt8(ascii: "@")) ? sameSpan(field, values) : same(subject, values)
-        case .notSameAs:
-            return (value.utf8.contains(UInt8(ascii: "@")) ? sameSpan(field, values) : same(subject, values)).negated
+        case .sameAs: return same(subject, field, values)
+        case .notSameAs: return same(subject, field, values).negated
         case .moreThan, .lessThan: return judgeDistance(field, values)
         case .datePart: return judgePart(field)
         case .greaterThanField: return compare(subject, values) { $0 > $1 }
@@ -83,8 +82,10 @@ extension EncodedQuery.Condition {
         return raw
     }
 
-    private func same(_ subject: ComparedValue, _ values: (String) -> FieldValue?) -> Truth {
-        other(subject, values).map(subject.equals) ?? .unknown
+    /// `SAMEASopened_by`, or with a unit: `SAMEASdue_date@day`.
+    private func same(_ subject: ComparedValue, _ field: FieldValue, _ values: (String) -> FieldValue?) -> Truth {
+        if value.utf8.contains(UInt8(ascii: "@")) { return sameSpan(field, values) }
+        return other(subject, values).map(subject.equals) ?? .unknown
     }
 
     private func compare(

@@ -41,20 +41,9 @@ struct EncodedQuery: Sendable, Hashable {
 
     /// Without groups every row matches: only ``all`` and its combinations.
     var groups: [Group]
-    var order: [Order]
-    /// Whether `^EQ` closes the conditions. It means nothing, but is written again.
-    var isClosed: Bool
-
-    init(groups: [Group], order: [Order] = [], isClosed: Bool = false) {
-        self.groups = groups
-        self.order = order
-        self.isClosed = isClosed
-    }
-
-    /// One group in which all conditions hold.
-    init(_ conditions: Condition..., order: [Order] = []) {
-        self.init(groups: [Group(terms: conditions.map { Term($0) })], order: order)
-    }
+    var order: [Order] = []
+    /// Whether `^EQ` closes the conditions. It has no effect, but ``text`` keeps it.
+    var isClosed = false
 
     /// Every row of the table.
     static let all = EncodedQuery(groups: [])
@@ -111,6 +100,18 @@ struct EncodedQuery: Sendable, Hashable {
     }
 }
 
+extension EncodedQuery {
+    /// One group in which all conditions hold.
+    init(_ conditions: Condition..., order: [Order] = []) {
+        self.init(groups: [Group(terms: conditions.map { Term($0) })], order: order)
+    }
+
+    /// The only escape there is.
+    static func escaped(_ value: String) -> String {
+        value.utf8.contains(UInt8(ascii: "^")) ? value.replacing("^", with: "^^") : value
+    }
+}
+
 extension EncodedQuery.Term {
     init(_ conditions: EncodedQuery.Condition...) { alternatives = conditions.map { .condition($0) } }
 
@@ -134,13 +135,6 @@ extension EncodedQuery.Condition {
     var otherField: String? {
         guard how.comparesFields else { return nil }
         return value.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init)
-    }
-}
-
-extension EncodedQuery {
-    /// The only escape there is.
-    static func escaped(_ value: String) -> String {
-        value.utf8.contains(UInt8(ascii: "^")) ? value.replacing("^", with: "^^") : value
     }
 }
 
@@ -193,30 +187,16 @@ extension EncodedQuery {
         static let byLength = allCases.sorted { $0.rawValue.utf8.count > $1.rawValue.utf8.count }
 
         var takesValue: Bool {
-            switch self {
-            case .isEmpty, .isNotEmpty, .anything, .emptyString, .changes: false
-            case .equal, .notEqual, .less, .atMost, .greater, .atLeast, .contains, .containsNot, .containsNotShort, .startsWith,
-                .endsWith, .endsWithShort, .isOneOf, .isNotOneOf, .between, .sameAs, .notSameAs, .greaterThanField,
-                .lessThanField,
-                .atLeastField, .atMostField, .moreThan, .lessThan, .dynamic, .inHierarchy, .instanceOf, .changesFrom, .changesTo,
-                .on, .notOn, .datePart, .relativeAfter, .relativeBefore, .relativeAtOrAfter, .relativeAtOrBefore, .relativeOn:
-                true
-            }
+            ![.isEmpty, .isNotEmpty, .anything, .emptyString, .changes].contains(self)
         }
 
         /// Whether its value begins with another field's name.
         var comparesFields: Bool {
-            switch self {
-            case .sameAs, .notSameAs, .greaterThanField, .lessThanField, .atLeastField, .atMostField, .moreThan, .lessThan: true
-            case .isEmpty, .isNotEmpty, .anything, .emptyString, .changes, .equal, .notEqual, .less, .atMost, .greater, .atLeast,
-                .contains, .containsNot, .containsNotShort, .startsWith, .endsWith, .endsWithShort, .isOneOf, .isNotOneOf,
-                .between, .dynamic, .inHierarchy, .instanceOf, .changesFrom, .changesTo, .on, .notOn, .datePart, .relativeAfter,
-                .relativeBefore, .relativeAtOrAfter, .relativeAtOrBefore, .relativeOn:
-                false
-            }
+            [.sameAs, .notSameAs, .greaterThanField, .lessThanField, .atLeastField, .atMostField, .moreThan, .lessThan]
+                .contains(self)
         }
 
         /// Whether it tests how a record is changing, which a row does not show.
-        var isOfChanges: Bool { self == .changes || self == .changesFrom || self == .changesTo }
+        var testsChange: Bool { [.changes, .changesFrom, .changesTo].contains(self) }
     }
 }

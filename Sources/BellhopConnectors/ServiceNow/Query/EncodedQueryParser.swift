@@ -138,7 +138,7 @@ private struct EncodedQueryParser {
             if words.isEmpty { throw EncodedQueryError("this search has no words", at: part) }
             return .keywords(value(words))
         }
-        let end = part.first { !isOfField(bytes[$0]) } ?? part.upperBound
+        let end = part.first { bytes[$0] != UInt8(ascii: ".") && !EncodedQuery.isOfName(bytes[$0]) } ?? part.upperBound
         let name = part.lowerBound..<end
         if name.isEmpty {
             throw EncodedQueryError("a condition begins with the name of a field, in lowercase", at: part)
@@ -178,18 +178,13 @@ private struct EncodedQueryParser {
 
     private func field(_ name: Range<Int>, before part: Range<Int>) throws(EncodedQueryError) -> String {
         let text = string(name)
-        guard !name.isEmpty, name.allSatisfy({ isOfField(bytes[$0]) }),
-            text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ !$0.isEmpty })
-        else { throw EncodedQueryError("a field name is missing or invalid", at: name.isEmpty ? part : name) }
+        guard EncodedQuery.isField(text) else {
+            throw EncodedQueryError("a field name is missing or invalid", at: name.isEmpty ? part : name)
+        }
         return text
     }
 
     // MARK: Bytes
-
-    private func isOfField(_ byte: UInt8) -> Bool {
-        byte >= UInt8(ascii: "a") && byte <= UInt8(ascii: "z") || byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
-            || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
-    }
 
     private func starts(_ range: Range<Int>, with word: String) -> Bool { bytes[range].starts(with: word.utf8) }
 

@@ -29,7 +29,9 @@ struct Filter: Sendable, Hashable {
         Setting("limit", .integer(1...maximalLimit), "The number of rows in `bellhop query`; a poll reads all rows."),
         Setting("query_category", .name, "The query category, which selects an index or a replica on the server."),
     ]
+}
 
+extension Filter {
     /// Reads a filter, or throws all its errors.
     ///
     /// - Parameters:
@@ -40,11 +42,5 @@ struct Filter: Sendable, Hashable {
         let filter = reader.filter(json, path)
         guard let filter, reader.complaints.isEmpty else { throw SettingComplaints(reader.complaints) }
         self = filter
-    }
-
-    init(query: EncodedQuery, limit: Int? = nil, category: String? = nil) {
-        self.query = query
-        self.limit = limit
-        self.category = category
     }
 }

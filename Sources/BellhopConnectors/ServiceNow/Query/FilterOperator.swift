@@ -91,13 +91,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
 
     /// Whether an empty field matches, which must be added explicitly: the server's `!=` skips fields without a value.
     var alsoMeansEmpty: Bool {
-        switch self {
-        case .isNot, .isNotOneOf, .doesNotContain, .notOn: true
-        case .is, .isOneOf, .isEmpty, .isNotEmpty, .isEmptyString, .contains, .startsWith, .endsWith, .greaterThan, .atLeast,
-            .lessThan, .atMost, .between, .on, .before, .atOrBefore, .after, .atOrAfter, .sameAs, .notSameAs, .inHierarchy,
-            .instanceOf, .dynamic, .isMoreThan, .isLessThan, .datePart, .relative, .changes, .changesFrom, .changesTo:
-            false
-        }
+        [.isNot, .isNotOneOf, .doesNotContain, .notOn].contains(self)
     }
 
     /// The kind of operand.
@@ -125,13 +119,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
 
     /// The relevant end of a relative day, month or hour: `after` yesterday means after its end.
     var edge: RelativeTime.Edge {
-        switch self {
-        case .after, .greaterThan, .atOrBefore, .atMost: .end
-        case .is, .isNot, .isOneOf, .isNotOneOf, .isEmpty, .isNotEmpty, .isEmptyString, .contains, .doesNotContain, .startsWith,
-            .endsWith, .atLeast, .lessThan, .between, .on, .notOn, .before, .atOrAfter, .sameAs, .notSameAs, .inHierarchy,
-            .instanceOf, .dynamic, .isMoreThan, .isLessThan, .datePart, .relative, .changes, .changesFrom, .changesTo:
-            .start
-        }
+        [.after, .greaterThan, .atOrBefore, .atMost].contains(self) ? .end : .start
     }
 
     /// For the reference page: one sentence and an example condition.

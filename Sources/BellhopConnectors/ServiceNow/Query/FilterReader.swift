@@ -205,11 +205,14 @@ struct FilterReader {
 extension EncodedQuery {
     /// Whether a text can be a field path.
     static func isField(_ text: String) -> Bool {
-        text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { part in
-            !part.isEmpty
-                && part.utf8.allSatisfy { ASCII.isDigit($0) || $0 == UInt8(ascii: "_") || ($0 &- 0x61 < 26) }
-        }
+        text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy(isName)
     }
+
+    /// Whether a text can be the name of a table or a column.
+    static func isName(_ text: some StringProtocol) -> Bool { !text.isEmpty && text.utf8.allSatisfy(isOfName) }
+
+    /// Whether a name can have this byte: a lowercase letter, a digit or `_`.
+    static func isOfName(_ byte: UInt8) -> Bool { byte &- 0x61 < 26 || ASCII.isDigit(byte) || byte == UInt8(ascii: "_") }
 }
 
 extension JSON {

@@ -9,11 +9,6 @@ struct OperandReader {
     let how: FilterOperator
     private(set) var complaints: [SettingComplaint] = []
 
-    init(field: String, how: FilterOperator) {
-        self.field = field
-        self.how = how
-    }
-
     mutating func condition(_ json: JSON, _ path: Path) -> Condition? {
         switch how.operand {
         case .value, .moment:
@@ -70,7 +65,7 @@ struct OperandReader {
         if takesNoText, let moment = Timestamp(rfc3339: text) { return moment.sql }
         if takesTime {
             if let days = RelativeTime.words[text] { return RelativeTime(unit: .days, ago: days, edge: edge).script }
-            if Timestamp(sql: text) != nil || Self.isDate(text) { return text }
+            if Timestamp(sql: text) != nil || ComparedValue.isDate(text) { return text }
             return plain(text, path) == nil ? nil : refuseTime(path)
         }
         return plain(text, path)
@@ -92,10 +87,6 @@ struct OperandReader {
             return refuse("the server takes NULL for an empty field", path, help: "write `\(field): {is_empty: true}`")
         }
         return text
-    }
-
-    private static func isDate(_ text: String) -> Bool {
-        text.utf8.count == 10 && Timestamp(sql: text + " 00:00:00") != nil
     }
 
     /// The connection's user, for a column of names or of references.
@@ -188,7 +179,7 @@ struct OperandReader {
 
     /// A day or other period: a label and its first and last moment.
     private mutating func day(_ json: JSON, _ path: Path) -> String? {
-        if let text = json.asString, Self.isDate(text) {
+        if let text = json.asString, ComparedValue.isDate(text) {
             return "\(text)@javascript:gs.dateGenerate('\(text)','start')@javascript:gs.dateGenerate('\(text)','end')"
         }
         var time: RelativeTime?

@@ -49,17 +49,13 @@ struct RelativeTime: Sendable, Hashable {
 
     /// `days_ago`, `hours_ahead`, …
     static let keys: [String] = Unit.allCases.flatMap { ["\($0.rawValue)_ago", "\($0.rawValue)_ahead"] }
+}
 
+extension RelativeTime {
     /// - Parameter key: one of ``keys``.
     init?(_ key: String, _ count: Int64, edge: Edge) {
         let parts = key.split(separator: "_")
         guard parts.count == 2, let unit = Unit(rawValue: String(parts[0])), (0...100_000).contains(count) else { return nil }
         self.init(unit: unit, ago: parts[1] == "ago" ? Int(count) : -Int(count), edge: edge)
-    }
-
-    init(unit: Unit, ago: Int, edge: Edge) {
-        self.unit = unit
-        self.ago = ago
-        self.edge = edge
     }
 }

@@ -35,7 +35,7 @@ struct TableQuestion: Sendable, Hashable {
         } else if let json = settings.values["where"] {
             filter = try Filter(json)
         }
-        let changing = filter.query.conditions.filter(\.how.isOfChanges)
+        let changing = filter.query.conditions.filter(\.how.testsChange)
         if let first = changing.first {
             throw SettingComplaints([
                 SettingComplaint(

@@ -55,11 +55,6 @@ struct TableAsk: Sendable {
     }
 }
 
-extension ServiceNowReply {
-    /// The number of rows before access rules apply; nil if the answer does not say.
-    var total: Int? { headers["X-Total-Count"].flatMap { Int($0) } }
-}
-
 extension ListingShape {
     /// The form of the Task Tracker and the Table API: `result`, and `sys_id` in each record.
     static let serviceNow = ListingShape(items: JSON.Path(keys: ["result"]), key: ["sys_id"])

@@ -28,7 +28,7 @@ struct TableSettings: Sendable {
             ConnectorError(connection: source, setting: setting, message)
         }
         table = settings.text("table") ?? ""
-        guard Self.isName(table) else {
+        guard EncodedQuery.isName(table) else {
             throw problem("table", "`\(table)` is not a table name: lower-case letters, digits and _ only, as in `incident`.")
         }
         do throws(SettingComplaints) {
@@ -44,10 +44,10 @@ struct TableSettings: Sendable {
             reconcile: settings.duration("reconcile") ?? TableTimes().reconcile)
         page = settings.integer("page") ?? 1000
         timeField = settings.text("updated") ?? "sys_updated_on"
-        guard Self.isName(timeField) else { throw problem("updated", "`\(timeField)` is not a field name.") }
+        guard EncodedQuery.isName(timeField) else { throw problem("updated", "`\(timeField)` is not a field name.") }
         longest = settings.integer("longest_address") ?? 2048
         timeout = settings.duration("timeout")
-        journal = JournalKind.all.filter(settings.texts("journal").contains)
+        journal = TaskFields.journals.filter(settings.texts("journal").contains)
         fields = settings.values["fields"]
     }
 
@@ -56,10 +56,6 @@ struct TableSettings: Sendable {
         var parts = ["table=\(table)", "query=\(query.text)"]
         if display == .labels { parts.append("labels") }
         return parts.joined(separator: " ")
-    }
-
-    static func isName(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.allSatisfy { $0 &- 0x61 < 26 || ASCII.isDigit($0) || $0 == UInt8(ascii: "_") }
     }
 }
 

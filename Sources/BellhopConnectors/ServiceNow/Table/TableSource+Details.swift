@@ -64,22 +64,6 @@ extension TableSource {
     static let batch = 40
 }
 
-extension ServiceNowReply {
-    /// The rows of a list that is not parsed yet.
-    var list: [JSON] {
-        get throws(Failure) {
-            do {
-                if let rows = try JSON.parse(body)["result"]?.asArray { return rows }
-                throw Failure(.badAnswer, .retry(after: nil), "The answer has no list in 'result'.")
-            } catch let failure as Failure {
-                throw failure
-            } catch {
-                throw Failure(.badAnswer, .retry(after: nil), "The answer is not JSON: \(error).")
-            }
-        }
-    }
-}
-
 extension TableSource {
     /// Decides whether to believe an empty list when the server counts rows. Access rules hide rows that are still counted, but
     /// an answer that lost its rows looks the same.

@@ -89,7 +89,7 @@ struct Attachment: WriteOrder {
         let parameters = [
             (
                 "sysparm_query",
-                "table_sys_id=\(task.key.text)^file_name=\(name.replacing("^", with: "^^"))^ORDERBYDESCsys_created_on"
+                "table_sys_id=\(task.key.text)^file_name=\(EncodedQuery.escaped(name))^ORDERBYDESCsys_created_on"
             ),
             ("sysparm_fields", "sys_id,table_sys_id,file_name,size_bytes,hash,sys_created_by,sys_created_on"),
             ("sysparm_limit", "100"), ("sysparm_suppress_pagination_header", "true"),
@@ -167,8 +167,7 @@ struct AttachmentWrite: Write {
             if let id = file.match(reply.rows, by: await context.session.username, since: since) {
                 return .written(Proof(id, reference: id))
             }
-            let total = reply.headers["X-Total-Count"].flatMap { Int($0) } ?? 0
-            if total <= reply.rows.count || reply.rows.count >= 100 { return .absent }
+            if reply.total ?? 0 <= reply.rows.count || reply.rows.count >= 100 { return .absent }
         } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {}
         return .unprovable("this account may not read the files of \(file.task.name)")
     }

@@ -42,13 +42,9 @@ struct Creation: WriteOrder {
 
     /// Requests records that have the key.
     var lookup: ServiceNowCall {
-        .table(
-            table,
-            [
-                ("sysparm_query", "\(key.name)=\(key.value.replacing("^", with: "^^"))^ORDERBYsys_created_on"),
-                ("sysparm_fields", "sys_id,number,\(key.name)"), ("sysparm_limit", "2"),
-                ("sysparm_exclude_reference_link", "true"), ("sysparm_suppress_pagination_header", "true"),
-            ], expecting: .rows)
+        .rows(
+            table, "\(key.name)=\(EncodedQuery.escaped(key.value))^ORDERBYsys_created_on", ["sys_id", "number", key.name], limit: 2
+        )
     }
 
     func call(notAfter: Timestamp) -> ServiceNowCall {
@@ -99,7 +95,7 @@ struct CreationWrite: Write {
         let why: String
         do throws(Failure) {
             let reply = try await context.session.send(creation.lookup)
-            switch finding(reply.rows, total: reply.headers["X-Total-Count"].flatMap { Int($0) }) {
+            switch finding(reply.rows, total: reply.total) {
             case .unprovable(let reason): why = reason
             case let look: return look
             }

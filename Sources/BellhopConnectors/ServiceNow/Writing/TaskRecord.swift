@@ -113,15 +113,8 @@ struct TaskLooks: Sendable {
     func read(_ question: Question, _ session: ServiceNowSession) async throws(Failure) -> TaskRecord? {
         guard !question.next.isEmpty, FieldWrite.isName(question.table) else { return nil }
         let asked = [question.task] + question.next
-        let call = ServiceNowCall.table(
-            question.table,
-            [
-                ("sysparm_query", "sys_idIN" + asked.map(\.text).joined(separator: ",")),
-                ("sysparm_fields", TaskRecord.paths(question.fields).joined(separator: ",")),
-                ("sysparm_display_value", question.fields.isEmpty ? "false" : "all"),
-                ("sysparm_exclude_reference_link", "true"), ("sysparm_limit", String(asked.count)),
-                ("sysparm_no_count", "true"), ("sysparm_suppress_pagination_header", "true"),
-            ], expecting: .rows)
+        let call = ServiceNowCall.records(
+            asked, of: question.table, TaskRecord.paths(question.fields), display: question.fields.isEmpty ? "false" : "all")
         do throws(Failure) {
             return try await ahead.asking(at: session.clock.now) { () async throws(Failure) in
                 let reply = try await session.send(call)

@@ -69,8 +69,7 @@ struct Update: WriteOrder {
     }
 
     func call(_ record: TaskRecord, notAfter: Timestamp) -> ServiceNowCall {
-        .write(
-            "PATCH", "\(record.table)/\(task.key.text)", writes, showing: ["sys_id", "sys_mod_count"], notAfter: notAfter)
+        .write("PATCH", "\(record.table)/\(task.key.text)", writes, showing: ["sys_id", "sys_mod_count"], notAfter: notAfter)
     }
 }
 
