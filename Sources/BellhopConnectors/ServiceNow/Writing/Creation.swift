@@ -43,7 +43,8 @@ struct Creation: WriteOrder {
     /// Requests records that have the key.
     var lookup: ServiceNowCall {
         .rows(
-            table, "\(key.name)=\(EncodedQuery.escaped(key.value))^ORDERBYsys_created_on", ["sys_id", "number", key.name], limit: 2
+            table, "\(key.name)=\(EncodedQuery.escaped(key.value))^ORDERBYsys_created_on", ["sys_id", "number", key.name],
+            limit: 2
         )
     }
 
