@@ -17,18 +17,19 @@ public actor OAuthClient {
     private var token: OAuthToken?
     /// The newest refresh token; nil before the first answer, and after it was refused.
     private var refresh: String?
-    /// Tokens that could not be written to the keychain yet.
-    private var unkept: KeptTokens?
-    /// How many token requests have ended, and how the last one failed.
-    private var ended = 0
-    /// How many requests were sent to the token endpoint.
-    public private(set) var asked = 0
+    /// Tokens that are not yet in the keychain.
+    private var unsaved: KeptTokens?
+    /// How many renewals have finished, with or without a token.
+    private var finishedRenewals = 0
+    /// The failure of the last renewal; nil if it succeeded.
     private var lastFailure: Failure?
+    /// How many requests were sent to the token endpoint.
+    public private(set) var requestCount = 0
     /// The latest refusal of credentials that no caller has reported yet.
     private var refusal: Failure?
 
     /// - Parameters:
-    ///   - exchange: sends to the token endpoint. It must not add anything that another host may not see.
+    ///   - exchange: sends to the token endpoint. It must not add headers or cookies meant for another host.
     ///   - connection: its name in bellhop.yaml.
     public init(_ settings: OAuthSettings, connection: String, exchange: any HTTPExchange, environment: ConnectorEnvironment) {
         self.settings = settings
@@ -47,33 +48,33 @@ public actor OAuthClient {
     /// A token to send.
     ///
     /// - Parameters:
-    ///   - stale: one that was refused, or whose session ended: another is requested. The server may return the same one again.
-    ///   - force: ask even with credentials that the token endpoint refused before, because a person demands it.
+    ///   - stale: a token that was refused or whose session ended, so another is requested. The server may return the same one.
+    ///   - force: whether to send credentials that the token endpoint refused before, because a person asked for it.
     public func authorization(renewing stale: OAuthToken? = nil, force: Bool = false) async throws(Failure) -> OAuthToken {
-        if !force, unkept == nil, let token = usable(instead: stale) { return token }
-        let before = ended
+        if !force, unsaved == nil, let token = usable(instead: stale) { return token }
+        let before = finishedRenewals
         do {
             try await memory.gate.enter()
         } catch {
             throw Failure(.interrupted, .retry(after: nil), "The token request was cancelled.")
         }
         defer { memory.gate.leave() }
-        try await keepWhatIsNot()
-        // A request that ended meanwhile served all who waited.
-        if ended > before {
+        try await storeUnsavedTokens()
+        // While this caller waited, another one's renewal finished: its result counts for both.
+        if finishedRenewals > before {
             if let token = usable(instead: stale) { return token }
             if let lastFailure { throw lastFailure }
         }
         if !force, let token = usable(instead: stale) { return token }
         let outcome = await uncancelled { await self.renew(stale, force: force) }
-        ended += 1
+        finishedRenewals += 1
         switch outcome {
         case .success(let token):
             (lastFailure, refusal) = (nil, nil)
             return token
         case .failure(let failure):
             lastFailure = failure
-            // The renewal was early by a margin: the current token is valid to its end, and no renewal is tried before.
+            // The current token is valid until it expires; the next renewal is tried then.
             if !force, failure.reason != .fileSystem, var token, token.text != stale?.text, !token.hasEnded(at: clock.now) {
                 token.renewal = token.expires
                 self.token = token
@@ -83,15 +84,15 @@ public actor OAuthClient {
         }
     }
 
-    /// The refusal of credentials since the last call, for the event of a failed login: ``authorization(renewing:force:)`` hides one
-    /// from its caller as long as the current token is valid.
+    /// The refusal of credentials since the last call, for a `login_failed` event: ``authorization(renewing:force:)`` does not throw
+    /// it while the current token is valid.
     func takeRefusal() -> Failure? {
         defer { refusal = nil }
         return refusal
     }
 
-    /// A new request for a person's authorization; nil if the grant needs none.
-    public func askPerson() -> AuthorizationRequest? {
+    /// A new request for a person's authorization; nil for a grant that does not need a person.
+    public func authorizationRequest() -> AuthorizationRequest? {
         guard case .authorizationCode(let page, let redirect) = settings.grant else { return nil }
         return AuthorizationRequest(settings, page: page, redirect: redirect, random: random)
     }
@@ -99,8 +100,8 @@ public actor OAuthClient {
     /// Exchanges the code of an authorization for tokens, and stores them.
     public func redeem(_ code: String, of request: AuthorizationRequest) async throws(Failure) {
         let form = TokenForm.redeeming(code, request, settings)
-        switch await ask(form) {
-        case .granted(let grant): _ = try await take(grant, instead: nil, kept: nil, isLogin: true)
+        switch await send(form) {
+        case .granted(let grant): _ = try await store(grant, instead: nil, kept: nil, isLogin: true)
         case .refused(let status, let reason):
             throw Failure(
                 .unauthenticated, .giveUp,
@@ -111,7 +112,7 @@ public actor OAuthClient {
         }
     }
 
-    /// Records the tokens' user before `bellhop login` stores them, so that it is known from the start.
+    /// Adds the user's name to the tokens before `bellhop login` stores them, so that the first start knows it.
     func note(user username: String) async {
         guard case .authorizationCode = settings.grant, var tokens = try? await kept(), tokens.mark.isEmpty else { return }
         tokens.username = username
@@ -140,13 +141,13 @@ public actor OAuthClient {
         if let current = refreshToken(kept) {
             tried = current
             do throws(Failure) {
-                return try await show(.refreshing(current, settings, mark: kept?.mark ?? ""), stale, kept, force)
+                return try await requestToken(.refreshing(current, settings, mark: kept?.mark ?? ""), stale, kept, force)
             } catch {
                 guard error.reason == .unauthenticated else { throw error }
                 refresh = nil
-                // Another program may have renewed first, and have the next refresh token.
+                // Another program may have renewed first and stored the next refresh token.
                 if let now = try await self.kept(), let next = now.refresh, next != current {
-                    return try await show(.refreshing(next, settings, mark: now.mark), stale, now, force)
+                    return try await requestToken(.refreshing(next, settings, mark: now.mark), stale, now, force)
                 }
                 if settings.needsKeeping { throw error }
             }
@@ -163,10 +164,10 @@ public actor OAuthClient {
                 ? "No tokens are stored for connection \(connection)" : "The tokens of connection \(connection) are used up"
             throw Failure(.unauthenticated, .pauseConnection, "\(state): run `bellhop login \(connection)`.")
         }
-        return try await show(form, stale, kept, force)
+        return try await requestToken(form, stale, kept, force)
     }
 
-    /// The tokens in the keychain for this client; skips those of another.
+    /// The tokens in the keychain; nil if there are none or they belong to another client.
     private func kept() async throws(Failure) -> KeptTokens? {
         guard settings.needsKeeping else { return nil }
         do {
@@ -176,7 +177,7 @@ public actor OAuthClient {
         }
     }
 
-    /// A valid token from the keychain, such as `bellhop login` leaves.
+    /// Uses a valid access token from the keychain, for example one that `bellhop login` stored.
     private func adopt(_ kept: KeptTokens?, instead stale: OAuthToken?) -> OAuthToken? {
         guard let kept, let access = kept.access, access != stale?.text, access != token?.text else { return nil }
         let now = clock.now
@@ -195,17 +196,17 @@ public actor OAuthClient {
         return nil
     }
 
-    /// Sends credentials to the token endpoint, unless it has refused them before.
-    private func show(
+    /// Requests a token, unless the token endpoint refused these credentials before.
+    private func requestToken(
         _ form: TokenForm, _ stale: OAuthToken?, _ kept: KeptTokens?, _ force: Bool
     ) async throws(Failure) -> OAuthToken {
         if !force {
             try await memory.check(form.credentials)
             try await pause.check()
         }
-        switch await ask(form) {
+        switch await send(form) {
         case .granted(let grant):
-            let token = try await take(grant, instead: stale, kept: kept, isLogin: false)
+            let token = try await store(grant, instead: stale, kept: kept, isLogin: false)
             try await RefusalMemory.noting { try await memory.forget() }
             return token
         case .refused(let status, let reason):
@@ -220,21 +221,21 @@ public actor OAuthClient {
         }
     }
 
-    private func ask(_ form: TokenForm) async -> TokenAnswer {
-        asked += 1
+    private func send(_ form: TokenForm) async -> TokenAnswer {
+        requestCount += 1
         do {
             let response = try await exchange.send(form.request(settings))
             await pause.note(response)
             let secrets = settings.secrets + form.fields.filter { $0.0 != "grant_type" && $0.0 != "client_id" }.map(\.1)
             return TokenAnswer(response, from: settings.tokenAddress, hiding: secrets, at: clock.now)
         } catch {
-            // Requesting a token again is harmless, whatever happened to the first request.
+            // A token request is harmless to repeat.
             return .failed(error.failure(changesSomething: false))
         }
     }
 
     /// Stores the granted tokens. Tokens that must survive a restart are stored before they are used.
-    private func take(
+    private func store(
         _ grant: TokenAnswer.Grant, instead stale: OAuthToken?, kept: KeptTokens?, isLogin: Bool
     ) async throws(Failure) -> OAuthToken {
         let old = token?.text == grant.access ? token : stale
@@ -245,23 +246,23 @@ public actor OAuthClient {
         let isReplaced = next != refreshToken(kept)
         refresh = next
         if settings.needsKeeping, isReplaced || isLogin {
-            unkept = KeptTokens(
+            unsaved = KeptTokens(
                 access: new.text, expires: new.expires, refresh: next, username: kept?.username ?? "", origin: settings.origin,
                 mark: kept?.mark ?? "", client: kept?.client)
-            try await keepWhatIsNot()
+            try await storeUnsavedTokens()
         }
         return new
     }
 
-    private func keepWhatIsNot() async throws(Failure) {
-        guard let tokens = unkept else { return }
+    private func storeUnsavedTokens() async throws(Failure) {
+        guard let tokens = unsaved else { return }
         do {
             try await keeper.keep(tokens, of: connection)
-            unkept = nil
+            unsaved = nil
         } catch {
             throw Failure(
                 .fileSystem, .retry(after: nil),
-                "The server replaced the refresh token of connection \(connection), and the new one cannot be kept: \(error).")
+                "The server replaced the refresh token of connection \(connection), but the new one cannot be stored: \(error).")
         }
     }
 

@@ -2,9 +2,9 @@ import BellhopCore
 
 /// The instance's access rules (`sys_security_acl`) for creating and updating records, if this account may read them.
 ///
-/// Most accounts may not. A rule requires one of its roles and, if it has them, a condition and a script, which only the instance
-/// can evaluate. A write must pass the rules of its table and of its field. Among each, the most specific name decides, and one
-/// passing rule of that name is enough.
+/// Most accounts may not read them. A rule requires one of its roles; it may also have a condition or a script, which only the
+/// instance can evaluate. A write must pass a rule of its table and a rule of its field. In each case the rules with the most
+/// specific name decide, and it is enough to pass one of them.
 struct AccessRules: Sendable, Hashable {
     enum Operation: String, Sendable, Hashable, CaseIterable { case create, write }
 
@@ -14,25 +14,25 @@ struct AccessRules: Sendable, Hashable {
         var operation: Operation
         var roles: Set<String> = []
         /// Whether it also has a condition or a script.
-        var hasMore = false
+        var hasConditions = false
         /// Whether the role admin always passes it.
-        var letsAdmin = true
+        var adminOverrides = true
     }
 
     enum Permission: Sendable, Hashable {
         /// The name of the rule that allows it.
         case allowed(String)
-        /// The rule, and the roles of which it requires one.
+        /// The rule, and the roles that would each be enough.
         case refused(String, roles: [String])
         /// A rule whose condition or script decides.
         case depends(String)
         /// No rule with these names is visible.
-        case unsaid
+        case unknown
 
         fileprivate var rank: Int {
             switch self {
             case .allowed: 0
-            case .unsaid: 1
+            case .unknown: 1
             case .depends: 2
             case .refused: 3
             }
@@ -41,21 +41,21 @@ struct AccessRules: Sendable, Hashable {
 
     var rules: [Rule]
 
-    /// The names of the rules that could apply, for reading them.
+    /// The names of all rules that could apply.
     static func names(tables: [String], fields: [String]) -> [String] {
         let own = tables + ["*"]
         return own + own.flatMap { table in (fields + ["*"]).map { "\(table).\($0)" } }
     }
 
-    /// The rules' verdict on a write by a user with these roles.
+    /// Whether a user with these roles may write.
     /// - Parameter tables: the record's table and those it extends, itself first.
     func permission(_ operation: Operation, tables: [String], field: String? = nil, roles: Set<String>) -> Permission {
         let ofTable = decide(operation, (tables + ["*"]).map { [$0] }, roles)
         guard let field else { return ofTable }
         let levels = (tables + ["*"]).map { ["\($0).\(field)"] } + (tables + ["*"]).map { ["\($0).*"] }
         let ofField = decide(operation, levels, roles)
-        // No rule for the field: the table's rule applies.
-        if ofField == .unsaid { return ofTable }
+        // Without a rule for the field, the table's rule applies.
+        if ofField == .unknown { return ofTable }
         return ofTable.rank > ofField.rank ? ofTable : ofField
     }
 
@@ -68,20 +68,20 @@ struct AccessRules: Sendable, Hashable {
             if let open = verdicts.first(where: { $0.rank == 2 }) { return open }
             return .refused(first.name, roles: Set(here.flatMap(\.roles)).sorted())
         }
-        return .unsaid
+        return .unknown
     }
 
     private static func judge(_ rule: Rule, _ roles: Set<String>) -> Permission {
-        if rule.letsAdmin, roles.contains("admin") { return .allowed(rule.name) }
+        if rule.adminOverrides, roles.contains("admin") { return .allowed(rule.name) }
         guard rule.roles.isEmpty || !rule.roles.isDisjoint(with: roles) else {
             return .refused(rule.name, roles: rule.roles.sorted())
         }
-        return rule.hasMore ? .depends(rule.name) : .allowed(rule.name)
+        return rule.hasConditions ? .depends(rule.name) : .allowed(rule.name)
     }
 }
 
 extension AccessRules {
-    /// Reads the rules with these names; nil if the account may not read them, or sees none.
+    /// Reads the rules with these names; nil if the account can see none.
     static func read(_ names: [String], _ session: ServiceNowSession) async -> AccessRules? {
         let fields = ["sys_id", "name", "operation.name", "admin_overrides", "condition", "script", "advanced"]
         let query = "active=true^type.name=record^operation.nameINcreate,write^nameIN" + names.joined(separator: ",")
@@ -93,9 +93,10 @@ extension AccessRules {
                 let operation = text(row["operation.name"]).flatMap(Operation.init)
             else { continue }
             let isScripted = text(row["advanced"]) == "true" && text(row["script"]) != ""
-            let hasMore = isScripted || (text(row["condition"]) ?? "") != ""
-            let letsAdmin = text(row["admin_overrides"]) != "false"
-            rules.append((id, Rule(name: name, operation: operation, hasMore: hasMore, letsAdmin: letsAdmin)))
+            let hasConditions = isScripted || (text(row["condition"]) ?? "") != ""
+            let adminOverrides = text(row["admin_overrides"]) != "false"
+            let rule = Rule(name: name, operation: operation, hasConditions: hasConditions, adminOverrides: adminOverrides)
+            rules.append((id, rule))
         }
         guard !rules.isEmpty,
             let roles = await rows(
@@ -113,7 +114,7 @@ extension AccessRules {
 
     private static func text(_ value: JSON?) -> String? { FieldValue(value)?.raw }
 
-    /// Nil if the account may not read all of them.
+    /// The rows of a query; nil if the account may not read all of them.
     private static func rows(
         _ table: String, _ query: String, _ fields: [String], _ session: ServiceNowSession
     ) async -> [JSON]? {

@@ -2,18 +2,18 @@ import BellhopCore
 
 /// The meaning of a ServiceNow answer; the status alone is not enough.
 enum Classification: Sendable, Hashable {
-    /// A good answer. The parsed body; null for a list that is still to be scanned.
+    /// A good answer, with its parsed body: null for a list, which the caller scans, and for a page.
     case ok(JSON)
     /// An empty list, sent as a 404.
     case noRows
     /// A redirect to another host: single sign-on, which requires a person.
     case loginRequired(host: String)
     case sessionExpired
-    /// A page's redirect to another host that is not a login.
+    /// A page redirects to another host, but not for a login.
     case elsewhere(host: String)
-    /// A page's redirect to another target on the instance.
+    /// A page redirects to another target on the instance.
     case moved(String)
-    /// The request needs this token besides the session; nil if the server did not send the token.
+    /// The request needs this CSRF token besides the session; nil if the server did not send it.
     case csrf(token: String?)
     case hibernating
     /// Something between Bellhop and the instance answered.
@@ -30,11 +30,11 @@ enum Classification: Sendable, Hashable {
     case unauthenticated
     case forbidden(String)
     case goneOrHidden(String)
-    /// There is no such page: a 404, or a 400 for an unknown API.
+    /// The page does not exist: a 404, or a 400 for an unknown API.
     case noPage(status: Int)
     case apiMissing
     case tooLong
-    /// A request too long for an address cannot be sent in a batch either.
+    /// The address is too long, and the account may not use the Batch API.
     case noBatch(status: Int)
     /// Any other refusal.
     case refused(status: Int, String)
@@ -48,7 +48,7 @@ extension Classification {
 
 /// What a good answer must contain.
 enum AnswerShape: Sendable, Hashable {
-    /// `result`, which the caller scans: only its ends are checked here.
+    /// A list, which the caller scans: here it must only not be empty.
     case listing
     /// `result` with an array.
     case rows
@@ -63,7 +63,7 @@ enum AnswerShape: Sendable, Hashable {
 }
 
 extension Classification {
-    /// Classifies an answer, in this order: redirects, pages, 202, errors in the body, and last the status.
+    /// Classifies an answer by the first of these that applies: redirect, page, 202, error in the body, status.
     init(_ response: HTTPResponse, to address: HTTPAddress, expecting: AnswerShape, at now: Timestamp) {
         if expecting == .page {
             self = Self.readPage(response, from: address, at: now)
@@ -82,7 +82,7 @@ extension Classification {
         }
     }
 
-    /// A page for people: an ended session appears as a redirect to the login page, or as that page.
+    /// Classifies an answer to a request for a page. After the session's end it is a redirect to the login page, or that page.
     private static func readPage(_ response: HTTPResponse, from address: HTTPAddress, at now: Timestamp) -> Classification {
         switch response.status {
         case 304: return .ok(.null)
@@ -128,10 +128,9 @@ extension Classification {
         }
     }
 
-    /// Classifies an answer that is not JSON; nil for JSON, and for pages whose status says more than their text.
+    /// Classifies an answer that is not JSON; nil for JSON, and if the status says more than the page.
     private static func page(_ response: HTTPResponse, at now: Timestamp) -> Classification? {
-        let first = response.body.first { $0 > 0x20 }
-        guard let first else { return nil }
+        guard let first = response.body.first(where: { $0 > 0x20 }) else { return nil }
         let type = ASCII.lowercased(response.headers["Content-Type"] ?? "application/json")
         guard first == UInt8(ascii: "<") || !type.contains("json") else { return nil }
         let text = ASCII.lowercased(String(decoding: response.body.prefix(256 << 10), as: UTF8.self))
@@ -140,7 +139,7 @@ extension Classification {
         {
             return .hibernating
         }
-        // A page of a proxy in front of the server, whatever its text.
+        // A proxy in front of the server sent this page.
         if response.status >= 500 { return gateway(response, at: now) }
         if text.contains("login.do") || text.contains("sysparm_login") { return .sessionExpired }
         if [401, 403, 404, 414, 429].contains(response.status) { return nil }
@@ -205,7 +204,7 @@ extension Classification {
 }
 
 extension Classification {
-    /// The failure this answer means for the caller; nil if it is a good one.
+    /// The failure for the caller; nil for a good answer.
     func failure(of place: String, changesSomething: Bool) -> Failure? {
         let again: Failure.Remedy = changesSomething ? .unknownOutcome : .retry(after: nil)
         switch self {
@@ -281,8 +280,8 @@ extension Classification {
         switch self {
         case .apiMissing, .forbidden, .goneOrHidden, .refused, .tooLong: .noBatch(status: status)
         case .ok, .noRows, .loginRequired, .elsewhere, .noPage, .sessionExpired, .moved, .csrf, .hibernating, .gateway,
-            .unexpectedPage, .dropped,
-            .quota, .throttled, .unavailable, .mfaRequired, .unauthenticated, .noBatch, .serverError, .badAnswer:
+            .unexpectedPage, .dropped, .quota, .throttled, .unavailable, .mfaRequired, .unauthenticated, .noBatch, .serverError,
+            .badAnswer:
             self
         }
     }

@@ -7,8 +7,9 @@ struct ErrorEnvelope: Sendable, Hashable {
 
     init() {}
 
-    /// Of larger bodies only the end is searched, where the platform puts the error that stopped it.
+    /// Larger bodies are searched only at their end, where the platform writes the error that cancelled the request.
     private static let wholeLimit = 1 << 20
+    /// The bytes searched at the end.
     private static let tail = 4096
 
     /// Nil if the body has no `error` member.
@@ -34,9 +35,9 @@ struct ErrorEnvelope: Sendable, Hashable {
         }
     }
 
-    /// Whether `"error"` occurs anywhere in a body. Good answers rarely contain it, and then need no parsing.
+    /// Whether `"error"` occurs in a body. Most good answers do not contain it, so they are not parsed.
     ///
-    /// Each step skips as far as the last of the seven bytes allows (Boyer–Moore–Horspool), so few bytes are examined.
+    /// The search is Boyer–Moore–Horspool, which examines about one byte in seven.
     private static func isNamed(in body: Span<UInt8>) -> Bool {
         let name: [UInt8] = Array("\"error\"".utf8)
         var start = 0

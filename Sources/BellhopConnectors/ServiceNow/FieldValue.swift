@@ -2,7 +2,7 @@ import BellhopCore
 
 /// A Table API field in any of its shapes: a text, or an object with `value`, `display_value` or both.
 struct FieldValue: Sendable, Hashable {
-    /// The database value, or the display value if the answer has no other.
+    /// The database value; the display value if the answer has only that.
     var raw: String
     /// The display value; nil if the answer has none.
     var label: String?

@@ -9,13 +9,13 @@ struct ServiceNowCall: Sendable {
     /// A body other than JSON, with its media type.
     var file: (bytes: [UInt8], type: String)?
     var expecting: AnswerShape
-    /// Additional to those of every request.
+    /// Headers besides those of every request.
     var headers: HeaderFields = [:]
-    /// It is not sent after this moment, even if it waited for its turn.
+    /// The request is not sent after this moment, including time spent waiting for its turn.
     var notAfter: Timestamp?
     /// Nil for the connection's default.
     var timeout: Duration?
-    /// A read with a longer address than this is sent as a batch.
+    /// A read whose address is longer than this is sent in a batch.
     var longest = Int.max
 
     /// Reads rows or a record of the Table API, version 2, where an empty list is 200.
@@ -33,7 +33,7 @@ struct ServiceNowCall: Sendable {
             ].filter { !$0.1.isEmpty }, expecting: .rows)
     }
 
-    /// Reads records by their sys_ids. The server need not count them.
+    /// Reads records by their sys_ids, without their total.
     static func records(_ keys: [TaskKey], of table: String, _ fields: [String], display: String) -> ServiceNowCall {
         Self.table(
             table,
@@ -71,10 +71,10 @@ struct ServiceNowCall: Sendable {
 }
 
 extension ServiceNowCall {
-    /// Whether repeating the request has an effect. A batch is a POST that only reads.
+    /// Whether the request changes something. A batch is a POST, but it only reads.
     var changesSomething: Bool { method != "GET" && expecting != .batch }
 
-    /// Whether it may also be sent in a batch.
+    /// Whether the request can be sent in a batch.
     var mayBeInBatch: Bool { method == "GET" && expecting != .page }
 
     /// The request as a batch, if its address would be longer than proxies and servers accept; otherwise nil.
@@ -98,9 +98,9 @@ extension ServiceNowCall {
         return call
     }
 
-    /// The answer to the one request of a batch; nil if the server did not service it.
+    /// The answer to the only request of a batch; nil if the server did not process it.
     ///
-    /// - Parameter headers: of the batch's own answer, the only one with the server's time.
+    /// - Parameter headers: those of the batch's answer, whose `Date` is the server's time.
     static func reply(in batch: JSON, headers: HeaderFields) -> HTTPResponse? {
         guard let reply = batch["serviced_requests"]?[0], let status = reply["status_code"]?.asInt,
             let body = Base64.decode(reply["body"]?.asString ?? "")
@@ -117,7 +117,7 @@ extension ServiceNowCall {
 
 /// A good answer.
 struct ServiceNowReply: Sendable {
-    /// The parsed body; null if it is scanned.
+    /// The parsed body; null for an answer that the caller scans.
     var json: JSON
     var body: [UInt8]
     var headers: HeaderFields

@@ -47,7 +47,7 @@ extension ServiceNowConnection {
         case apiKey(String)
         case certificate(HTTPConnection.ClientCertificate)
 
-        private static let ways = ["basic", "keychain", "oauth", "bearer", "api_key", "certificate"]
+        private static let methods = ["basic", "keychain", "oauth", "bearer", "api_key", "certificate"]
 
         /// - Parameter path: resolves a path of bellhop.yaml for this process.
         init(
@@ -57,21 +57,21 @@ extension ServiceNowConnection {
                 ConnectorError(connection: connection, setting: setting, message)
             }
             let auth = settings.record("auth") ?? Settings()
-            let given = Self.ways.filter { auth.values[$0] != nil && auth.values[$0] != .bool(false) }
-            guard let way = given.first else {
+            let given = Self.methods.filter { auth.values[$0] != nil && auth.values[$0] != .bool(false) }
+            guard let method = given.first else {
                 throw problem("auth", "Say how to log in: auth: {basic: {username: …, password: …}} or auth: {keychain: true}.")
             }
             if given.count > 1 { throw problem("auth", "Choose one of \(given.joined(separator: " and ")).") }
-            if auth.text("username") != nil, ["basic", "keychain"].contains(way) {
-                throw problem("auth.username", "`\(way)` already contains the user name.")
+            if auth.text("username") != nil, ["basic", "keychain"].contains(method) {
+                throw problem("auth.username", "`\(method)` already contains the user name.")
             }
             func secret() throws(ConnectorError) -> String {
-                guard let text = auth.text(way), !text.isEmpty, HeaderFields.isValue(text) else {
-                    throw problem("auth.\(way)", "This cannot be sent in a request.")
+                guard let text = auth.text(method), !text.isEmpty, HeaderFields.isValue(text) else {
+                    throw problem("auth.\(method)", "This cannot be sent in a request.")
                 }
                 return text
             }
-            switch way {
+            switch method {
             case "basic":
                 guard let basic = auth.record("basic"), let username = basic.text("username"),
                     let password = basic.text("password"), !password.isEmpty
@@ -111,13 +111,13 @@ extension ServiceNowConnection {
         return OAuthSettings.needsAuthorization(auth) ? .agreed : .configured
     }
 
-    /// Opens it with the login of its settings, possibly from the keychain.
+    /// Opens a connection with the login of its settings, if necessary from the keychain.
     private static func open(
         _ name: String, _ settings: Settings, in environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> ServiceNowConnection {
         let auth = settings.record("auth")
         if OAuthSettings.needsAuthorization(auth) {
-            let user = try await Self.user(ofTokensOf: name, environment)
+            let user = try await Self.tokenUser(of: name, environment)
             return try ServiceNowConnection(name: name, settings: settings, username: user, in: environment)
         }
         guard auth?.boolean("keychain") == true else {
@@ -128,12 +128,12 @@ extension ServiceNowConnection {
             return try ServiceNowConnection(
                 name: name, settings: settings, username: account.username, credentials: account.credentials, in: environment)
         }
-        if let connection = try await Self.ofKeptTokens(name, settings, in: environment) { return connection }
+        if let connection = try await Self.withStoredTokens(name, settings, in: environment) { return connection }
         throw .noLogin(of: name)
     }
 
     /// A connection with the tokens from the keychain and the client that renews them; nil if the keychain has no tokens for it.
-    private static func ofKeptTokens(
+    private static func withStoredTokens(
         _ name: String, _ settings: Settings, in environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> ServiceNowConnection? {
         let tokens: KeptTokens?
@@ -151,8 +151,8 @@ extension ServiceNowConnection {
     }
 
     /// The user of the tokens in the keychain; nil if there are no tokens or they do not name a user.
-    private static func user(
-        ofTokensOf name: String, _ environment: ConnectorEnvironment
+    private static func tokenUser(
+        of name: String, _ environment: ConnectorEnvironment
     ) async throws(ConnectorError) -> String? {
         do {
             return try await environment.tokens.tokens(of: name).flatMap { $0.username.isEmpty ? nil : $0.username }

@@ -8,8 +8,8 @@ public struct ServiceNowConnection: Connection {
     public let name: String
     /// The instance's base address, such as `https://acme.service-now.com`.
     public let instance: String
-    /// The account's user name; if only the instance knows it, a stable placeholder: `(api key of snow)`. The user who is logged
-    /// in is `reading.user`.
+    /// The configured user name; without one, a stable placeholder such as `(api key of snow)`. The user that the instance
+    /// recognizes is `reading.user`.
     public let username: String
     public let oauth: OAuthClient?
     let base: HTTPAddress
@@ -31,8 +31,8 @@ public struct ServiceNowConnection: Connection {
 
     /// - Parameters:
     ///   - settings: checked against ``manifest``.
-    ///   - username: if the configuration has none: the user whose password or tokens the keychain holds, or nil.
-    ///   - usesKeychain: whether all credentials are in the keychain, which has its own event types.
+    ///   - username: the user whose password or tokens the keychain holds; nil if they are in the configuration.
+    ///   - usesKeychain: whether all credentials are in the keychain: then logins have event types of their own.
     ///   - credentials: called at each login, so that a changed password is noticed; nil to use the configuration's.
     ///   - exchange: replaces the network.
     public init(
@@ -49,7 +49,7 @@ public struct ServiceNowConnection: Connection {
         let tokens = try Self.tokenExchange(auth, base, http, configuration, environment)
         let login = try ServiceNowLogin(
             auth, connection: name, username: settings.record("auth")?.text("username"),
-            kept: .init(username: username, credentials: credentials), http: http, tokens: tokens ?? http,
+            stored: .init(username: username, credentials: credentials), http: http, tokens: tokens ?? http,
             environment: environment)
         self.name = name
         self.base = base
@@ -82,8 +82,8 @@ public struct ServiceNowConnection: Connection {
         labels = FieldLabels(at: base.place)
     }
 
-    /// The exchange for a token endpoint on another host, which must not see the instance's cookies and header fields. Nil if it is
-    /// the same host.
+    /// The HTTP connection to a token endpoint on another host, which must not get the cookies and header fields for the instance.
+    /// Nil for the same host.
     private static func tokenExchange(
         _ auth: Auth, _ base: HTTPAddress, _ http: HTTPConnection, _ configuration: HTTPConnection.Configuration,
         _ environment: ConnectorEnvironment
@@ -100,7 +100,7 @@ public struct ServiceNowConnection: Connection {
 
     /// Tries to log in, and returns the user the instance recognizes.
     ///
-    /// - Parameter force: also with a password that was refused before.
+    /// - Parameter force: whether to try credentials that were refused before.
     public func verifyUser(force: Bool = true) async throws(Failure) -> ServiceNowUser { try await reading.verify(force: force) }
 
     public var origin: String? { instance }
@@ -141,7 +141,6 @@ public struct ServiceNowConnection: Connection {
         return way + (await examination.run())
     }
 
-    /// Closes everything open and waits for it.
     public func shutdown() async throws {
         try await tokens?.shutdown()
         try await http.shutdown()
@@ -167,13 +166,13 @@ public struct ServiceNowConnection: Connection {
         return address
     }
 
-    /// Serializes creations with the same key, across all connections to the instance. A few gates serve all keys; keys that
-    /// share one wait a little longer.
+    /// The gate that serializes creations with the same key, across all connections to the instance. There are 64 gates, so
+    /// different keys may share one.
     func creating(_ key: String) -> FIFOGate {
         gates.gate("create \(base.origin) \(Fingerprint(content: key).low % 64)")
     }
 
-    /// Drops the data read from a task that has been written to since.
+    /// Drops the prefetched data of a task, because it was written to.
     func forget(_ task: TaskKey) {
         looks.forget(task)
         entries.forget(task)
@@ -182,7 +181,7 @@ public struct ServiceNowConnection: Connection {
     /// The task's address for people.
     func page(of key: TaskKey) -> String { page(of: "task") + PercentEncoding.encode(key.text) }
 
-    /// A row's address for people, up to its percent-encoded sys_id, which follows.
+    /// The address of a table's rows for people; a row's percent-encoded sys_id must be appended.
     func page(of table: String) -> String { "\(instance)/nav_to.do?uri=" + PercentEncoding.encode("\(table).do?sys_id=") }
 
     /// Whether a text can be a sys_id: 32 lower-case hexadecimal digits.
@@ -192,7 +191,7 @@ public struct ServiceNowConnection: Connection {
 }
 
 extension ServiceNowConnection: PageHost {
-    /// Empty: non-page answers are filtered out before they reach a source.
+    /// Empty: answers that are not pages are filtered out before they reach a source.
     var hidden: [String] { [] }
 
     /// A page read in the reading session: after the login, only cookies authenticate.

@@ -1,10 +1,10 @@
 import BellhopCore
 
-/// Examines writes: the access rules predict them if this account may read them; otherwise only writing shows it.
+/// Examines writes by the access rules. If this account may not read these, only a write itself shows whether it is allowed.
 extension ServiceNowExamination {
-    /// A write that some rule needs.
+    /// A write that a rule needs.
     private struct Write: Hashable {
-        /// The title of its line: `write work_notes`.
+        /// The subject of its finding: `write work_notes`.
         var subject: String
         var operation: AccessRules.Operation
         /// Nil if the task may be in any table.
@@ -48,12 +48,12 @@ extension ServiceNowExamination {
         for write in writes {
             let verdict = rules?.permission(
                 write.operation, tables: chains[table(of: write)] ?? [], field: write.field, roles: roles ?? [])
-            let finding = Self.finding(write, verdict ?? .unsaid, roles, on: table(of: write))
+            let finding = Self.finding(write, verdict ?? .unknown, roles, on: table(of: write))
             guard let place = lines.firstIndex(where: { $0.subject == write.subject }) else {
                 lines.append((write.subject, finding))
                 continue
             }
-            // Of several fields the line shows the worst.
+            // The finding of the worst field stands for all.
             if Self.rank(finding) > Self.rank(lines[place].finding) { lines[place].finding = finding }
         }
         findings += lines.map(\.finding)
@@ -88,13 +88,12 @@ extension ServiceNowExamination {
                 write.subject, .unknown,
                 "the access rule \(rule) depends on a condition or a script, so this cannot be checked in advance",
                 remedy: "see the rule in sys_security_acl")
-        case .unsaid:
+        case .unknown:
             let known =
                 if let roles {
                     ["admin", "itil"].first(where: roles.contains).map {
                         "the account has the role \($0), which is usually enough"
-                    }
-                        ?? "the account has neither the role itil nor the role admin"
+                    } ?? "the account has neither the role itil nor the role admin"
                 } else {
                     "the account may not read its own roles"
                 }

@@ -15,7 +15,6 @@ struct ServiceNowExamination {
         self.needs = needs
     }
 
-    /// The whole examination, after login.
     mutating func run() async -> [Finding] {
         let user: ServiceNowUser
         do throws(Failure) {
@@ -111,7 +110,7 @@ struct ServiceNowExamination {
         let subject = "read \(table)"
         let unknown = await examineNames(source)
         let paths = source.schema.fields.map(\.path).filter { !unknown.contains($0) }
-        // The tracker's list is enough to watch tasks; without the records only the fields stay empty.
+        // The tracker's list is enough to watch tasks: if the records are hidden, only their fields stay empty.
         let verdict = isTracker ? Finding.State.note : .missing
         do throws(Failure) {
             let found = try await rows(table, query, ["sys_id", "sys_class_name"] + paths)

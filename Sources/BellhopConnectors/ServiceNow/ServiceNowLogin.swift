@@ -11,29 +11,29 @@ struct ServiceNowLogin: Sendable {
         case certificate(String)
     }
 
-    /// The claimed identity, before the instance has named the user.
+    /// The user according to the configuration, which the instance confirms at login.
     enum Identity: Sendable, Hashable {
         /// The account's user name; if the instance names another, the login fails.
         case user(String)
-        /// A placeholder for a user that only the instance knows. It is stable over restarts, renewed tokens and changed keys,
-        /// because the sources' state belongs to it.
-        case standIn(String)
+        /// A name for a user that only the instance knows. It stays the same over restarts, renewed tokens and changed keys, because
+        /// the sources' state belongs to it.
+        case placeholder(String)
 
         var text: String {
             switch self {
-            case .user(let text), .standIn(let text): text
+            case .user(let text), .placeholder(let text): text
             }
         }
     }
 
     /// The credentials to send. Never prints itself.
-    struct Pass: Sendable, CustomStringConvertible, CustomReflectable {
+    struct Authorization: Sendable, CustomStringConvertible, CustomReflectable {
         var headers: HeaderFields = [:]
         /// Identifies a refused login.
         var credentials: Credentials
         var token: OAuthToken?
 
-        var description: String { "Pass(\(credentials.username))" }
+        var description: String { "Authorization(\(credentials.username))" }
         var customMirror: Mirror { Mirror(self, children: []) }
     }
 
@@ -49,8 +49,8 @@ struct ServiceNowLogin: Sendable {
         }
     }
 
-    /// Whether to send it with every request, not only the first: an API key is valid for some paths only.
-    var isShownAlways: Bool {
+    /// Whether to send the credentials with every request, not only with the first: an API key is valid only for some paths.
+    var isSentAlways: Bool {
         switch way {
         case .apiKey: true
         case .password, .oauth, .bearer, .certificate: false
@@ -62,37 +62,37 @@ struct ServiceNowLogin: Sendable {
     /// The credentials to send now.
     ///
     /// - Parameters:
-    ///   - stale: a token whose session ended or that was refused: another is requested.
-    ///   - force: call the token endpoint even with credentials it has refused.
-    func pass(renewing stale: OAuthToken? = nil, force: Bool = false) async throws(Failure) -> Pass {
+    ///   - stale: a token that was refused or whose session ended, so another is requested.
+    ///   - force: whether to send credentials that the token endpoint refused before.
+    func authorization(renewing stale: OAuthToken? = nil, force: Bool = false) async throws(Failure) -> Authorization {
         switch way {
         case .password(let account):
             let current = try await account.current()
-            return Pass(headers: ["Authorization": current.authorization], credentials: current)
+            return Authorization(headers: ["Authorization": current.authorization], credentials: current)
         case .oauth(let client):
             let token = try await client.authorization(renewing: stale, force: force)
-            return Pass(
+            return Authorization(
                 headers: ["Authorization": token.authorization],
                 credentials: Credentials(username: client.settings.clientID, password: token.text), token: token)
         case .bearer(let token):
-            return Pass(
+            return Authorization(
                 headers: ["Authorization": "Bearer " + token],
                 credentials: Credentials(username: "bearer", password: token, mark: identity.text))
         case .apiKey(let key):
-            return Pass(
+            return Authorization(
                 headers: ["x-sn-apikey": key], credentials: Credentials(username: "api_key", password: key, mark: identity.text))
         case .certificate(let fingerprint):
-            return Pass(credentials: Credentials(username: "certificate", password: fingerprint, mark: identity.text))
+            return Authorization(credentials: Credentials(username: "certificate", password: fingerprint, mark: identity.text))
         }
     }
 }
 
 extension ServiceNowLogin {
-    /// Login data that is not in bellhop.yaml.
-    struct Kept: Sendable {
-        /// The user whose password or tokens the keychain holds; nil if it has no login.
+    /// The login that the keychain holds.
+    struct StoredLogin: Sendable {
+        /// Nil if the keychain holds no login.
         var username: String?
-        /// Called at each login; nil to use bellhop.yaml.
+        /// Called at each login; nil to use the credentials in bellhop.yaml.
         var credentials: (@Sendable () async throws -> Credentials)?
     }
 
@@ -100,18 +100,19 @@ extension ServiceNowLogin {
     ///   - username: `auth.username`.
     ///   - http: the exchange with the instance.
     init(
-        _ auth: ServiceNowConnection.Auth, connection: String, username: String?, kept: Kept, http: HTTPConnection,
+        _ auth: ServiceNowConnection.Auth, connection: String, username: String?, stored: StoredLogin, http: HTTPConnection,
         tokens: HTTPConnection, environment: ConnectorEnvironment
     ) throws(ConnectorError) {
         self.connection = connection
-        func named(or standIn: String) -> Identity { username.map(Identity.user) ?? .standIn(standIn) }
+        func named(or placeholder: String) -> Identity { username.map(Identity.user) ?? .placeholder(placeholder) }
         switch auth {
         case .basic(let credentials):
             way = .password(
-                Account(connection: connection, username: credentials.username, credentials: kept.credentials ?? { credentials }))
+                Account(
+                    connection: connection, username: credentials.username, credentials: stored.credentials ?? { credentials }))
             identity = .user(credentials.username)
         case .keychain:
-            guard let user = kept.username, let credentials = kept.credentials else {
+            guard let user = stored.username, let credentials = stored.credentials else {
                 throw .noLogin(of: connection)
             }
             way = .password(Account(connection: connection, username: user, credentials: credentials))
@@ -123,7 +124,7 @@ extension ServiceNowLogin {
             // An assertion's subject may be an address or a number.
             case .jwt(let assertion): identity = named(or: assertion.subject)
             case .authorizationCode:
-                identity = (username ?? kept.username).map(Identity.user) ?? .standIn("(oauth of \(connection))")
+                identity = (username ?? stored.username).map(Identity.user) ?? .placeholder("(oauth of \(connection))")
             case .refreshToken, .clientCredentials: identity = named(or: "(oauth of \(connection))")
             }
         case .bearer(let token):
@@ -146,7 +147,7 @@ extension ServiceNowLogin {
 // MARK: Messages
 
 extension ServiceNowLogin {
-    /// The instance answers 401 to the credentials just sent.
+    /// The failure if the instance answers 401 to the credentials.
     func refusal(at place: String) -> Failure {
         let again = "Bellhop will not retry it until you change it or run `bellhop login \(connection)`."
         let message =
@@ -178,8 +179,8 @@ extension ServiceNowLogin {
                 + "use an account for integrations, or run `bellhop login \(connection)` once the account no longer needs one.")
     }
 
-    /// The instance accepts the login but answers 401 to a request.
-    func outOfBounds(at place: String, user: String) -> Failure {
+    /// The failure if the instance accepts the login but answers 401 to a request.
+    func requestRefused(at place: String, user: String) -> Failure {
         let reason =
             switch way {
             case .apiKey: ": its REST API Access Policy may not cover this API"
@@ -190,9 +191,10 @@ extension ServiceNowLogin {
             .forbidden, .giveUp, "\(place) accepts the login of \(user), but refuses this request (401)\(reason).")
     }
 
-    /// The instance redirects to a login page even right after a login.
-    func loginPage(at place: String, leadsTo host: String?) -> Failure {
-        let whom = host.map { "to \($0) for login" } ?? "to its login page"
+    /// The failure if the instance redirects to a login page right after a login.
+    ///
+    /// - Parameter host: the host of the login page; nil for the instance itself.
+    func loginPage(at place: String, on host: String?) -> Failure {
         let reason =
             switch way {
             case .password: "Basic authentication is not accepted for this account, or not for this interface"
@@ -200,12 +202,14 @@ extension ServiceNowLogin {
             case .apiKey: "an API key is not accepted for this interface"
             case .certificate: "the certificate is not accepted for this interface"
             }
-        return host == nil
-            ? Failure(.sessionExpired, .retry(after: nil), "\(place) ended the session again right after a new login: \(reason).")
-            : Failure(.loginRequired, .pauseConnection, "\(place) redirects \(whom): \(reason).")
+        guard let host else {
+            return Failure(
+                .sessionExpired, .retry(after: nil), "\(place) ended the session again right after a new login: \(reason).")
+        }
+        return Failure(.loginRequired, .pauseConnection, "\(place) redirects to \(host) for login: \(reason).")
     }
 
-    /// The token endpoint issues a token that the instance refuses.
+    /// The failure if the token endpoint returns the token that the instance has refused.
     func sameToken(at place: String, _ token: OAuthToken, at now: Timestamp) -> Failure {
         let left = token.expires.map { max($0 - now, .zero) + .seconds(1) }
         return Failure(
@@ -214,12 +218,12 @@ extension ServiceNowLogin {
                 + "until that token expires.")
     }
 
-    /// The instance recognizes another user than before.
-    func stranger(at place: String, is user: String, instead known: String) -> Failure {
+    /// The failure if the instance recognizes another user than before.
+    func wrongUser(at place: String, is user: String, instead known: String) -> Failure {
         let advice =
             switch identity {
             case .user: "Correct the login, or the `username` of the connection."
-            case .standIn:
+            case .placeholder:
                 "The sources' state belongs to \(known). If this is intended, write `username: \(user)` under `auth`: "
                     + "the sources then start with a new baseline."
             }

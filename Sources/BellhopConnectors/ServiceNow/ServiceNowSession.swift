@@ -1,9 +1,9 @@
 import BellhopCore
 
-/// One server session: one request at a time, and a new login when the server ends it. ``SessionState`` decides; this performs.
+/// One session with an instance: sends one request at a time, and logs in again when the server ends the session.
+/// ``SessionState`` decides; this performs.
 ///
-/// An actor, because cookies and login belong to the request whose turn it is; the gate keeps the turns, since actors are
-/// reentrant.
+/// An actor, because cookies and login belong to the current request; the gate keeps the turns, because an actor is reentrant.
 actor ServiceNowSession {
     let base: HTTPAddress
     let clock: any AgentClock
@@ -32,19 +32,18 @@ actor ServiceNowSession {
         state = SessionState(base: base, login: login)
     }
 
-    /// Who is logged in; nil before the first login and after the session's end.
     var user: ServiceNowUser? { state.user }
 
-    /// The user name on the instance; nil if only the instance knows it, as when a key may not read its own user.
+    /// The user name on the instance; nil if it is unknown, for example if an API key may not read its own user.
     var username: String? {
         switch login.identity {
         case .user(let name): name
-        case .standIn(let name): user.flatMap { $0.username == name ? nil : $0.username }
+        case .placeholder(let name): user.flatMap { $0.username == name ? nil : $0.username }
         }
     }
 
-    /// Sends a request, logging in before or in between if needed, with at most one new login and one replay. For writes use
-    /// ``WriteRequest``.
+    /// Sends a request, and logs in first if needed. If the session ends during it, logs in again and repeats the request, once.
+    /// For writes use ``WriteRequest``.
     func send(_ call: ServiceNowCall) async throws(Failure) -> ServiceNowReply {
         guard case .reply(let reply) = try await send(call, .resend) else {
             preconditionFailure("a replayable request returns a reply or throws")
@@ -58,7 +57,7 @@ actor ServiceNowSession {
 
     /// Logs in again.
     ///
-    /// - Parameter force: even with refused credentials, because a person asked for it.
+    /// - Parameter force: whether to try credentials that were refused before, because a person asked for it.
     func verify(force: Bool) async throws(Failure) -> ServiceNowUser {
         try await gate.inTurn { () async throws(Failure) in try await self.logIn(force: force) }
     }
@@ -79,11 +78,11 @@ actor ServiceNowSession {
                 try await logIn(renewing: stale, force: false)
                 step = state.resume(at: clock.now)
             case .renew:
-                // Without another token the session continues as long as the server allows.
+                // Without a new token the session continues as long as the server allows.
                 let new = try? await login.oauth?.authorization()
                 await reportRefusal()
                 step = state.renewed(new, at: clock.now)
-            case .showCredentials: step = state.show(try await login.pass().headers, at: clock.now)
+            case .sendCredentials: step = state.sendCredentials(try await login.authorization().headers, at: clock.now)
             case .done(let answer): return answer
             case .fail(let failure): throw failure
             }
@@ -104,7 +103,7 @@ actor ServiceNowSession {
     ///
     /// - Parameters:
     ///   - stale: the token whose session ended.
-    ///   - force: a person requested it, so refused credentials are retried.
+    ///   - force: whether to try credentials that were refused before, because a person asked for it.
     @discardableResult
     private func logIn(renewing stale: OAuthToken? = nil, force: Bool) async throws(Failure) -> ServiceNowUser {
         do {
@@ -113,27 +112,27 @@ actor ServiceNowSession {
             throw Failure(.interrupted, .retry(after: nil), "The login was cancelled before it started.")
         }
         defer { memory.gate.leave() }
-        var pass = try await self.pass(renewing: stale, force: force)
-        if !force, login.oauth == nil { try await memory.check(pass.credentials) }
-        var step = state.logIn(pass, renewing: stale, at: clock.now)
+        var authorization = try await self.authorize(renewing: stale, force: force)
+        if !force, login.oauth == nil { try await memory.check(authorization.credentials) }
+        var step = state.logIn(authorization, renewing: stale, at: clock.now)
         while true {
             do throws(Failure) {
                 switch step {
                 case .send(let request):
-                    step = state.introduced(try await transmit(request, changesSomething: false), at: clock.now)
-                case .recognise(let user):
-                    try await recognise(user.username)
-                    step = state.welcome(user, at: clock.now)
+                    step = state.receivedLogin(try await transmit(request, changesSomething: false), at: clock.now)
+                case .checkUser(let user):
+                    try await checkUser(user.username)
+                    step = state.completeLogin(user, at: clock.now)
                 case .renew, .loggedIn, .failed: break
                 }
             } catch {
                 step = state.loginFailed(error)
             }
             switch step {
-            case .send, .recognise: continue
+            case .send, .checkUser: continue
             case .renew(let token):
-                pass = try await self.pass(renewing: token, force: force)
-                step = state.introduce(pass, at: clock.now)
+                authorization = try await self.authorize(renewing: token, force: force)
+                step = state.sendLogin(authorization, at: clock.now)
             case .loggedIn(let user):
                 events.user = user.username
                 await events.loginEnded(name, state.logins, at: clock.now)
@@ -142,7 +141,7 @@ actor ServiceNowSession {
             case .failed(let failure, let blocks):
                 await events.loginEnded(name, state.logins, failure: failure, at: clock.now)
                 if blocks {
-                    try await RefusalMemory.noting { try await memory.remember(failure.message, of: pass.credentials) }
+                    try await RefusalMemory.noting { try await memory.remember(failure.message, of: authorization.credentials) }
                 }
                 throw failure
             }
@@ -150,14 +149,14 @@ actor ServiceNowSession {
     }
 
     /// The credentials to send. A failed token request is a failed login.
-    private func pass(renewing stale: OAuthToken?, force: Bool) async throws(Failure) -> ServiceNowLogin.Pass {
-        let before = await login.oauth?.asked ?? 0
+    private func authorize(renewing stale: OAuthToken?, force: Bool) async throws(Failure) -> ServiceNowLogin.Authorization {
+        let before = await login.oauth?.requestCount ?? 0
         do throws(Failure) {
-            let pass = try await login.pass(renewing: stale, force: force)
+            let authorization = try await login.authorization(renewing: stale, force: force)
             await reportRefusal()
-            return pass
+            return authorization
         } catch {
-            if let client = login.oauth, await client.asked > before {
+            if let client = login.oauth, await client.requestCount > before {
                 _ = await client.takeRefusal()
                 state.loginWithoutCredentials()
                 await events.loginEnded(name, state.logins, failure: error, at: clock.now)
@@ -166,7 +165,7 @@ actor ServiceNowSession {
         }
     }
 
-    /// Reports a renewal of the token that was refused while the session continues.
+    /// Reports that the renewal of a token was refused while the session continues.
     private func reportRefusal() async {
         guard let failure = await login.oauth?.takeRefusal() else { return }
         state.countLogin()
@@ -174,14 +173,14 @@ actor ServiceNowSession {
     }
 
     /// Checks that the instance recognizes the same user as before, or the one in bellhop.yaml.
-    private func recognise(_ username: String) async throws(Failure) {
+    private func checkUser(_ username: String) async throws(Failure) {
         var known: String?
         switch login.identity {
         case .user(let name): known = name
-        case .standIn: try await RefusalMemory.noting { known = try await users.username() }
+        case .placeholder: try await RefusalMemory.noting { known = try await users.username() }
         }
         if let known, !ASCII.equalIgnoringCase(username, known) {
-            throw login.stranger(at: base.place, is: username, instead: known)
+            throw login.wrongUser(at: base.place, is: username, instead: known)
         }
         if known == nil { try await RefusalMemory.noting { try await users.remember(username) } }
         await login.oauth?.note(user: username)

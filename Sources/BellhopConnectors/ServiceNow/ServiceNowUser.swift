@@ -3,10 +3,9 @@ import BellhopCore
 /// The user the instance recognizes, as far as the account may read its own record.
 public struct ServiceNowUser: Sendable, Hashable {
     public var username: String
-    /// Empty when it cannot be read.
+    /// This and the following are empty if they cannot be read.
     public var name: String
     public var email: String
-    /// Empty when it cannot be read.
     public var sysID: String
 
     public init(username: String, name: String = "", email: String = "", sysID: String = "") {
@@ -17,7 +16,7 @@ public struct ServiceNowUser: Sendable, Hashable {
     }
 }
 
-/// Remembers the user of a login without a name, so that another user's tasks are never taken for theirs.
+/// Remembers the user of a login without a user name, to notice if the login later belongs to another user.
 struct UserMemory: Sendable {
     private let key: String
     private let notebook: any Notebook

@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// A session with an instance and the one request under way: decides what to send, and what each answer means. Performs nothing.
+/// The state of a session and of its current request: decides what to send and what an answer means. It performs nothing.
 ///
 /// A request begins with ``begin(_:_:at:)`` and ends with the step `done` or `fail`; the caller performs each step between and
-/// reports its result. A password or token logs in first; after that only cookies authenticate, so that the end of the session
-/// is noticed. If the server sets none, every request carries the credentials. A request gets at most one new login.
+/// reports its result. The login sends the password or token; after that only cookies authenticate, so that the session's end is
+/// noticed. If the server sets no cookies, every request sends the credentials. A request causes at most one new login.
 struct SessionState: Sendable {
-    /// What to do with a request whose session ends during it.
+    /// What to do if the session ends during a request.
     enum OnSessionEnd: Sendable {
         /// Resend it after a new login.
         case resend
@@ -27,29 +27,29 @@ struct SessionState: Sendable {
 
     /// What to do next for a request.
     enum Step: Sendable {
-        /// Send it; then ``received(_:at:)``.
+        /// Send the request; then call ``received(_:at:)``.
         case send(HTTPRequest, changesSomething: Bool)
-        /// Log in; then ``resume(at:)``.
+        /// Log in; then call ``resume(at:)``.
         case logIn(renewing: OAuthToken?)
-        /// Get a token instead of this one, which ends soon; then ``renewed(_:at:)``.
+        /// Renew this token, which ends soon; then call ``renewed(_:at:)``.
         case renew(OAuthToken)
-        /// Get the credentials; then ``show(_:at:)``.
-        case showCredentials
+        /// Get the credentials; then call ``sendCredentials(_:at:)``.
+        case sendCredentials
         case done(Answer)
         case fail(Failure)
     }
 
     /// What to do next for a login.
     enum LoginStep: Sendable {
-        /// Send it; then ``introduced(_:at:)``, or ``loginFailed(_:)``.
+        /// Send the request; then call ``receivedLogin(_:at:)`` or ``loginFailed(_:)``.
         case send(HTTPRequest)
-        /// Get another token than this one, which was refused; then ``introduce(_:at:)``.
+        /// Renew this token, which was refused; then call ``sendLogin(_:at:)``.
         case renew(OAuthToken)
-        /// Check that this is the same user as before; then ``welcome(_:at:)``, or ``loginFailed(_:)``.
-        case recognise(ServiceNowUser)
+        /// Check that this is the same user as before; then call ``completeLogin(_:at:)`` or ``loginFailed(_:)``.
+        case checkUser(ServiceNowUser)
         case loggedIn(ServiceNowUser)
-        /// - Parameter blocks: whether to remember the credentials, so that they are not tried again. Only passwords and the like:
-        ///   retrying a token does not lock the account.
+        /// - Parameter blocks: whether to remember the credentials, so that they are not retried. False for tokens, because retrying
+        ///   them does not lock the account.
         case failed(Failure, blocks: Bool)
     }
 
@@ -60,19 +60,19 @@ struct SessionState: Sendable {
     }
 
     private struct Request: Sendable {
-        /// As given, not where the server redirects it.
+        /// The call as given, before any redirect.
         var original: ServiceNowCall
         var call: ServiceNowCall
         var onSessionEnd: OnSessionEnd
         var mayLogIn: Bool
         var mayAddToken = true
         var hops = 0
-        /// The host of a redirect, while a request for the own record shows whether the session has ended.
+        /// The host of a page's redirect, while a request for the user's own record checks whether the session has ended.
         var doubtfulHost: String?
     }
 
-    private struct Introduction: Sendable {
-        var pass: ServiceNowLogin.Pass
+    private struct LoginAttempt: Sendable {
+        var authorization: ServiceNowLogin.Authorization
         /// The token that was refused or whose session ended.
         var refused: OAuthToken?
         var mayRenew: Bool
@@ -86,18 +86,18 @@ struct SessionState: Sendable {
     private(set) var logins = 0
     private var jar = CookieJar()
     private var csrfToken: String?
-    /// The longest address that may pass, as far as is known.
+    /// The longest address that has not been refused.
     private var longestAddress = Int.max
-    /// Sent with each request if cookies are not enough.
-    private var proof: HeaderFields = [:]
-    /// Whether the next good answer opens the session, after which cookies suffice.
+    /// The headers with the credentials, sent with each request while cookies are not enough.
+    private var authHeaders: HeaderFields = [:]
+    /// Whether the session begins with the next good answer: after it, cookies are enough.
     private var opens = false
     /// The token that opened the session.
     private var token: OAuthToken?
-    /// The token of a session that ended during a write: the next login renews it.
+    /// The token of a session that ended during a write; the next login renews it.
     private var stale: OAuthToken?
     private var request: Request?
-    private var introduction: Introduction?
+    private var attempt: LoginAttempt?
     private var ending: Ending?
 
     init(base: HTTPAddress, login: ServiceNowLogin) {
@@ -123,20 +123,20 @@ struct SessionState: Sendable {
         return send(request.call, at: now)
     }
 
-    /// Opens the session with another token, so that nothing is interrupted.
+    /// Continues in a new session with the renewed token, so that no request is interrupted.
     ///
-    /// - Parameter new: nil if none is available: the session continues as long as the server allows.
+    /// - Parameter new: nil if there is none: then the old session continues as long as the server allows.
     mutating func renewed(_ new: OAuthToken?, at now: Timestamp) -> Step {
         if let new, new.text != token?.text {
             jar.removeAll()
-            (csrfToken, proof, token, opens) = (nil, ["Authorization": new.authorization], new, true)
+            (csrfToken, authHeaders, token, opens) = (nil, ["Authorization": new.authorization], new, true)
         }
         return resume(at: now)
     }
 
-    /// Answers a demand for the session's token with the credentials, because the server did not send the token.
-    mutating func show(_ credentials: HeaderFields, at now: Timestamp) -> Step {
-        proof = credentials
+    /// Sends the credentials again, because the server demanded the CSRF token but did not send it.
+    mutating func sendCredentials(_ credentials: HeaderFields, at now: Timestamp) -> Step {
+        authHeaders = credentials
         return tokenAdded(at: now)
     }
 
@@ -159,7 +159,7 @@ struct SessionState: Sendable {
             return send(ownRecord, at: now)
         case .csrf(let token) where request.mayAddToken:
             self.request?.mayAddToken = false
-            guard let token else { return .showCredentials }
+            guard let token else { return .sendCredentials }
             csrfToken = token
             return tokenAdded(at: now)
         case .moved(let target) where request.onSessionEnd == .resend && request.hops < HTTPRequest.mostRedirects:
@@ -169,14 +169,14 @@ struct SessionState: Sendable {
         case .sessionExpired where request.mayLogIn, .unauthenticated where request.mayLogIn,
             .loginRequired where request.mayLogIn:
             return end(request, because: meaning)
-        case .unauthenticated: return .fail(login.outOfBounds(at: base.place, user: user?.username ?? login.identity.text))
+        case .unauthenticated: return .fail(login.requestRefused(at: base.place, user: user?.username ?? login.identity.text))
         case .elsewhere, .noPage:
             return .fail(failure(of: meaning, at: page(request.original), changesSomething: false))
         default: return .fail(failure(of: meaning, at: base.place, changesSomething: request.call.changesSomething))
         }
     }
 
-    /// The session's end during the last answer, once.
+    /// Why the session ended with the last answer; each end is returned once.
     mutating func takeEnding() -> Ending? {
         defer { ending = nil }
         return ending
@@ -206,7 +206,7 @@ struct SessionState: Sendable {
 
     private mutating func forget() {
         jar.removeAll()
-        (csrfToken, proof, user, opens) = (nil, [:], nil, false)
+        (csrfToken, authHeaders, user, opens) = (nil, [:], nil, false)
     }
 
     // MARK: A login
@@ -214,21 +214,23 @@ struct SessionState: Sendable {
     /// Requests the user's own record: it opens the session and shows whether the server accepts the credentials.
     ///
     /// - Parameter stale: a token whose session ended.
-    mutating func logIn(_ pass: ServiceNowLogin.Pass, renewing stale: OAuthToken?, at now: Timestamp) -> LoginStep {
+    mutating func logIn(
+        _ authorization: ServiceNowLogin.Authorization, renewing stale: OAuthToken?, at now: Timestamp
+    ) -> LoginStep {
         logins += 1
-        introduction = Introduction(pass: pass, refused: stale, mayRenew: pass.token != nil && stale == nil)
-        return introduce(pass, at: now)
+        attempt = LoginAttempt(authorization: authorization, refused: stale, mayRenew: authorization.token != nil && stale == nil)
+        return sendLogin(authorization, at: now)
     }
 
-    mutating func introduce(_ pass: ServiceNowLogin.Pass, at now: Timestamp) -> LoginStep {
+    mutating func sendLogin(_ authorization: ServiceNowLogin.Authorization, at now: Timestamp) -> LoginStep {
         forget()
-        introduction?.pass = pass
-        proof = pass.headers
+        attempt?.authorization = authorization
+        authHeaders = authorization.headers
         return .send(httpRequest(ownRecord, at: now))
     }
 
-    mutating func introduced(_ response: HTTPResponse, at now: Timestamp) -> LoginStep {
-        guard let introduction else { preconditionFailure("an answer belongs to a login") }
+    mutating func receivedLogin(_ response: HTTPResponse, at now: Timestamp) -> LoginStep {
+        guard let attempt else { preconditionFailure("an answer belongs to a login") }
         guard let (_, meaning) = read(response, to: ownRecord, at: now) else { return .send(httpRequest(ownRecord, at: now)) }
         switch meaning {
         case .ok(let body):
@@ -238,24 +240,24 @@ struct SessionState: Sendable {
             let user = ServiceNowUser(
                 username: username, name: row["name"]?.asString ?? "", email: row["email"]?.asString ?? "",
                 sysID: row["sys_id"]?.asString ?? "")
-            return login.asksForUser ? .recognise(user) : welcome(user, at: now)
-        // An account that may not read its own record has logged in all the same.
+            return login.asksForUser ? .checkUser(user) : completeLogin(user, at: now)
+        // These answers, too, follow a successful login: the account may just not read its own record.
         case .noRows, .forbidden, .goneOrHidden: break
         case .unauthenticated:
-            if let token = introduction.pass.token, token.text == introduction.refused?.text {
+            if let token = attempt.authorization.token, token.text == attempt.refused?.text {
                 return loginFailed(login.sameToken(at: base.place, token, at: now))
             }
             return loginFailed(login.refusal(at: base.place))
         case .mfaRequired: return loginFailed(login.secondFactor(at: base.place))
         default: return loginFailed(failure(of: meaning, at: base.place, changesSomething: false))
         }
-        return welcome(ServiceNowUser(username: login.identity.text), at: now)
+        return completeLogin(ServiceNowUser(username: login.identity.text), at: now)
     }
 
-    mutating func welcome(_ user: ServiceNowUser, at now: Timestamp) -> LoginStep {
+    mutating func completeLogin(_ user: ServiceNowUser, at now: Timestamp) -> LoginStep {
         self.user = user
-        token = introduction?.pass.token
-        if !login.isShownAlways, jar.header(for: base, at: now) != nil { proof = [:] }
+        token = attempt?.authorization.token
+        if !login.isSentAlways, jar.header(for: base, at: now) != nil { authHeaders = [:] }
         return .loggedIn(user)
     }
 
@@ -263,35 +265,34 @@ struct SessionState: Sendable {
     mutating func loginFailed(_ failure: Failure) -> LoginStep {
         forget()
         let isRefusal = [.unauthenticated, .loginRequired, .sessionExpired].contains(failure.reason)
-        guard let token = introduction?.pass.token else {
+        guard let token = attempt?.authorization.token else {
             return .failed(failure, blocks: failure.reason == .unauthenticated || failure.reason == .mfaRequired)
         }
-        guard isRefusal, introduction?.mayRenew == true else { return .failed(failure, blocks: false) }
-        introduction?.mayRenew = false
-        introduction?.refused = token
+        guard isRefusal, attempt?.mayRenew == true else { return .failed(failure, blocks: false) }
+        attempt?.mayRenew = false
+        attempt?.refused = token
         return .renew(token)
     }
 
-    /// Counts a login that got no credentials.
+    /// Records a login for which there were no credentials.
     mutating func loginWithoutCredentials() {
         forget()
         countLogin()
     }
 
-    /// Counts a renewal that got no credentials while the session continues.
+    /// Counts a login or renewal that failed before a request was sent.
     mutating func countLogin() { logins += 1 }
 
     // MARK: Requests and answers
 
-    /// The user's own record, which every account may request, whatever it may see of it.
+    /// Reads the user's own record. Every account may send this request, even if the answer hides the record.
     private var ownRecord: ServiceNowCall {
         let name = login.asksForUser ? "javascript:gs.getUserName()" : EncodedQuery.escaped(login.identity.text)
         return .table(
             "sys_user",
             [
                 ("sysparm_query", "user_name=" + name), ("sysparm_fields", "name,email,sys_id,user_name"), ("sysparm_limit", "1"),
-            ],
-            expecting: .rows)
+            ], expecting: .rows)
     }
 
     private mutating func send(_ call: ServiceNowCall, at now: Timestamp) -> Step {
@@ -309,12 +310,12 @@ struct SessionState: Sendable {
         if call.body != nil { request.headers["Content-Type"] = "application/json" }
         if let file = call.file { request.headers["Content-Type"] = file.type }
         if let cookies = jar.header(for: address, at: now) { request.headers["Cookie"] = cookies }
-        for field in proof.fields { request.headers[field.name] = field.value }
+        for field in authHeaders.fields { request.headers[field.name] = field.value }
         if let csrfToken { request.headers["X-UserToken"] = csrfToken }
         return request
     }
 
-    /// Stores an answer's cookies and classifies it; nil to send the call again, in a batch.
+    /// Stores an answer's cookies and classifies it; nil if the call must be sent again in a batch.
     private mutating func read(
         _ response: HTTPResponse, to call: ServiceNowCall, at now: Timestamp
     ) -> (HTTPResponse, Classification)? {
@@ -323,14 +324,14 @@ struct SessionState: Sendable {
         let address = base.with(target: sent.target)
         jar.store(response.headers, from: address, at: now)
         let meaning = Classification(response, to: address, expecting: sent.expecting, at: now)
-        if opens, response.isSuccess, jar.header(for: base, at: now) != nil { (proof, opens) = ([:], false) }
+        if opens, response.isSuccess, jar.header(for: base, at: now) != nil { (authHeaders, opens) = ([:], false) }
         if batch != nil {
             guard case .ok(let json) = meaning else { return (response, meaning.ofBatch(response.status)) }
             guard let inner = ServiceNowCall.reply(in: json, headers: response.headers) else { return (response, .dropped) }
             return (inner, Classification(inner, to: base.with(target: call.target), expecting: call.expecting, at: now))
         }
         guard meaning == .tooLong, call.mayBeInBatch else { return (response, meaning) }
-        // Something on the way accepts shorter addresses only: requests this long go into a batch from now on.
+        // A proxy or the server accepts only shorter addresses: from now on, requests of this length are sent in a batch.
         longestAddress = min(longestAddress, call.target.utf8.count - 1)
         return nil
     }
@@ -341,8 +342,8 @@ struct SessionState: Sendable {
     /// The failure for an answer that is not a good one.
     private func failure(of meaning: Classification, at place: String, changesSomething: Bool) -> Failure {
         switch meaning {
-        case .loginRequired(let host): return login.loginPage(at: base.place, leadsTo: host)
-        case .sessionExpired: return login.loginPage(at: base.place, leadsTo: nil)
+        case .loginRequired(let host): return login.loginPage(at: base.place, on: host)
+        case .sessionExpired: return login.loginPage(at: base.place, on: nil)
         default: break
         }
         guard let failure = meaning.failure(of: place, changesSomething: changesSomething) else {

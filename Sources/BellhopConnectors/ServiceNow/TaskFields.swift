@@ -22,14 +22,14 @@ enum TaskFields {
     static let labels = Ability.setting("display", values: ["labels", "both"], line: "display: both")
     static let journal = Ability.setting("journal", values: journals, line: "journal: [comments, work_notes]")
 
-    /// The fields a source has by default. The last two show whether somebody else changed a task beside our own write.
+    /// The fields a source has by default. The last two show whether somebody else changed a task besides our own write.
     static let standard = [
         "number", "short_description", "sys_class_name", "priority", "urgency", "impact", "state", "active", "assigned_to",
         "assignment_group", "opened_by", "opened_at", "due_date", "sys_created_on", "sys_updated_on",
         "sys_updated_by", "sys_mod_count",
     ]
 
-    /// The fields of a task if nothing is known about the instance.
+    /// The fields of a task while nothing is known about the instance.
     static let assumed = made(
         (standard + ["parent", "cmdb_ci", "start_date", "end_date"]).map {
             TaskSchema.Field($0, type(of: $0), holdsID: target(of: $0) != nil)
@@ -45,12 +45,12 @@ enum TaskFields {
                 updates: "sys_mod_count", customPrefixes: ["u_", "x_"]))
     }
 
+    /// The fields that the server computes, each with the fields it computes them from.
     private static let computed: [String: Set<String>] = {
         let states: Set = ["state", "incident_state", "problem_state"]
         let byState = [
             "active", "state", "incident_state", "problem_state", "closed_at", "closed_by", "resolved_at", "resolved_by",
-            "reopen_count",
-            "reopened_time", "reopened_by", "work_start", "work_end", "business_duration", "calendar_duration",
+            "reopen_count", "reopened_time", "reopened_by", "work_start", "work_end", "business_duration", "calendar_duration",
         ]
         let others: [String: Set<String>] = [
             "priority": ["impact", "urgency"], "reassignment_count": ["assigned_to", "assignment_group"],
@@ -100,7 +100,7 @@ enum TaskFields {
     /// Reads `fields: [number, {caller_name: caller_id.name}]`; without it, the built-in list.
     ///
     /// If labels replace values, number fields become text fields.
-    /// - Parameter known: the known types of fields; nil to use only the built-in list.
+    /// - Parameter known: the meaning of a field by its path; nil to take its type from the built-in list.
     static func schema(
         _ setting: JSON?, display: Display, source: String, known: (String) -> TableDictionary.Meaning? = { _ in nil }
     ) throws(ConnectorError) -> TaskSchema {

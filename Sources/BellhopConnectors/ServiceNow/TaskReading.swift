@@ -30,7 +30,8 @@ struct TaskReading: Sendable {
         return snapshot
     }
 
-    /// A task from its row; `type` is its class's label, in the user's language.
+    /// A task from its row.
+    /// - Parameter type: the label of its class, in the user's language.
     func snapshot(_ key: TaskKey, row: JSON, type: String) -> Snapshot {
         func own(_ name: String) -> String { FieldValue(row[name])?.raw ?? "" }
         var snapshot = Snapshot(
@@ -50,34 +51,33 @@ struct TaskReading: Sendable {
     /// A declared field's value from a row's value.
     func value(of field: TaskSchema.Field, _ value: FieldValue?) -> JSON {
         if display == .labels, field.type == .text, let label = value?.label { return .string(label) }
-        return value?.typed(field.type) ?? Self.nothing(field.type)
+        return value?.typed(field.type) ?? Self.empty(field.type)
     }
 
-    /// The display value of a field; nil if not wanted, or missing from the row.
+    /// The display value of a field; nil if the source has only database values, or the row has no display value.
     func label(_ value: FieldValue?) -> String? { display == .values ? nil : value?.label }
 
-    /// A task from the tracker's brief list, which has active tasks of one user only.
+    /// A task from the tracker's list, which has only a few fields of the user's active tasks.
     func snapshot(_ key: TaskKey, listed record: JSON, type: String, owner: String) -> Snapshot {
         let number = record["number"]?.asString ?? ""
         let title = record["short_desc"]?.asString ?? ""
         let known: [String: FieldValue?] = [
             "sys_id": FieldValue(.string(key.text)), "number": FieldValue(.string(number)),
             "short_description": FieldValue(.string(title)), "active": FieldValue(true),
-            "assigned_to": FieldValue(.string(owner)),
-            "sys_created_on": FieldValue(record["created"]),
+            "assigned_to": FieldValue(.string(owner)), "sys_created_on": FieldValue(record["created"]),
         ]
         var snapshot = Snapshot(key: key, number: number, title: title, type: type, url: page(key))
         for field in schema.fields {
-            snapshot.fields[field.name] = (known[field.path] ?? nil)?.typed(field.type) ?? Self.nothing(field.type)
+            snapshot.fields[field.name] = (known[field.path] ?? nil)?.typed(field.type) ?? Self.empty(field.type)
         }
         return snapshot
     }
 
-    private static func nothing(_ type: FieldType) -> JSON { type == .text ? "" : .null }
+    private static func empty(_ type: FieldType) -> JSON { type == .text ? "" : .null }
 }
 
 extension TaskReading {
-    /// The tasks of listed Table API rows, in chunks, on all cores: in a first sync this is most of the work, apart from the
+    /// The tasks of listed Table API rows, in chunks, on all cores, because this is most of the work of a first poll besides the
     /// store's.
     func tasks(of entries: [Listing.Entry], in listing: Listing) async -> [[SnapshotText]] {
         await entries.inChunks { entries in
@@ -87,7 +87,7 @@ extension TaskReading {
     }
 }
 
-/// Writes the tasks of many rows: it reads each member once and copies texts as they are in the row.
+/// Converts many rows to tasks. It reads each member of a row once, and copies texts as they are encoded there.
 private struct TaskRows: ~Copyable {
     private let reading: TaskReading
     private var columns: JSONColumns

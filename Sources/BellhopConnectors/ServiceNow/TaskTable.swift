@@ -5,21 +5,21 @@ struct TaskTable: Sendable {
     var session: ServiceNowSession
     var paths: [String]
     var display: Display
-    /// How many tasks a request reads; each makes the address longer.
+    /// How many tasks one request reads; each makes the address longer.
     var batch = 100
     var timeout: Duration?
 
-    /// At most this many unlisted tasks are read per poll.
+    /// The maximal number of unlisted tasks read per poll.
     static let mostDepartures = 1000
 
-    /// The tasks that could be read.
     struct Rows: Sendable {
+        /// The tasks that could be read.
         var found: [TaskKey: JSON] = [:]
-        /// Why the others could not: the account may not read them.
+        /// Why the account may not read the others.
         var refusal: Failure?
     }
 
-    /// Reads them all, or returns the refusal; throws failures that a retry may fix.
+    /// Reads tasks. If the account may not read them, returns the refusal; throws failures that a retry may fix.
     func read(_ keys: [TaskKey]) async throws(Failure) -> Rows {
         var rows = Rows()
         var pending = stride(from: 0, to: keys.count, by: batch).map { Array(keys[$0..<min($0 + batch, keys.count)]) }
@@ -50,7 +50,7 @@ struct TaskTable: Sendable {
             }
             let key = TaskKey(id)
             guard asked.contains(key) else {
-                // A server that does not understand a query drops that part and returns every row.
+                // A server drops the part of a query that it does not understand, and returns all rows.
                 throw Failure(
                     .badAnswer, .retry(after: nil),
                     "\(session.base.place) answered with tasks that were not asked for: it ignored the query, so the answer is discarded."

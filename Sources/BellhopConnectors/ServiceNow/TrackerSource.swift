@@ -2,7 +2,7 @@ public import BellhopCore
 
 /// The Task Tracker API as a source of kind `tracker`: the active tasks that are assigned to the connection's user.
 ///
-/// Its list has few fields, so each new, removed or due task is read from the Table API, if the account may.
+/// Its list has few fields, so each new, removed or due task is also read from the Table API, if the account may do that.
 public struct TrackerSource: Source {
     public let name: String
     public let scope: Scope

@@ -57,7 +57,7 @@ extension LogIn {
     }
 
     private func agree(_ connectors: Connectors, _ configuration: Configuration) async throws(CommandError) -> LoginTrial {
-        guard let client = connectors.oauth(connection: connection), let request = await client.askPerson() else {
+        guard let client = connectors.oauth(connection: connection), let request = await client.authorizationRequest() else {
             throw CommandError(.usage, "The connection `\(connection)` does not need anyone's agreement.")
         }
         let code = try await code(of: request)

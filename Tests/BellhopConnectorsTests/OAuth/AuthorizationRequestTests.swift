@@ -26,7 +26,7 @@ import Testing
             let client = try practice.client(address, settings, keeper: keeper)
             let before = await failure { _ = try await client.authorization() }
             #expect(before?.message == "No tokens are stored for connection snow: run `bellhop login snow`.")
-            let request = try #require(await client.askPerson())
+            let request = try #require(await client.authorizationRequest())
             #expect(request.page.contains("code_challenge_method=S256"))
             let back = try await agree(request.page)
             #expect(back.hasPrefix(OAuthSettings.defaultRedirect + "?code="))
@@ -46,7 +46,8 @@ import Testing
         let settings = practice.oauth("authorization_code")
         try await practice.simulation.serve { address in
             let client = try practice.client(address, settings, keeper: keeper)
-            let (mine, theirs) = (try #require(await client.askPerson()), try #require(await client.askPerson()))
+            let mine = try #require(await client.authorizationRequest())
+            let theirs = try #require(await client.authorizationRequest())
             let back = try await agree(theirs.page)
             #expect(throws: AuthorizationRequest.Problem.self) { try mine.code(in: back) }
             // A page that sends the browser without a query does not end the wait.
@@ -62,7 +63,7 @@ import Testing
 
     @Test func `the reply may be an address, a query or a bare code, and must have our state`() async throws {
         let settings = practice.oauth("authorization_code")
-        let request = try #require(await practice.client("http://127.0.0.1:1", settings).askPerson())
+        let request = try #require(await practice.client("http://127.0.0.1:1", settings).authorizationRequest())
         let good = "code=a%2Fb%3D&state=\(request.state)"
         for text in [good, "?\(good)", "http://127.0.0.1:8912/callback?\(good)", "  http://127.0.0.1:8912/callback?\(good)#x "] {
             #expect(try request.code(in: text) == "a/b=")

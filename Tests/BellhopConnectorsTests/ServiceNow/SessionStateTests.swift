@@ -8,7 +8,7 @@ import Testing
 @Suite struct SessionStateTests {
     static let now = Timestamp(seconds: 1_767_603_600)
     static let write = ServiceNowCall(method: "PATCH", target: "/x", body: [:], expecting: .record)
-    static let pass = ServiceNowLogin.Pass(
+    static let pass = ServiceNowLogin.Authorization(
         headers: ["Authorization": "Basic good"], credentials: Credentials(username: "john.doe", password: "good"))
     static let welcome = HTTPResponse.json(200, ["Set-Cookie": "JSESSIONID=1; Path=/; Secure"], #"{"result":[]}"#)
 
@@ -24,7 +24,7 @@ import Testing
         var state = try state()
         #expect(words(state.begin(call, onSessionEnd, at: now)) == "log in")
         _ = state.logIn(pass, renewing: nil, at: now)
-        _ = state.introduced(welcome, at: now)
+        _ = state.receivedLogin(welcome, at: now)
         #expect(words(state.resume(at: now)) == "send \(call.method) /x")
         return state
     }
@@ -34,7 +34,7 @@ import Testing
         case .send(let request, _): "send \(request.method) \(request.address.path)"
         case .logIn: "log in"
         case .renew: "renew"
-        case .showCredentials: "credentials"
+        case .sendCredentials: "credentials"
         case .done(.reply): "reply"
         case .done(.loginWanted): "login wanted"
         case .done(.tokenWanted): "token wanted"
@@ -81,7 +81,7 @@ import Testing
         var state = try Self.opened(.resend)
         #expect(Self.words(state.received(answer, at: Self.now)) == "log in")
         _ = state.logIn(Self.pass, renewing: nil, at: Self.now)
-        _ = state.introduced(Self.welcome, at: Self.now)
+        _ = state.receivedLogin(Self.welcome, at: Self.now)
         #expect(Self.words(state.resume(at: Self.now)) == "send PATCH /x")
         #expect(Self.words(state.received(answer, at: Self.now)) == words)
     }
@@ -108,8 +108,8 @@ import Testing
     }
 
     @Test func `a refused token is renewed once, and the same one again is an error`() throws {
-        func pass(_ text: String) -> ServiceNowLogin.Pass {
-            ServiceNowLogin.Pass(
+        func pass(_ text: String) -> ServiceNowLogin.Authorization {
+            ServiceNowLogin.Authorization(
                 headers: ["Authorization": "Bearer " + text], credentials: Credentials(username: "c", password: text),
                 token: OAuthToken(text))
         }
@@ -117,12 +117,12 @@ import Testing
             var state = try Self.state()
             _ = state.begin(Self.write, .report, at: Self.now)
             _ = state.logIn(pass("a"), renewing: nil, at: Self.now)
-            guard case .renew(OAuthToken("a")) = state.introduced(Self.unknown, at: Self.now) else {
+            guard case .renew(OAuthToken("a")) = state.receivedLogin(Self.unknown, at: Self.now) else {
                 Issue.record("the token was not renewed")
                 continue
             }
-            _ = state.introduce(pass(second), at: Self.now)
-            guard case .failed(let failure, false) = state.introduced(Self.unknown, at: Self.now) else {
+            _ = state.sendLogin(pass(second), at: Self.now)
+            guard case .failed(let failure, false) = state.receivedLogin(Self.unknown, at: Self.now) else {
                 Issue.record("the second refusal is final")
                 continue
             }
@@ -181,18 +181,18 @@ import Testing
                 step = state.received(server.answer(request), at: Self.now)
             case .logIn(let stale):
                 var login = state.logIn(Self.pass, renewing: stale, at: Self.now)
-                if case .send(let request) = login { login = state.introduced(server.answer(request), at: Self.now) }
+                if case .send(let request) = login { login = state.receivedLogin(server.answer(request), at: Self.now) }
                 switch login {
                 case .loggedIn: step = state.resume(at: Self.now)
                 case .failed(let failure, let blocks):
                     #expect(state.user == nil)
                     #expect(blocks == (failure.reason == .unauthenticated))
                     return "login failed"
-                case .send, .renew, .recognise:
+                case .send, .renew, .checkUser:
                     Issue.record("a password is tried once")
                     return "login failed"
                 }
-            case .renew, .showCredentials:
+            case .renew, .sendCredentials:
                 Issue.record("there is no token")
                 return ""
             case .done, .fail: return Self.words(step)

@@ -58,12 +58,12 @@ extension TableSourceTests {
         _ = try await source.list(from: LastPoll())
         let blind = EncodedQuery(.init("priority", .equal, "1"))
         let walk = TableWalk(
-            ask: source.ask(source.paths), filter: blind, walk: .whole, timeField: "sys_updated_on", state: source.state,
+            reader: source.reader(source.paths), filter: blind, order: .whole, timeField: "sys_updated_on", state: source.state,
             clock: practice.clock, last: nil, known: KnownTasks())
         #expect(try await walk.run().listing.entries.count == 1)
         // As if the field were renamed in the meantime: the server drops that part of the query.
         var reading = RowsReading(walk, began: practice.clock.now, after: nil)
-        let all = try await source.ask(source.paths).page(.all, limit: 10)
+        let all = try await source.reader(source.paths).page(.all, limit: 10)
         let page = try Listing(all.body, shape: .serviceNow)
         #expect(throws: Failure.self) { _ = try reading.read(page) }
     }
@@ -79,11 +79,11 @@ extension TableSourceTests {
             .whole, .window(field: "sys_updated_on", from: now, through: now),
             .window(field: "sys_updated_on", from: now + .seconds(1), through: now + .seconds(9)),
         ]
-        let reply = try await source.ask(source.paths).page(backward, limit: 10)
+        let reply = try await source.reader(source.paths).page(backward, limit: 10)
         await practice.clock.advance(by: .seconds(3600))
         for walk in walks {
             let rows = TableWalk(
-                ask: source.ask(source.paths), filter: .all, walk: walk, timeField: "sys_updated_on", state: source.state,
+                reader: source.reader(source.paths), filter: .all, order: walk, timeField: "sys_updated_on", state: source.state,
                 clock: practice.clock, last: nil, known: KnownTasks())
             var reading = RowsReading(rows, began: practice.clock.now, after: nil)
             let page = try Listing(reply.body, shape: .serviceNow)

@@ -11,11 +11,11 @@ struct Journal: Sendable {
         /// `work_notes` or `comments`.
         var element: String
         var text: CommentText
-        /// The earliest time it can have been written, by the server's clock.
+        /// The earliest time at which it can have been written, by the server's clock.
         var notBefore: Timestamp
-        /// The latest such time.
+        /// The latest time at which it can have been written.
         var notAfter = Timestamp.distantFuture
-        /// The history before the first possible send, if it was read.
+        /// The task's history before the first request, if it was read.
         var history: JournalHistory.Known?
         /// Entries known to belong to other deliveries.
         var claimed: Set<String>
@@ -26,7 +26,7 @@ struct Journal: Sendable {
         /// The table used to read the task and those of the next deliveries.
         var listed: String
         var upcoming: [TaskKey] = []
-        /// Prefetched data may be used if read since this moment; nil to read anew.
+        /// Prefetched data counts if it was read since this moment; nil to ignore prefetched data.
         var since: Timestamp?
 
         /// A journal or history entry as proof.
@@ -42,8 +42,9 @@ struct Journal: Sendable {
         var rows: [JSON]
     }
 
-    /// Whether the journal's table can be read: remembered, so that it is not tried in vain each time. A class over a lock,
-    /// because all comments of a connection share it, and because sources are values and this outlives a poll.
+    /// Whether the account can read the journal's table, as the last reads showed. Saves requests that would fail.
+    ///
+    /// A class over a lock, because all comments of a connection share it, and because sources are values and this outlives a poll.
     final class Access: Sendable {
         enum Kind: Sendable { case unknown, open, closed }
         private let kind = Mutex(Kind.unknown)
@@ -83,8 +84,8 @@ struct Journal: Sendable {
         "element_id\(tasks)^element=\(element)^sys_created_by=javascript:gs.getUserName()^ORDERBYDESCsys_created_on"
     }
 
-    /// This account's entries on the task, read together with those on upcoming tasks; nil if they need their own request,
-    /// because nothing is upcoming or the answer is incomplete.
+    /// This account's entries on the task, read together with those on upcoming tasks; nil if there are no upcoming tasks or the
+    /// answer is incomplete: then the task needs its own request.
     private func listed(_ search: Search) async throws(Failure) -> [JSON]? {
         guard let since = search.since else { return nil }
         let now = session.clock.now
@@ -103,7 +104,7 @@ struct Journal: Sendable {
         }
     }
 
-    /// What this account's rows, newest first, prove; nil if all belong to others.
+    /// The result for this account's rows, newest first; nil if all belong to other deliveries.
     private func finding(in rows: [JSON], for search: Search) -> Look? {
         let own = rows.reversed().compactMap { row -> (id: String, texts: [String])? in
             guard let id = row["sys_id"]?.asString, row["element"]?.asString == search.element,
@@ -116,8 +117,8 @@ struct Journal: Sendable {
         return finding(among: own, for: search)
     }
 
-    /// What this account's entries, oldest first, prove; nil if all belong to others. An exact match takes precedence over one
-    /// that the instance may have altered.
+    /// The result for this account's entries, oldest first; nil if all belong to other deliveries. An exact match takes precedence
+    /// over a text that the instance may have altered.
     private func finding(among entries: [(id: String, texts: [String])], for search: Search) -> Look? {
         let claims = connection.claims
         if search.countsEntriesOfOthers {
@@ -137,7 +138,7 @@ struct Journal: Sendable {
         return free.first.map { .altered(search.proof($0.id), "there is a new entry of this account with another text") }
     }
 
-    /// The rows of a query and their total; empty and nil if the account may not ask.
+    /// The rows of a query and their total; empty and nil if the account may not read the journal's table.
     private func entries(_ query: String, limit: Int) async throws(Failure) -> ([JSON], Int?) {
         let call = ServiceNowCall.table(
             "sys_journal_field",
@@ -160,8 +161,7 @@ struct Journal: Sendable {
 
     // MARK: The task's history
 
-    /// The fallback: the history in the task's own field. Reads the entries since the known history, or else those not older
-    /// than the first attempt.
+    /// The fallback: looks in the history that the task shows, at the entries since the known history or since the first attempt.
     private func lookAtTask(for search: Search) async throws(Failure) -> Look {
         let fields = [search.element] + TaskHistories.times
         var question = TaskLooks.Question(task: search.task, table: search.listed, fields: fields, next: search.upcoming)
@@ -169,7 +169,7 @@ struct Journal: Sendable {
         if let since = search.since {
             listed = try await connection.looks.record(for: question, since: since, session)
         } else {
-            // As many as there are writers: the upcoming tasks' histories, read with each proof, are their state before they are written to.
+            // The histories of as many upcoming tasks as there are writers: their state before they are written to.
             question.next = Array(search.upcoming.prefix(connection.writers.all.count))
             listed = try await connection.looks.read(question, session)
         }
@@ -177,7 +177,7 @@ struct Journal: Sendable {
             return try await finding(in: history, of: listed.values, for: search)
         }
         var search = search
-        // If the list shows no history but the record does, the list did not show the earlier state.
+        // A list that shows no history although the record has one did not show the earlier state either.
         if search.history?.length == 0, listed != nil { search.history = nil }
         let call = ServiceNowCall.table(
             "\(search.table)/\(search.task.text)",
@@ -195,7 +195,7 @@ struct Journal: Sendable {
 
     private func finding(in history: String, of record: JSON, for search: Search) async throws(Failure) -> Look {
         if search.history?.above(in: history)?.isEmpty == true { return .absent }
-        let labels = try await connection.labels.names(of: search.element, in: search.table, session)
+        let labels = try await connection.labels.labels(of: search.element, in: search.table, session)
         let read: JournalHistory
         do throws(JournalHistory.Unreadable) {
             read = try TaskHistories.read(history, above: search.history, since: search.notBefore, labels: labels, record)

@@ -7,55 +7,54 @@ struct JournalCursor: Sendable, Hashable {
     /// All entries up to here were read, except those committed late.
     var watermark: Timestamp
     /// Reported entries that may be read again.
-    var told: [Told]
-    /// The tasks' histories as last read; none while the journal itself is read.
+    var reported: [ReportedEntry]
+    /// The tasks' histories as last read; empty while the journal's own table is read.
     var histories = KnownHistories()
-    /// When recent tasks arrived: entries written before are not reported.
+    /// When recent tasks arrived: entries written before that are not reported.
     var arrivals: [TaskKey: Timestamp] = [:]
-    /// When the journal was last reread from further back, to find late commits.
+    /// When the last deep read was, which starts further back to find late commits.
     var reread: Timestamp
 
-    /// The place entries are read from.
-    enum Way: Sendable, Hashable {
+    /// Where entries are read from.
+    enum Origin: Sendable, Hashable {
         case journal, histories
     }
 
-    /// A reported entry. Each way of reading has its own id for it; its text and time are the same in both.
-    struct Told: Sendable, Hashable {
-        private(set) var ids: [Way: String]
-        let print: String
+    /// A reported entry. The journal and the histories have different ids for it, but the same text and time.
+    struct ReportedEntry: Sendable, Hashable {
+        private(set) var ids: [Origin: String]
+        let fingerprint: String
         let time: Timestamp
 
-        init(_ comment: TaskComment, read way: Way) {
-            ids = [way: comment.id]
+        init(_ comment: TaskComment, from origin: Origin) {
+            ids = [origin: comment.id]
             let text = String(comment.text.filter { !$0.isWhitespace })
-            print = Fingerprint.of("entry", comment.task.text, comment.kind, String(comment.time.seconds), text).hex
+            fingerprint = Fingerprint.of("entry", comment.task.text, comment.kind, String(comment.time.seconds), text).hex
             time = comment.time
         }
 
         init?(json: JSON) {
-            guard let print = json[2]?.asString, let time = json[3]?.asInt else { return nil }
+            guard let fingerprint = json[2]?.asString, let time = json[3]?.asInt else { return nil }
             ids = [:]
             ids[.journal] = json[0]?.asString
             ids[.histories] = json[1]?.asString
-            self.print = print
+            self.fingerprint = fingerprint
             self.time = Timestamp(microseconds: time)
         }
 
         var json: JSON {
-            func text(_ way: Way) -> JSON { ids[way].map { .string($0) } ?? .null }
-            return .array([text(.journal), text(.histories), .string(print), .int(time.microseconds)])
+            func text(_ origin: Origin) -> JSON { ids[origin].map { .string($0) } ?? .null }
+            return .array([text(.journal), text(.histories), .string(fingerprint), .int(time.microseconds)])
         }
 
-        /// Records the id that the other way of reading has for it.
-        mutating func meet(_ comment: TaskComment, read way: Way) { ids[way] = comment.id }
+        mutating func addID(_ id: String, from origin: Origin) { ids[origin] = id }
     }
 
     init(at now: Timestamp) {
         floor = now
         watermark = now
         reread = now
-        told = []
+        reported = []
     }
 
     init?(json: JSON) {
@@ -63,7 +62,7 @@ struct JournalCursor: Sendable, Hashable {
         self.floor = Timestamp(microseconds: floor)
         self.watermark = Timestamp(microseconds: watermark)
         reread = json["reread"]?.asInt.map { Timestamp(microseconds: $0) } ?? self.watermark
-        told = json["told"]?.asArray?.compactMap(Told.init(json:)) ?? []
+        reported = json["told"]?.asArray?.compactMap(ReportedEntry.init(json:)) ?? []
         histories = KnownHistories(json: json["histories"])
         for arrival in json["arrivals"]?.asArray ?? [] {
             guard let key = arrival[0]?.asString, let time = arrival[1]?.asInt else { continue }
@@ -74,7 +73,7 @@ struct JournalCursor: Sendable, Hashable {
     var json: JSON {
         var members: JSON.Object = [
             "floor": .int(floor.microseconds), "watermark": .int(watermark.microseconds), "reread": .int(reread.microseconds),
-            "told": .array(told.map(\.json)),
+            "told": .array(reported.map(\.json)),
         ]
         if !histories.isEmpty { members["histories"] = histories.json }
         if !arrivals.isEmpty {
@@ -84,23 +83,23 @@ struct JournalCursor: Sendable, Hashable {
         return .object(members)
     }
 
-    /// Removes what cannot be read again.
-    mutating func forget(before still: Timestamp) {
-        told.removeAll { $0.time < still }
-        arrivals = arrivals.filter { $0.value >= still }
+    /// Removes entries and arrivals from before a time that is not read again.
+    mutating func forget(before limit: Timestamp) {
+        reported.removeAll { $0.time < limit }
+        arrivals = arrivals.filter { $0.value >= limit }
     }
 
-    /// The entries not reported yet, whichever way they were read: a journal row and a history entry share only text and time.
-    mutating func sift(_ entries: [TaskComment], read way: Way) -> [TaskComment] {
+    /// The entries that were not reported yet. One reported from the other origin is recognized by its text and time.
+    mutating func unreported(_ entries: [TaskComment], from origin: Origin) -> [TaskComment] {
         var places: [String: Int] = [:]
         var alike: [String: [Int]] = [:]
-        for (place, entry) in told.enumerated() {
-            if let id = entry.ids[way] { places[id] = place } else { alike[entry.print, default: []].append(place) }
+        for (place, entry) in reported.enumerated() {
+            if let id = entry.ids[origin] { places[id] = place } else { alike[entry.fingerprint, default: []].append(place) }
         }
         return entries.filter { entry in
-            if way == .journal && entry.time < floor || places[entry.id] != nil { return false }
-            guard let place = alike[Told(entry, read: way).print]?.popLast() else { return true }
-            told[place].meet(entry, read: way)
+            if origin == .journal && entry.time < floor || places[entry.id] != nil { return false }
+            guard let place = alike[ReportedEntry(entry, from: origin).fingerprint]?.popLast() else { return true }
+            reported[place].addID(entry.id, from: origin)
             return false
         }
     }

@@ -1,21 +1,21 @@
 import BellhopCore
 
-/// The history that a task shows of one of its journals: its entries, the newest first, each under a heading such as
+/// The history that a task shows of one of its journals: its entries, the newest first. Each has a heading such as
 /// `2022-11-21 22:50:34 - System Administrator (Additional comments)` and ends with an empty line.
 ///
-/// Only the first line is certainly a heading, because only the instance writes there, and only if it ends with a label the
-/// dictionary has for the journal (if readable). Other lines that look like headings may be part of a text. So only what is new
-/// above the known text is read, and any further headings in it are reported as uncertain.
+/// Only the first line is certainly a heading, because only the instance writes there, and only if it ends with the journal's
+/// label from the dictionary (if that is readable). Another line that looks like a heading may be part of an entry's text.
+/// Therefore only the text above the known history is read, and entries under its further headings count as unproved.
 struct JournalHistory: Sendable {
     /// A possible entry.
     struct Entry: Sendable, Hashable {
         var heading: String
-        /// From its heading; never later than the entry above.
+        /// The time in the heading, but never later than that of the entry above.
         var time: Timestamp
         /// The display name.
         var author: String
         var text: String
-        /// False if it may be part of the text above it.
+        /// False if it may be part of the entry above.
         var isProved: Bool
 
         /// Unique among all entries of the instance.
@@ -27,27 +27,29 @@ struct JournalHistory: Sendable {
     /// An earlier state of the history: its length and fingerprint.
     struct Known: Sendable, Hashable {
         var length: Int
-        var print: Fingerprint
+        var fingerprint: Fingerprint
 
         init(_ history: String) {
             length = history.utf8.count
-            print = Fingerprint(content: history)
+            fingerprint = Fingerprint(content: history)
         }
 
         init?(json: JSON?) {
-            guard let length = json?[0]?.asInt, let print = json?[1]?.asString.flatMap(Fingerprint.init(hex:)) else { return nil }
+            guard let length = json?[0]?.asInt, let hex = json?[1]?.asString, let fingerprint = Fingerprint(hex: hex) else {
+                return nil
+            }
             self.length = Int(length)
-            self.print = print
+            self.fingerprint = fingerprint
         }
 
-        var json: JSON { [.int(Int64(length)), .string(print.hex)] }
+        var json: JSON { [.int(Int64(length)), .string(fingerprint.hex)] }
 
-        /// The text above it; nil if the history no longer ends with it, for example after an entry was deleted.
+        /// The text added above this state; nil if the history no longer ends with it, for example after an entry was deleted.
         func above(in history: String) -> String? {
             let bytes = Array(history.utf8)
             guard bytes.count >= length else { return nil }
             let start = bytes.count - length
-            guard Fingerprint(content: Array(bytes[start...])) == print else { return nil }
+            guard Fingerprint(content: Array(bytes[start...])) == fingerprint else { return nil }
             return String(decoding: bytes[..<start], as: UTF8.self)
         }
     }
@@ -56,18 +58,18 @@ struct JournalHistory: Sendable {
     enum Unreadable: Error { case times, heading }
 
     let entries: [Entry]
-    /// Whether these are exactly the entries added to a known history, whatever their dates.
+    /// Whether the entries are exactly those added to a known history, even if their dates are older.
     let isNew: Bool
     /// The lines of each entry below its heading.
     private let lines: [[Substring]]
 
-    /// Clocks are set back an hour in autumn, so entries of that hour are out of order.
+    /// How far entries can be out of order: in autumn, clocks are set back an hour.
     private static let disorder = Duration.seconds(3600)
 
     /// - Parameters:
-    ///   - known: the earlier state; nil if it was not read before.
-    ///   - since: without a known history, older entries are skipped.
-    ///   - labels: the journal's labels; nil if only the history itself shows them.
+    ///   - known: the earlier state; nil if the history was not read before.
+    ///   - since: without an earlier state, entries from before this time are skipped.
+    ///   - labels: the journal's labels from the dictionary; nil if it cannot be read.
     /// - Throws: if the first line is not a heading of this journal in this clock's format.
     init(
         _ history: String, above known: Known?, since: Timestamp, labels: Set<String>? = nil, clock: UserClock
@@ -84,7 +86,7 @@ struct JournalHistory: Sendable {
         }
         let headings = Self.headings(among: all, label, clock)
         guard let top = headings.first, top.place == 0 else { throw .times }
-        // A forged old time must not hide the entries below it.
+        // A forged old time must not end the reading before the entries below it.
         let count = above != nil ? headings.count : (headings.lastIndex { $0.time >= since } ?? -1) + 1
         var entries: [Entry] = []
         var lines: [[Substring]] = []
@@ -107,7 +109,7 @@ struct JournalHistory: Sendable {
 
     private init() { (entries, isNew, lines) = ([], true, []) }
 
-    /// An entry's text: alone, and joined with each of the next `more` entries, which may be part of it.
+    /// The possible texts of an entry: alone, and joined with up to `more` entries below, which may be part of it.
     func texts(of number: Int, joining more: Int) -> [String] {
         var joined = lines[number]
         var texts = [entries[number].text]

@@ -15,12 +15,12 @@ struct JournalWatch: Sendable {
     let connection: ServiceNowConnection
     let times: TableTimes
     private let state = TableState(page: 1000)
-    /// For all entries of these kinds, not only this account's.
+    /// Whether the journal's table shows entries of any author.
     private let access = Journal.Access()
 
-    /// Up to this many tasks are named in the query.
+    /// The query names the tasks if there are at most this many; otherwise it reads the entries of all tasks.
     private static let few = 40
-    /// An idle watch advances after this time, not at each poll.
+    /// Without new entries, the watermark advances only after this time.
     private static let idle = Duration.seconds(600)
 
     init(_ kinds: [String], table: String, connection: ServiceNowConnection, times: TableTimes = TableTimes()) {
@@ -30,10 +30,10 @@ struct JournalWatch: Sendable {
         self.connection = connection
     }
 
-    /// The entries added since the cursor. Without a cursor the watch begins, and reports nothing.
+    /// The entries added since the cursor; without a cursor, none.
     ///
     /// - Parameters:
-    ///   - listing: what the poll has just listed; its new tasks count as known.
+    ///   - listing: the poll's listing, whose new tasks count as known.
     ///   - now: the server's time.
     ///   - touched: the tasks touched since the last poll, if the poll shows them; otherwise nil.
     func read(
@@ -42,7 +42,7 @@ struct JournalWatch: Sendable {
         guard let cursor else { return Entries(cursor: JournalCursor(at: now)) }
         let tasks = Set(listing.entries.lazy.map(\.key).filter { known[$0] == nil })
         let end = now - times.lag
-        // Entries committed after the overlap are found by rereading from further back.
+        // A deep read finds entries that were committed after the overlap.
         let isDue = end >= cursor.reread + times.reconcile
         let deep = min(cursor.reread, cursor.watermark) - times.reconcile - times.overlap
         var entries: [TaskComment]? = []
@@ -54,7 +54,7 @@ struct JournalWatch: Sendable {
             entries = access.now == .closed ? nil : try await journal(of: keys, walk)
         }
         var result = Entries(cursor: cursor)
-        let way: JournalCursor.Way = entries == nil ? .histories : .journal
+        let origin: JournalCursor.Origin = entries == nil ? .histories : .journal
         if entries == nil {
             let history = TaskHistories(kinds: kinds, table: table, connection: connection)
             let candidates = touched ?? known.map(\.key) + tasks.sorted()
@@ -65,20 +65,20 @@ struct JournalWatch: Sendable {
             result.cursor.histories = read.known
             result.cursor.histories.keep { known[$0] != nil || tasks.contains($0) }
         } else {
-            // Histories grow in the meantime, so the known states no longer show what is new.
+            // The histories will have grown when they are next read, so their known states become useless.
             result.cursor.histories = KnownHistories()
         }
         if isDue { result.cursor.reread = end }
         for task in tasks { result.cursor.arrivals[task] = now }
-        let new = result.cursor.sift(entries ?? [], read: way)
+        let new = result.cursor.unreported(entries ?? [], from: origin)
         result.comments = new.filter { entry in
-            // Nor are entries written on a task long before it arrived.
+            // Entries written on a task long before it arrived are not reported.
             if let arrival = result.cursor.arrivals[entry.task], entry.time < arrival - times.overlap { return false }
             return known[entry.task] != nil || tasks.contains(entry.task)
         }.sorted { ($0.time, $0.id) < ($1.time, $1.id) }
         if !result.comments.isEmpty || isDue || end > cursor.watermark + Self.idle {
             result.cursor.watermark = max(cursor.watermark, end)
-            result.cursor.told += result.comments.map { JournalCursor.Told($0, read: way) }
+            result.cursor.reported += result.comments.map { JournalCursor.ReportedEntry($0, from: origin) }
             result.cursor.forget(before: min(result.cursor.reread, result.cursor.watermark) - times.reconcile - times.overlap)
         }
         return result
@@ -90,35 +90,34 @@ struct JournalWatch: Sendable {
         if let keys {
             filter = filter.and(EncodedQuery(.init("element_id", .isOneOf, keys.map(\.text).joined(separator: ","))))
         }
-        let ask = TableAsk(session: connection.reading, table: "sys_journal_field", paths: Self.paths)
+        let reader = TableReader(session: connection.reading, table: "sys_journal_field", paths: Self.paths)
         let rows: TableWalk.Rows
         do throws(Failure) {
             rows = try await TableWalk(
-                ask: ask, filter: filter, walk: walk, timeField: "sys_created_on", state: state, clock: connection.clock,
-                last: nil,
-                known: KnownTasks()
+                reader: reader, filter: filter, order: walk, timeField: "sys_created_on", state: state, clock: connection.clock,
+                last: nil, known: KnownTasks()
             ).run()
-            if rows.listing.entries.isEmpty, try await !isOpen(ask, counted: rows.counted) { return nil }
+            if rows.listing.entries.isEmpty, try await !isOpen(reader, counted: rows.counted) { return nil }
         } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {
             access.set(.closed)
             return nil
         }
         let listing = rows.listing
         if !listing.entries.isEmpty { access.set(.open) }
-        let us = await connection.reading.username
-        return listing.entries.compactMap { comment($0.key, listing.record(of: $0), us) }
+        let own = await connection.reading.username
+        return listing.entries.compactMap { comment($0.key, listing.record(of: $0), own) }
     }
 
     private static let paths = ["sys_id", "element_id", "element", "value", "sys_created_by", "sys_created_on"]
 
-    /// Whether an empty list means no entries. Access rules can hide entries that are still counted.
-    private func isOpen(_ ask: TableAsk, counted: Int?) async throws(Failure) -> Bool {
+    /// Whether an empty list means that there are no entries. Access rules can hide entries that are still counted.
+    private func isOpen(_ reader: TableReader, counted: Int?) async throws(Failure) -> Bool {
         if let counted, counted > 0, access.now != .open {
             access.set(.closed)
             return false
         }
         guard access.now == .unknown else { return true }
-        let reply = try await ask.page(EncodedQuery(.init("element", .isOneOf, kinds.joined(separator: ","))), limit: 10)
+        let reply = try await reader.page(EncodedQuery(.init("element", .isOneOf, kinds.joined(separator: ","))), limit: 10)
         if try !reply.list.isEmpty {
             access.set(.open)
         } else if let total = reply.total, total > 0 {
@@ -128,8 +127,8 @@ struct JournalWatch: Sendable {
         return true
     }
 
-    /// - Parameter us: this account's user name; nil if unknown: any author may be us, and known writes decide.
-    private func comment(_ key: TaskKey, _ row: JSON, _ us: String?) -> TaskComment? {
+    /// - Parameter own: this account's user name; nil if unknown: then our known writes show which entries are ours.
+    private func comment(_ key: TaskKey, _ row: JSON, _ own: String?) -> TaskComment? {
         func text(_ name: String) -> String { FieldValue(row[name])?.raw ?? "" }
         guard kinds.contains(text("element")), ServiceNowConnection.isSysID(text("element_id")),
             let time = Timestamp(sql: text("sys_created_on"))
@@ -137,7 +136,6 @@ struct JournalWatch: Sendable {
         let author = text("sys_created_by")
         return TaskComment(
             id: key.text, task: TaskKey(text("element_id")), text: text("value"), author: author, kind: text("element"),
-            time: time,
-            authorship: us.map { ASCII.equalIgnoringCase(author, $0) ? .ours : .others } ?? .unknown)
+            time: time, authorship: own.map { ASCII.equalIgnoringCase(author, $0) ? .ours : .others } ?? .unknown)
     }
 }

@@ -2,8 +2,9 @@ import BellhopCore
 
 /// Reads the journal histories that tasks show, if the journal's own table cannot be read.
 ///
-/// A history has no ids and no UTC times: an entry is recognized by its heading and text, and its time is computed from times
-/// that the same row shows both ways. What was read is remembered, so that the next time only the text above it is read.
+/// A history has no ids and no UTC times. An entry is recognized by its heading and text; its time is converted with the help of
+/// times that the same row shows both in UTC and in the user's format. The state of each history is remembered, so that the next
+/// poll reads only the text added above it.
 struct TaskHistories: Sendable {
     /// The result for some tasks.
     struct Entries: Sendable {
@@ -18,27 +19,29 @@ struct TaskHistories: Sendable {
 
     private static let batch = 40
 
-    /// The new entries of these tasks. Reads only the tasks that were updated since a moment.
+    /// The new entries of these tasks.
     ///
-    /// - Parameter floor: earlier entries are not reported.
+    /// - Parameters:
+    ///   - since: only tasks updated since this time are read.
+    ///   - floor: earlier entries are not reported.
     func entries(
         of keys: [TaskKey], since: Timestamp, floor: Timestamp, above known: KnownHistories
     ) async throws(Failure) -> Entries {
         var entries = Entries(known: known)
         var unreadable: Set<JournalHistory.Unreadable> = []
         var labels: [String: Set<String>] = [:]
-        let us = await connection.reading.user
+        let own = await connection.reading.user
         if !keys.isEmpty {
-            for kind in kinds { labels[kind] = try await connection.labels.names(of: kind, in: table, connection.reading) }
+            for kind in kinds { labels[kind] = try await connection.labels.labels(of: kind, in: table, connection.reading) }
         }
         for start in stride(from: 0, to: keys.count, by: Self.batch) {
             let some = keys[start..<min(start + Self.batch, keys.count)]
             let query = EncodedQuery(
                 .init("sys_id", .isOneOf, some.map(\.text).joined(separator: ",")),
                 .init("sys_updated_on", .atLeast, since.sql))
-            let ask = TableAsk(
+            let reader = TableReader(
                 session: connection.reading, table: table, paths: ["sys_id"] + Self.times + kinds, display: .both)
-            for row in try await ask.page(query, limit: some.count).list {
+            for row in try await reader.page(query, limit: some.count).list {
                 guard let id = FieldValue(row["sys_id"])?.raw, some.contains(TaskKey(id)) else { continue }
                 for kind in kinds {
                     let history = FieldValue(row[kind])?.label ?? ""
@@ -51,7 +54,7 @@ struct TaskHistories: Sendable {
                         continue
                     }
                     entries.known[place] = JournalHistory.Known(history)
-                    entries.comments += read.entries.map { comment($0, at: place, us) }
+                    entries.comments += read.entries.map { comment($0, at: place, own) }
                 }
             }
         }
@@ -86,9 +89,9 @@ struct TaskHistories: Sendable {
         return try JournalHistory(history, above: known, since: since, labels: labels, clock: clock)
     }
 
-    private func comment(_ entry: JournalHistory.Entry, at place: KnownHistories.Place, _ us: ServiceNowUser?) -> TaskComment {
-        // A name cannot prove who wrote an entry, or who did not: people share names, and a name may be shown differently.
-        let isOurs = entry.isProved && us?.isShown(as: entry.author) == true
+    private func comment(_ entry: JournalHistory.Entry, at place: KnownHistories.Place, _ own: ServiceNowUser?) -> TaskComment {
+        // A name proves neither that this account wrote an entry nor that it did not: people share names, and a name has variants.
+        let isOurs = entry.isProved && own?.isShown(as: entry.author) == true
         return TaskComment(
             id: entry.id(on: place.task, in: place.kind), task: place.task, text: entry.text,
             author: entry.isProved ? entry.author : "", kind: place.kind, time: entry.time,
@@ -106,7 +109,7 @@ struct KnownHistories: Sendable, Hashable {
     private var histories: [Place: JournalHistory.Known] = [:]
     /// Least recently read first.
     private var order: [Place] = []
-    /// The most histories to keep: all of them are stored with each poll that reads one.
+    /// The maximal number of histories: all are stored with each poll that reads one.
     private static let most = 500
 
     init() {}

@@ -1,14 +1,16 @@
 import BellhopCore
 
-/// How an instance shows times to this user: the user's format and zone, both derived from times that a row shows both ways.
+/// The format and time zone in which an instance shows times to this user. Both are derived from times that a row shows both in UTC
+/// and in the user's format.
 struct UserClock: Sendable, Hashable {
-    /// East of UTC.
+    /// The zone's offset, positive east of UTC.
     let offset: Duration
-    /// More than one if the times seen do not show whether the day or the month comes first.
+    /// The formats that fit; several if the times do not show whether the day or the month comes first.
     private let formats: [Format]
 
-    /// - Parameter pairs: times as database and display values, the latest first. Nil if no format that users can choose fits all
-    ///   of them.
+    /// Nil if no format that users can choose fits all times, or if the formats that fit disagree about the offset.
+    ///
+    /// - Parameter pairs: times as database and display values, the latest first.
     init?(_ pairs: [FieldValue]) {
         let pairs = pairs.compactMap { field -> (utc: Timestamp, shown: String)? in
             guard let utc = Timestamp(sql: field.raw), let shown = field.label, !shown.isEmpty else { return nil }

@@ -1,6 +1,7 @@
 import BellhopCore
 
-/// A field's value compared with a condition's: equal or ordered if that is certain whatever the column's type.
+/// Compares a field's value with a condition's. The column's type is unknown, so a result is certain only if it holds for every
+/// type.
 struct ComparedValue: Sendable {
     private let field: String
     private let raw: String
@@ -19,7 +20,7 @@ struct ComparedValue: Sendable {
     /// Journal fields are returned empty, whatever they contain.
     var isJournal: Bool { ["comments", "work_notes", "comments_and_work_notes"].contains(field) }
 
-    /// Whether the server evaluates a value, or does not treat it as text.
+    /// Whether the server evaluates a condition's value instead of comparing it as text.
     static func isComputed(_ value: String) -> Bool {
         value.hasPrefix("javascript:") || value == "NULL"
     }
@@ -35,7 +36,7 @@ struct ComparedValue: Sendable {
             // Two dates compare as texts; a date against a time depends on the user's zone.
             return raw.utf8.count == 10 && value.utf8.count == 10 ? .fails : .unknown
         }
-        // A reference compared with another text may be meant by name.
+        // The other text may be the name of the referenced record.
         if isSysID, !ServiceNowConnection.isSysID(value) { return .unknown }
         if let left = Self.number(raw), let right = Self.number(value), left == right { return .unknown }
         if let label, Self.mayBeEqual(label, value) { return .unknown }
@@ -44,7 +45,7 @@ struct ComparedValue: Sendable {
 
     func contains(_ value: String, at place: Place) -> Truth {
         if Self.isComputed(value) || raw.isEmpty || isJournal { return .unknown }
-        // A reference is searched by its display value.
+        // The server searches the display value of a reference.
         if isSysID, field != "sys_id" { return .unknown }
         let found =
             switch place {
@@ -68,10 +69,10 @@ struct ComparedValue: Sendable {
         return mayBeFound ? .unknown : .fails
     }
 
-    /// Compares numbers, times of the same form, and sys_ids of the column of that name. Anything else is ordered by the
-    /// database's collation, which is unknown here.
+    /// Compares numbers, times of the same form, and values of the column `sys_id`. The database's collation orders other values,
+    /// and it is unknown here.
     ///
-    /// - Parameter holds: gets two numbers ordered as the values are.
+    /// - Parameter holds: the comparison, which gets two numbers in the same order as the values.
     func compare(_ value: String, _ holds: (Int, Int) -> Bool) -> Truth {
         if Self.isComputed(value) || isJournal { return .unknown }
         if raw.isEmpty { return .fails }
@@ -109,8 +110,8 @@ struct ComparedValue: Sendable {
 
     private static func isDated(_ text: String) -> Bool { time(text) != nil || isDate(text) }
 
-    /// Whether some collation may treat two texts as equal: case and surrounding blanks are ignored, and nothing is assumed of
-    /// non-ASCII letters.
+    /// Whether a collation could treat two texts as equal: it may ignore case and surrounding blanks, and may equate any non-ASCII
+    /// letters.
     private static func mayBeEqual(_ left: String, _ right: String) -> Bool {
         let isASCII = left.utf8.allSatisfy { $0 < 0x80 } && right.utf8.allSatisfy { $0 < 0x80 }
         return !isASCII || folded(left) == folded(right)

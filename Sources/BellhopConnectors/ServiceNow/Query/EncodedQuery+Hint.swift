@@ -11,9 +11,10 @@ extension EncodedQuery {
         )
     }
 
-    /// The variables of expressions: a comparison that begins with one is an expression with a mistake.
+    /// The variables of expressions: a text that begins with one is meant as an expression.
     private static let variables = ["task.", "before.", "changes.", "event.", "comment."]
 
+    /// Whether the text cannot be meant as an expression.
     private var isUnlikeAnExpression: Bool {
         guard let first = conditions.first, !Self.variables.contains(where: first.field.hasPrefix) else { return false }
         // `==` and `=~` belong to other languages.

@@ -3,8 +3,8 @@ import BellhopCore
 extension EncodedQuery {
     /// Whether a row of the Table API matches this query, as far as its fields show.
     ///
-    /// It fails only rows that no reading of the query admits. A field missing from the row, a script, a keyword, a relative date
-    /// and a hierarchy are unknown. The row has raw values (`sysparm_display_value` false or all).
+    /// The result is `fails` only if the server cannot have matched the row. It is `unknown` for a field missing from the row, a
+    /// script, a keyword, a relative date and a hierarchy. The row must have raw values (`sysparm_display_value` false or all).
     func judge(_ row: JSON) -> Truth {
         judge { FieldValue(row[$0]) }
     }
@@ -26,7 +26,7 @@ extension EncodedQuery {
 }
 
 extension EncodedQuery.Condition {
-    /// The fields' verdict on this condition.
+    /// Whether the fields meet this condition.
     func judge(_ values: (String) -> FieldValue?) -> Truth {
         if how == .anything { return .matches }
         guard let field = values(field) else { return .unknown }
@@ -76,7 +76,7 @@ extension EncodedQuery.Condition {
         return Truth.all([above, below]) { $0 }
     }
 
-    /// The other field's value; nil if it is unknown or empty, or the comparison is not of plain values.
+    /// The value of the other field; nil if it is unknown, or if one of the two fields is empty.
     private func other(_ subject: ComparedValue, _ values: (String) -> FieldValue?) -> String? {
         guard !subject.isEmpty, let raw = values(value)?.raw, !raw.isEmpty else { return nil }
         return raw
@@ -95,8 +95,8 @@ extension EncodedQuery.Condition {
     }
 }
 
-/// Judges conditions on two times, or on a time and the calendar. They are compared in UTC, but the server uses the user's zone:
-/// a verdict is certain only if every zone gives it.
+/// Conditions on two times, or on a time and the calendar. The server uses the user's time zone, which is unknown here, so a result
+/// is certain only if it is the same in every zone.
 extension EncodedQuery.Condition {
     /// The shortest and longest duration of this many units, including an hour of summer time.
     private static func span(_ unit: String, _ count: Int64) -> ClosedRange<Int64>? {
@@ -147,7 +147,7 @@ extension EncodedQuery.Condition {
         return (to.microseconds - from.microseconds) / 1_000_000
     }
 
-    /// `DATEPARTMonday@javascript:gs.datePart('dayofweek','monday','EE')`: judged by the days it may be anywhere on Earth.
+    /// `DATEPARTMonday@javascript:gs.datePart('dayofweek','monday','EE')`, tested with each day that the time may be in a time zone.
     func judgePart(_ subject: FieldValue) -> Truth {
         guard let call = value.firstMatch(of: /@javascript:gs\.datePart\('(\w+)', ?'(\w+)', ?'(\w+)'\)$/),
             let time = Timestamp(sql: subject.raw)
@@ -165,14 +165,14 @@ extension EncodedQuery.Condition {
         case "month": return verdict(\.month, DatePart.months.firstIndex { $0.hasPrefix(wanted) }.map { $0 + 1 })
         // Only the server knows on which day a week begins.
         case "dayofweek" where call.3 == "EE":
-            let names = days.map { DatePart.weekdays[Self.place(of: $0)] }
+            let names = days.map { DatePart.weekdays[Self.weekday(of: $0)] }
             return names.contains(wanted) ? .unknown : .fails
         default: return .unknown
         }
     }
 
     /// Days since a Monday.
-    private static func place(of date: CivilDate) -> Int {
+    private static func weekday(of date: CivilDate) -> Int {
         let days = (date.daysSinceEpoch + 3) % 7
         return days < 0 ? days + 7 : days
     }
@@ -189,7 +189,7 @@ extension EncodedQuery.Condition {
     }
 }
 
-/// The verdict of a query on a row: three-valued, because only the server can evaluate everything.
+/// The result of a condition, in three-valued logic, because some conditions can be evaluated only by the server.
 enum Truth: Sendable, Hashable {
     case matches, fails, unknown
 

@@ -17,11 +17,11 @@ struct EncodedQuery: Sendable, Hashable {
         case condition(Condition)
         /// `123TEXTQUERY321=`: a search in the table's text index.
         case keywords(String)
-        /// A related list's query or a join, exactly as it was written.
+        /// A related list's query or a join, as written.
         case verbatim(String)
     }
 
-    /// One comparison. Its value is plain: ``EncodedQuery/text`` escapes it.
+    /// One comparison. Its value is not escaped: ``EncodedQuery/text`` does that.
     struct Condition: Sendable, Hashable {
         var field: String
         var how: Operator
@@ -39,7 +39,7 @@ struct EncodedQuery: Sendable, Hashable {
         var descending = false
     }
 
-    /// Without groups every row matches: only ``all`` and its combinations.
+    /// Empty if every row matches, as in ``all``.
     var groups: [Group]
     var order: [Order] = []
     /// Whether `^EQ` closes the conditions. It has no effect, but ``text`` keeps it.
@@ -49,7 +49,7 @@ struct EncodedQuery: Sendable, Hashable {
     static let all = EncodedQuery(groups: [])
     static let keywordsMark = "123TEXTQUERY321="
 
-    /// As `sysparm_query`: values escaped, not percent-encoded. Parsing it gives this query again.
+    /// The value of `sysparm_query`: escaped, but not percent-encoded. Parsing it gives this query again.
     var text: String {
         var parts: [String] = []
         for (index, group) in groups.enumerated() {
@@ -69,19 +69,19 @@ struct EncodedQuery: Sendable, Hashable {
         }
     }
 
-    /// Every field path it names, once, in text order: in conditions, their operands, and the order.
+    /// The field paths of the conditions, their operands and the order, each once, as written.
     ///
-    /// Fields inside a related list's query or a join are omitted: they belong to other tables.
+    /// Fields in a related list's query or a join are omitted, because they belong to other tables.
     var fields: [String] {
         var seen: Set<String> = []
         let named = conditions.flatMap { [$0.field] + [$0.otherField].compactMap(\.self) } + order.map(\.field)
         return named.filter { seen.insert($0).inserted }
     }
 
-    /// This query and another, both of which must hold, without an order.
+    /// The rows that match both queries, without an order.
     ///
-    /// `^NQ` starts a new group, so a condition for every row is repeated in each: the result is the product of both group lists.
-    /// Added terms precede a related list's query or a join, which may extend to the group's end.
+    /// Groups are alternatives, so the result combines each group of one query with each of the other. Added terms precede a
+    /// related list's query or a join, which may extend to the group's end.
     func and(_ other: EncodedQuery) -> EncodedQuery {
         if groups.isEmpty { return EncodedQuery(groups: other.groups) }
         if other.groups.isEmpty { return EncodedQuery(groups: groups) }
@@ -94,7 +94,7 @@ struct EncodedQuery: Sendable, Hashable {
             })
     }
 
-    /// This query or another, without an order.
+    /// The rows that match one of the queries, without an order.
     func or(_ other: EncodedQuery) -> EncodedQuery {
         groups.isEmpty || other.groups.isEmpty ? .all : EncodedQuery(groups: groups + other.groups)
     }
@@ -106,7 +106,7 @@ extension EncodedQuery {
         self.init(groups: [Group(terms: conditions.map { Term($0) })], order: order)
     }
 
-    /// The only escape there is.
+    /// A value with its only special character, `^`, doubled.
     static func escaped(_ value: String) -> String {
         value.utf8.contains(UInt8(ascii: "^")) ? value.replacing("^", with: "^^") : value
     }
@@ -131,7 +131,7 @@ extension EncodedQuery.Alternative {
 }
 
 extension EncodedQuery.Condition {
-    /// The field it is compared with, for operators that compare two: the text before an `@`.
+    /// The other field of an operator that compares two: the value up to an `@`.
     var otherField: String? {
         guard how.comparesFields else { return nil }
         return value.split(separator: "@", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init)
@@ -196,7 +196,7 @@ extension EncodedQuery {
                 .contains(self)
         }
 
-        /// Whether it tests how a record is changing, which a row does not show.
+        /// Whether it tests how a record changes, which its row does not show.
         var testsChange: Bool { [.changes, .changesFrom, .changesTo].contains(self) }
     }
 }

@@ -3,18 +3,17 @@ import BellhopCore
 extension EncodedQuery {
     /// Parses an encoded query written by a person, already percent-decoded.
     ///
-    /// Rejects what the server would drop or what would match every row: an empty query or group, or a condition without field,
-    /// operator or value. An order may appear among the conditions; ``text`` puts it last.
+    /// Rejects an empty query or group, and a condition without field, operator or value, because the server would drop it or return
+    /// every row. An order may stand among the conditions; ``text`` puts it last.
     init(parsing text: String) throws(EncodedQueryError) {
         var parser = EncodedQueryParser(text)
         self = try parser.query()
     }
 }
 
-/// One reading of an encoded query.
 private struct EncodedQueryParser {
     private let bytes: [UInt8]
-    /// The texts between single `^`, by range.
+    /// The ranges of the texts between single `^`.
     private var parts: [Range<Int>] = []
     private var next = 0
     private var groups: [EncodedQuery.Group] = []
@@ -22,7 +21,7 @@ private struct EncodedQueryParser {
     private var groupStart = 0
     private var order: [EncodedQuery.Order] = []
     private var isClosed = false
-    private var isBehindOrder = false
+    private var followsOrder = false
 
     init(_ text: String) {
         bytes = Array(text.utf8)
@@ -59,8 +58,8 @@ private struct EncodedQueryParser {
     }
 
     private mutating func read(_ part: Range<Int>) throws(EncodedQueryError) {
-        let isBehindOrder = self.isBehindOrder
-        self.isBehindOrder = starts(part, with: "ORDERBY")
+        let followsOrder = self.followsOrder
+        self.followsOrder = starts(part, with: "ORDERBY")
         if part.isEmpty {
             let caretBefore = part.lowerBound > 0
             throw EncodedQueryError(
@@ -85,7 +84,7 @@ private struct EncodedQueryParser {
             if rest.isEmpty { throw EncodedQueryError("no condition follows this NQ", at: part) }
             try readTerm(rest)
         } else if let rest = rest(of: part, after: "OR") {
-            if isBehindOrder {
+            if followsOrder {
                 throw EncodedQueryError(
                     "this OR follows an order, not a condition", at: part, help: "put `^ORDERBY…` at the end")
             }
@@ -123,7 +122,7 @@ private struct EncodedQueryParser {
         terms[last].alternatives.append(try alternative(rest))
     }
 
-    /// Everything up to ENDRLQUERY, whatever it contains.
+    /// A related list's query, up to ENDRLQUERY.
     private mutating func relatedList(from part: Range<Int>) throws(EncodedQueryError) -> String {
         while next < parts.count {
             let end = parts[next]
@@ -200,13 +199,13 @@ private struct EncodedQueryParser {
 private let caret = UInt8(ascii: "^")
 
 extension EncodedQuery.Term {
-    /// Whether it restricts nothing.
+    /// Whether every row meets it.
     fileprivate var holdsAlways: Bool {
         alternatives.contains { if case .condition(let condition) = $0 { condition.how == .anything } else { false } }
     }
 }
 
-/// What is wrong with an encoded query, and where.
+/// A mistake in an encoded query, and its place.
 struct EncodedQueryError: Error, Sendable, Hashable {
     /// A sentence without a full stop.
     var message: String

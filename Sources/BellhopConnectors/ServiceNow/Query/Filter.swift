@@ -2,8 +2,8 @@ import BellhopCore
 
 /// A structured filter, `where:` of bellhop.yaml, compiled to an encoded query.
 ///
-/// Criteria are alternatives, the conditions of one must all hold, and every value is escaped, so that no text value can become a
-/// script, a second condition or a second value.
+/// Criteria are alternatives; all conditions of one must hold. Every value is escaped, so that a text cannot become a script, a second
+/// condition or a second value.
 struct Filter: Sendable, Hashable {
     /// Including the filter's order.
     var query: EncodedQuery
@@ -12,7 +12,7 @@ struct Filter: Sendable, Hashable {
     /// The index or replica the server should use (`sysparm_query_category`).
     var category: String?
 
-    static let maximalLimit = 10_000
+    static let maxLimit = 10_000
 
     /// The keys allowed besides conditions.
     static let settings: [Setting] = [
@@ -26,7 +26,7 @@ struct Filter: Sendable, Hashable {
         Setting(
             "sort", .list(.either([.map(.oneOf(["asc", "desc"])), .text])),
             "Fields, each alone or as `{opened_at: desc}`: the order of rows in `bellhop query`."),
-        Setting("limit", .integer(1...maximalLimit), "The number of rows in `bellhop query`; a poll reads all rows."),
+        Setting("limit", .integer(1...maxLimit), "The number of rows in `bellhop query`; a poll reads all rows."),
         Setting("query_category", .name, "The query category, which selects an index or a replica on the server."),
     ]
 }
@@ -36,7 +36,7 @@ extension Filter {
     ///
     /// - Parameters:
     ///   - json: the value of `where`.
-    ///   - path: its position, from which the complaints' paths start.
+    ///   - path: its path in the settings, for complaints.
     init(_ json: JSON, at path: [SettingComplaint.Step] = [.key("where")]) throws(SettingComplaints) {
         var reader = FilterReader()
         let filter = reader.filter(json, path)

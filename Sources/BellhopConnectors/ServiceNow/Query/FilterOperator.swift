@@ -37,7 +37,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
     case changesFrom = "changes_from"
     case changesTo = "changes_to"
 
-    /// Its form in an encoded query.
+    /// The operator of the encoded query.
     var encoded: EncodedQuery.Operator {
         switch self {
         case .is: .equal
@@ -73,7 +73,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
         }
     }
 
-    /// Its form for comparing with another field; nil if there is none.
+    /// The operator of the encoded query that compares with another field; nil if there is none.
     var encodedForField: EncodedQuery.Operator? {
         switch self {
         case .is: .sameAs
@@ -89,7 +89,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
         }
     }
 
-    /// Whether an empty field matches, which must be added explicitly: the server's `!=` skips fields without a value.
+    /// Whether an empty field matches. That needs a condition of its own, because the server's `!=` skips empty fields.
     var alsoMeansEmpty: Bool {
         [.isNot, .isNotOneOf, .doesNotContain, .notOn].contains(self)
     }
@@ -117,12 +117,12 @@ enum FilterOperator: String, Sendable, CaseIterable {
         }
     }
 
-    /// The relevant end of a relative day, month or hour: `after` yesterday means after its end.
+    /// Whether a relative day, month or hour means its start or its end: `after` yesterday means after the end.
     var edge: RelativeTime.Edge {
         [.after, .greaterThan, .atOrBefore, .atMost].contains(self) ? .end : .start
     }
 
-    /// For the reference page: one sentence and an example condition.
+    /// A sentence and an example condition for the reference page.
     var reference: (summary: String, field: String, example: JSON) {
         switch self {
         case .is: ("The value; `me` is the connection's user.", "assigned_to", "me")

@@ -8,7 +8,7 @@ struct FilterReader {
 
     private(set) var complaints: [SettingComplaint] = []
 
-    /// ANDs of alternatives multiply out; a query with more terms than this is too large for a server.
+    /// The maximal number of terms that alternatives may become: more are too many for a server.
     private static let mostTerms = 128
 
     mutating func filter(_ json: JSON, _ path: Path) -> Filter? {
@@ -45,7 +45,7 @@ struct FilterReader {
 
     // MARK: Conditions
 
-    /// Top-level criteria become groups; next to conditions they are ordinary alternatives.
+    /// The groups of a filter: `any` alone becomes one group for each element; beside conditions it becomes terms.
     private mutating func groups(_ conditions: JSON.Object, _ path: Path) -> [EncodedQuery.Group] {
         if conditions.count == 1, let criteria = conditions["any"] {
             return elements(criteria, "any", path).map { EncodedQuery.Group(terms: terms($0.json, $0.path)) }
@@ -78,7 +78,7 @@ struct FilterReader {
         return terms
     }
 
-    /// Alternatives: each is an AND of ORs, and their OR is multiplied out.
+    /// Alternatives, of which each is an AND of ORs, converted to one AND of ORs.
     private mutating func alternatives(_ json: JSON, _ path: Path) -> [Term] {
         var product = [Term(alternatives: [])]
         for element in elements(json, "any", Array(path.dropLast())) {
@@ -184,8 +184,8 @@ struct FilterReader {
     }
 
     private mutating func number(_ json: JSON, _ path: Path) -> Int? {
-        if case .int(let limit) = json, (1...Int64(Filter.maximalLimit)).contains(limit) { return Int(limit) }
-        complain("wrong-value", "`limit` is a number from 1 to \(Filter.maximalLimit)", at: path)
+        if case .int(let limit) = json, (1...Int64(Filter.maxLimit)).contains(limit) { return Int(limit) }
+        complain("wrong-value", "`limit` is a number from 1 to \(Filter.maxLimit)", at: path)
         return nil
     }
 

@@ -7,7 +7,7 @@ extension OperandReader {
         "hours": "hour", "days": "day", "weeks": "week", "months": "month", "quarters": "quarter", "years": "year",
     ]
 
-    /// The words for comparing a time with one that the server computes.
+    /// The comparisons with a time that the server computes, and their codes.
     static let comparisons = ["on": "EE", "before": "LT", "at_or_before": "LE", "after": "GT", "at_or_after": "GE"]
 
     /// `{days: 3, after: opened_at}`: `MORETHANopened_at@day@after@3`.
@@ -100,7 +100,7 @@ enum DatePart: String, Sendable, CaseIterable {
     func written(_ value: JSON) -> (label: String, argument: String)? {
         switch self {
         case .weekday: Self.name(value, among: Self.weekdays).map { ($0.label, $0.name) }
-        // Four-letter names stay, longer ones are cut to three letters.
+        // A name of up to four letters stays whole, a longer one is cut to three letters.
         case .month:
             Self.name(value, among: Self.months).map { ($0.label, $0.name.utf8.count > 4 ? String($0.name.prefix(3)) : $0.name) }
         case .hour: number(value, 0...23).map { (Self.hour($0), "\($0)") }

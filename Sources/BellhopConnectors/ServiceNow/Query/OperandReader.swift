@@ -35,7 +35,7 @@ struct OperandReader {
 
     // MARK: Values
 
-    /// A value, escaped when the query is written; only Bellhop's own scripts are sent as scripts.
+    /// A value, not escaped. Scripts come only from Bellhop itself.
     private mutating func value(_ json: JSON, _ path: Path, edge: RelativeTime.Edge) -> String? {
         switch json {
         case .null:
@@ -57,12 +57,12 @@ struct OperandReader {
 
     private var takesTime: Bool { how.operand == .moment || how.operand == .day }
 
-    /// Whether a text that looks like a time is one here, not plain text.
-    private var takesNoText: Bool { how.operand == .value || how.operand == .pair || takesTime }
+    /// Whether a text that looks like a time is read as a time.
+    private var readsTimes: Bool { how.operand == .value || how.operand == .pair || takesTime }
 
     private mutating func text(_ text: String, _ path: Path, edge: RelativeTime.Edge) -> String? {
         if how == .is || how == .isNot, text == "me" { return Self.me(field) }
-        if takesNoText, let moment = Timestamp(rfc3339: text) { return moment.sql }
+        if readsTimes, let moment = Timestamp(rfc3339: text) { return moment.sql }
         if takesTime {
             if let days = RelativeTime.words[text] { return RelativeTime(unit: .days, ago: days, edge: edge).script }
             if Timestamp(sql: text) != nil || ComparedValue.isDate(text) { return text }
@@ -177,7 +177,7 @@ struct OperandReader {
         return complaints.isEmpty ? Condition(field, how.encoded, values.joined(separator: "@")) : nil
     }
 
-    /// A day or other period: a label and its first and last moment.
+    /// A day or another period: its label, first and last moment.
     private mutating func day(_ json: JSON, _ path: Path) -> String? {
         if let text = json.asString, ComparedValue.isDate(text) {
             return "\(text)@javascript:gs.dateGenerate('\(text)','start')@javascript:gs.dateGenerate('\(text)','end')"

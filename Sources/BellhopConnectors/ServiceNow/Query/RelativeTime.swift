@@ -6,7 +6,7 @@ struct RelativeTime: Sendable, Hashable {
         case minutes, hours, days, months, quarters, years
     }
 
-    /// Which moment of the unit.
+    /// The moment of the unit.
     enum Edge: String, Sendable, CaseIterable {
         case start, end
         /// Exactly this many units before now.
@@ -20,11 +20,11 @@ struct RelativeTime: Sendable, Hashable {
 
     static let words = ["yesterday": 1, "today": 0, "tomorrow": -1]
 
-    /// As a value of an encoded query: a script of Bellhop's.
+    /// The script that computes it, as a value of an encoded query.
     var script: String {
         let suffix =
             switch (unit, edge) {
-            // The server has no function for the start of the year so many years ago.
+            // The server has no function for the start or end of a year.
             case (.years, _), (_, .now): ""
             case (_, .start): "Start"
             case (_, .end): "End"

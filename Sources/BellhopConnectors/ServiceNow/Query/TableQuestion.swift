@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// Which rows of a table to read: `query`, `where`, or all.
+/// The rows of a table to read: those of `query`, those of `where`, or all.
 struct TableQuestion: Sendable, Hashable {
     /// Without an order.
     var query: EncodedQuery
     /// The order for a person's query; polls have their own.
     var order: [EncodedQuery.Order]
-    /// The limit for a person's query; polls read all rows.
+    /// The limit for a person's query; polls have none.
     var limit: Int?
     /// `sysparm_query_category`.
     var category: String?

@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// Reads the dictionary of a table, of its ancestors, and of the tables that paths lead to.
+/// Reads the dictionary of a table and its ancestors, and of the tables that the references in paths lead to.
 struct DictionaryReading: Sendable {
     var session: ServiceNowSession
     var timeout: Duration?
     var longest: Int
 
-    /// References are followed this deep.
+    /// How many references of a path are followed.
     private static let depth = 3
 
     /// Nil if the account may not read the table's columns.
@@ -41,7 +41,7 @@ struct DictionaryReading: Sendable {
         let query = EncodedQuery(.init("name", .isOneOf, tables), .init("element", .isNotEmpty))
         let rows = try await rows("sys_dictionary", query, ["name", "element", "internal_type", "reference", "choice"])
         var columns: [String: TableDictionary.Column] = [:]
-        // A table overrides the columns of its ancestors, so those come first.
+        // A table overrides columns of its ancestors, so the ancestors are read first.
         for table in chain.reversed() {
             for row in rows where FieldValue(row["name"])?.raw == table {
                 guard let name = FieldValue(row["element"])?.raw, !name.isEmpty else { continue }
@@ -73,7 +73,7 @@ struct DictionaryReading: Sendable {
         return []
     }
 
-    /// A column's labels: from the dictionary, for other languages and for single tables. Empty if the account may read neither.
+    /// A column's labels, including those in other languages and of single tables. Empty if the account may not read all of them.
     func labels(of field: String, in table: String) async throws(Failure) -> Set<String> {
         let chain = try await chain(of: table)
         let element = EncodedQuery(.init("element", .equal, field))
@@ -81,7 +81,7 @@ struct DictionaryReading: Sendable {
             "sys_dictionary", EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ","))).and(element), ["column_label"])
         // A class may have its own label, and the table may be extended by others.
         let others = own.isEmpty ? [] : try await rows("sys_documentation", element, ["label"])
-        // Without the translations, a heading in another language would count as forged.
+        // Without the translations, a heading in another language would seem to be forged.
         if others.isEmpty { return [] }
         let labels = own.compactMap { FieldValue($0["column_label"])?.raw } + others.compactMap { FieldValue($0["label"])?.raw }
         return Set(labels.filter { !$0.isEmpty })
@@ -137,14 +137,14 @@ struct DictionaryReading: Sendable {
         }
     }
 
-    /// Longer lists of choices are not kept.
+    /// Longer lists of choices are dropped.
     private static let mostChoices = 500
 
     /// The rows of a query; empty if the account may not read them.
     private func rows(_ table: String, _ query: EncodedQuery, _ paths: [String]) async throws(Failure) -> [JSON] {
         do throws(Failure) {
-            let ask = TableAsk(session: session, table: table, paths: paths, longest: longest, timeout: timeout)
-            return try await ask.page(query, limit: 10_000).list
+            let reader = TableReader(session: session, table: table, paths: paths, longest: longest, timeout: timeout)
+            return try await reader.page(query, limit: 10_000).list
         } catch  where [.forbidden, .goneOrHidden, .refused].contains(error.reason) {
             return []
         }

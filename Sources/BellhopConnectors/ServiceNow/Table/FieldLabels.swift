@@ -1,28 +1,27 @@
 import BellhopCore
 
-/// Resolves labels and names to values: a choice by its label, a record by its name.
+/// Resolves labels and names to values: a choice by its label, a record by its name. Each lookup uses the caller's session, so that
+/// an attempt does not wait for a poll.
 ///
-/// An actor, because the sources and actions of a connection share the results, each requested once.
-///
-/// Each lookup uses the caller's session, so that an attempt does not wait for a poll.
+/// An actor, because the sources and actions of a connection share the results.
 actor FieldLabels {
     private let place: String
     private var dictionaries: [String: TableDictionary] = [:]
     private var choices: [String: [TaskSchema.Choice]] = [:]
-    /// Values by `field of a table` and text. Failed lookups are not kept: the record may be created later.
+    /// Values by table, field and text. Failed lookups are not kept, because the record may be created later.
     private var found: [String: String] = [:]
     /// Labels by `table.field`, and when they were read; empty if this account may not read them.
-    private var names: [String: (all: Set<String>, asked: Timestamp)] = [:]
+    private var labels: [String: (all: Set<String>, asked: Timestamp)] = [:]
     /// Fields whose dictionary entry this account may not read.
     private var unreadable: Set<String> = []
 
-    /// Labels are read again after this time.
+    /// How long labels are kept.
     private static let life = Duration.seconds(3600)
 
-    /// When there are more, all are dropped and read again.
+    /// The maximal number of values; when it is reached, all are dropped.
     private static let mostFound = 10_000
 
-    /// Longer texts are not remembered.
+    /// Longer texts are not kept.
     private static let longestFound = 200
 
     /// - Parameter place: the instance, for messages.
@@ -32,37 +31,37 @@ actor FieldLabels {
         DictionaryReading(session: session, timeout: nil, longest: 2048)
     }
 
-    /// The value of a text: the text itself, unless the field holds choices or references and the text is a label or name of one.
+    /// The value that a text stands for. If the field holds choices or references, the text may be a label or a name; otherwise it is
+    /// the value.
     ///
-    /// - Throws: a permanent failure if no or several things have that name; it lists the candidates.
+    /// - Throws: a permanent failure with the candidates if the name is unknown or ambiguous.
     func value(
         of text: String, in path: String, of table: String, _ session: ServiceNowSession
     ) async throws(Failure) -> String {
         if Self.isPlainValue(text) || Self.freeTexts.contains(path) { return text }
         let key = "\(table).\(path)=\(text)"
         if let value = found[key] { return value }
-        let value = try await ask(text, path, table, session)
+        let value = try await lookUp(text, path, table, session)
         if found.count >= Self.mostFound { found = [:] }
         if text.utf8.count <= Self.longestFound { found[key] = value }
         return value
     }
 
-    /// The labels people may see for a field: from the dictionary, for other languages and for single tables. Nil if this account
-    /// may read none of them.
-    func names(
+    /// All labels of a field, including those in other languages and of single tables. Nil if this account may not read them.
+    func labels(
         of field: String, in table: String, _ session: ServiceNowSession
     ) async throws(Failure) -> Set<String>? {
         let key = "\(table).\(field)"
         let now = session.clock.now
-        if let known = names[key], now >= known.asked, now - known.asked < Self.life {
+        if let known = labels[key], now >= known.asked, now - known.asked < Self.life {
             return known.all.isEmpty ? nil : known.all
         }
         let all = try await Self.reading(session).labels(of: field, in: table)
-        names[key] = (all, now)
+        labels[key] = (all, now)
         return all.isEmpty ? nil : all
     }
 
-    /// Fields of every task that hold any text: no lookup is needed.
+    /// Fields of every task that hold free text, which needs no lookup.
     private static let freeTexts: Set<String> = [
         "short_description", "description", "close_notes", "correlation_id", "correlation_display", "comments", "work_notes",
     ]
@@ -73,7 +72,7 @@ actor FieldLabels {
             || ItemValue.plainTime(text) != nil || ComparedValue.isComputed(text)
     }
 
-    private func ask(
+    private func lookUp(
         _ text: String, _ path: String, _ table: String, _ session: ServiceNowSession
     ) async throws(Failure) -> String {
         let key = "\(table).\(path)"
@@ -82,11 +81,10 @@ actor FieldLabels {
             if dictionaries[table] == nil { unreadable.insert(key) }
         }
         guard let dictionary = dictionaries[table] else {
-            // This account may not read the dictionary: use what every instance has.
+            // This account may not read the dictionary, so the references and types that every instance has must do.
             if let target = TaskFields.target(of: path) { return try await record(called: text, in: target, for: path, session) }
             guard TaskFields.type(of: path) == .int else { return text }
-            throw unclear(
-                text, path, "it holds a number, and this account may not read its labels: write the number")
+            throw unresolved(text, path, "it holds a number, and this account may not read its labels: write the number")
         }
         guard let column = dictionary.column(path, in: table) else { return text }
         if let target = column.reference, column.type == "reference" {
@@ -96,7 +94,7 @@ actor FieldLabels {
         return try await choice(called: text, path, of: owner, isNumber: column.fieldType == .int, session)
     }
 
-    private func unclear(_ text: String, _ path: String, _ why: String) -> Failure {
+    private func unresolved(_ text: String, _ path: String, _ why: String) -> Failure {
         Failure(
             .badArguments, .giveUp,
             "`\(path)` cannot be '\(Redaction.excerpt(text, length: 60))' on \(place): \(why).")
@@ -116,7 +114,7 @@ actor FieldLabels {
         let values = TaskSchema.Choice.values(called: text, among: all)
         if values.count == 1 { return values[0] }
         let listed = Self.listed(all.map { "\($0.value) (\($0.label))" })
-        throw unclear(
+        throw unresolved(
             text, path,
             values.isEmpty
                 ? all.isEmpty ? "it holds a number: write the number" : "there is \(listed)"
@@ -125,7 +123,7 @@ actor FieldLabels {
 
     // MARK: Records
 
-    /// The sys_id of the only record with that name.
+    /// The sys_id of the only record with a name.
     private func record(
         called text: String, in table: String, for path: String, _ session: ServiceNowSession
     ) async throws(Failure) -> String {
@@ -135,7 +133,7 @@ actor FieldLabels {
         let rows = try await rows(
             of: table, EncodedQuery(groups: [.init(terms: [.init(alternatives: conditions)])]), names, session)
         guard let rows else {
-            throw unclear(
+            throw unresolved(
                 text, path,
                 "it holds the sys_id of a record of \(table), whose names this account may not read: write the sys_id")
         }
@@ -147,10 +145,10 @@ actor FieldLabels {
             let start = String(text.prefix(4))
             let like = try await self.rows(of: table, EncodedQuery(.init(display, .contains, start)), names, session) ?? []
             let near = like.isEmpty ? "" : "; there is " + Self.listed(like.map { $0.values[display] ?? $0.id })
-            throw unclear(text, path, "no record of \(table) has this name\(near)")
+            throw unresolved(text, path, "no record of \(table) has this name\(near)")
         }
         let listed = Self.listed(called.map { row in "\(row.values[names.last ?? display] ?? text) (\(row.id))" })
-        throw unclear(text, path, "more than one record of \(table) has this name: write the sys_id of one, \(listed)")
+        throw unresolved(text, path, "more than one record of \(table) has this name: write the sys_id of one, \(listed)")
     }
 
     private struct Row: Sendable {
@@ -158,12 +156,12 @@ actor FieldLabels {
         var values: [String: String]
     }
 
-    /// At most as many as a message can show; nil if the account may not read the table.
+    /// At most six rows, as many as a message can show; nil if the account may not read the table.
     private func rows(
         of table: String, _ query: EncodedQuery, _ names: [String], _ session: ServiceNowSession
     ) async throws(Failure) -> [Row]? {
         do throws(Failure) {
-            let reply = try await TableAsk(session: session, table: table, paths: ["sys_id"] + names).page(query, limit: 6)
+            let reply = try await TableReader(session: session, table: table, paths: ["sys_id"] + names).page(query, limit: 6)
             return try reply.list.compactMap { row in
                 guard let id = FieldValue(row["sys_id"])?.raw else { return nil }
                 let values = names.compactMap { name in FieldValue(row[name]).map { (name, $0.raw) } }
@@ -182,7 +180,7 @@ actor FieldLabels {
 }
 
 extension FieldLabels {
-    /// The writes with labels and names replaced by values; writes meant as labels are sent unchanged.
+    /// The writes with labels and names replaced by values. Writes of display values stay unchanged.
     ///
     /// - Parameter record: the record being updated; nil for a new one.
     func resolved(

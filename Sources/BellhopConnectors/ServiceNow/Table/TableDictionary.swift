@@ -2,10 +2,12 @@ import BellhopCore
 
 /// The dictionary of some tables: their columns, including inherited ones.
 struct TableDictionary: Sendable, Hashable {
-    /// A column: its `internal_type`, the table it refers to, and whether it only holds values of a choice list.
     struct Column: Sendable, Hashable {
+        /// The dictionary's `internal_type`.
         var type: String
+        /// The table that it refers to.
         var reference: String?
+        /// Whether it holds only values of a choice list.
         var isChoice = false
         /// The choices with their labels, if they were read.
         var choices: [TaskSchema.Choice] = []
@@ -18,8 +20,8 @@ struct TableDictionary: Sendable, Hashable {
     init?(json: JSON) {
         guard let members = json.asObject else { return nil }
         for (table, columns) in members {
-            for (name, said) in columns.asObject ?? [:] {
-                guard let column = Column(json: said) else { return nil }
+            for (name, value) in columns.asObject ?? [:] {
+                guard let column = Column(json: value) else { return nil }
                 tables[table, default: [:]][name] = column
             }
         }
@@ -88,11 +90,11 @@ extension TableDictionary.Column {
 /// Stored as `integer*`, `reference>sys_user`, and with choices as `["choice*", "1", "New", "2", "Resolved"]`.
 extension TableDictionary.Column {
     init?(json: JSON) {
-        let said = json.asArray ?? [json]
-        let parts = (said.first?.asString ?? "").split(separator: ">", maxSplits: 1).map(String.init)
+        let value = json.asArray ?? [json]
+        let parts = (value.first?.asString ?? "").split(separator: ">", maxSplits: 1).map(String.init)
         guard let type = parts.first else { return nil }
         let isChoice = type.hasSuffix("*")
-        let texts = said.dropFirst().map { $0.asString ?? "" }
+        let texts = value.dropFirst().map { $0.asString ?? "" }
         self.init(
             type: isChoice ? String(type.dropLast()) : type, reference: parts.count == 2 ? parts[1] : nil, isChoice: isChoice,
             choices: stride(from: 0, to: texts.count - 1, by: 2).map { TaskSchema.Choice(texts[$0], texts[$0 + 1]) })

@@ -4,8 +4,8 @@ import BellhopCore
 struct TableSettings: Sendable {
     var table: String
     var query: EncodedQuery
-    /// The setting that selects the rows: `query` or `where`.
-    var asking: String
+    /// The name of the setting that selects the rows: `query` or `where`.
+    var selection: String
     /// The order for a person's query; polls have their own.
     var order: [EncodedQuery.Order]
     /// The limit for a person's query.
@@ -37,7 +37,7 @@ struct TableSettings: Sendable {
         } catch {
             throw problem("query", error.all.map { "\($0.message).\($0.help.map { " (\($0))" } ?? "")" }.joined(separator: " "))
         }
-        asking = settings.values["where"] == nil ? "query" : "where"
+        selection = settings.values["where"] == nil ? "query" : "where"
         display = settings.text("display").flatMap(Display.init(rawValue:)) ?? .values
         times = TableTimes(
             overlap: settings.duration("overlap") ?? TableTimes().overlap, lag: settings.duration("lag") ?? TableTimes().lag,
@@ -51,7 +51,7 @@ struct TableSettings: Sendable {
         fields = settings.values["fields"]
     }
 
-    /// Equal for sources that read the same rows, however written. A label and its value count as different.
+    /// Identifies the rows that a source reads. A query with a label and one with its value count as different.
     var scope: String {
         var parts = ["table=\(table)", "query=\(query.text)"]
         if display == .labels { parts.append("labels") }
@@ -61,12 +61,12 @@ struct TableSettings: Sendable {
 
 /// The times of a table's polls.
 struct TableTimes: Sendable, Hashable {
-    /// How far a window reaches back before the last row seen: transactions commit later than their time.
+    /// How far a window reaches back before the last row seen, because transactions commit later than their timestamps.
     var overlap = Duration.seconds(120)
-    /// How far it stays behind the server's clock: the current second is not over.
+    /// How far a window stays behind the server's clock, because rows may still change in the current second.
     var lag = Duration.seconds(5)
-    /// How often all rows are walked: windows miss changes without a timestamp and rows that left.
+    /// How often all rows are walked, because windows miss rows that left and changes without a new timestamp.
     var reconcile = Duration.seconds(900)
-    /// Up to this many tasks are walked at each poll.
+    /// With at most this many tasks, every poll walks all rows.
     var few = 1000
 }

@@ -13,7 +13,7 @@ extension TableSource {
         return details
     }
 
-    /// Why rows left the list: asks the server with the filter, because the walk may have missed one, and then without it.
+    /// Finds out why rows left the list. Queries them with the filter, because the walk may have missed one, and then without it.
     private func depart(_ keys: [TaskKey], _ reading: TaskReading, _ details: inout Details) async throws(Failure) {
         if keys.isEmpty { return }
         let still = try await rows(of: keys, filter: columns.query, paths: ["sys_id"])
@@ -34,17 +34,17 @@ extension TableSource {
         }
     }
 
-    /// Those of these rows that exist; nil if the account may not ask.
+    /// The rows with these keys that match a filter; nil if the account may not read the table.
     func rows(
         of keys: [TaskKey], filter: EncodedQuery, paths: [String]
     ) async throws(Failure) -> [TaskKey: JSON]? {
         var found: [TaskKey: JSON] = [:]
-        let ask = ask(paths)
+        let reader = reader(paths)
         for start in stride(from: 0, to: keys.count, by: Self.batch) {
             let some = keys[start..<min(start + Self.batch, keys.count)]
             let query = filter.and(EncodedQuery(.init("sys_id", .isOneOf, some.map(\.text).joined(separator: ","))))
             do throws(Failure) {
-                for row in try await ask.page(query, limit: some.count).list {
+                for row in try await reader.page(query, limit: some.count).list {
                     guard let id = FieldValue(row["sys_id"])?.raw, some.contains(TaskKey(id)) else {
                         throw Failure(
                             .badAnswer, .retry(after: nil),
@@ -60,16 +60,16 @@ extension TableSource {
         return found
     }
 
-    /// How many keys one query may list: more would make the address too long.
+    /// The maximal number of keys in a query: more would make the address too long.
     static let batch = 40
 }
 
 extension TableSource {
-    /// Decides whether to believe an empty list when the server counts rows. Access rules hide rows that are still counted, but
-    /// an answer that lost its rows looks the same.
+    /// Decides whether an empty list is right although the server counts rows. Access rules hide rows that are still counted, but an
+    /// answer that lost its rows looks the same.
     ///
-    /// If tasks are known, their own records must confirm that they no longer match the query. If no tasks are known and this is
-    /// the first poll, the empty list is an error until the server has returned it for a while.
+    /// If tasks are known, their own records must confirm that they no longer match the query. At a first poll without known
+    /// tasks, the empty list is an error until the server has returned it for a while.
     /// - Returns: whether access rules seem to hide all rows.
     func checkHiding(_ rows: TableWalk.Rows, _ walk: Walk, _ lastPoll: LastPoll) async throws(Failure) -> Bool {
         guard walk.isWhole, !rows.isSame, rows.hidesAll else {
@@ -129,10 +129,10 @@ extension TableSource: SampledSource {
     public func sample(_ limit: Int, fields: [String]) async throws(Failure) -> SourceSample {
         try await columns.examine()
         let wanted = fields.map { schema[$0] ?? TaskSchema.Field($0, .text) }
-        // If one does not exist, the columns show the caller which do.
+        // If a field does not exist, the sample has all columns, so that the caller sees which exist.
         let shown = wanted.isEmpty || wanted.contains { !columns.exists($0.path) } ? schema.fields : wanted
-        let ask = ask(["sys_id"] + shown.map(\.path).filter { $0 != "sys_id" })
-        let reply = try await ask.page(asked, limit: min(limit, settings.limit ?? limit))
+        let reader = reader(["sys_id"] + shown.map(\.path).filter { $0 != "sys_id" })
+        let reply = try await reader.page(asked, limit: min(limit, settings.limit ?? limit))
         let body: JSON
         do {
             body = try JSON.parse(reply.body)
@@ -150,7 +150,7 @@ extension TableSource: SampledSource {
                 })
         }
         let count: Int?
-        if let total = reply.total { count = total } else { count = try await ask.count(columns.query) }
+        if let total = reply.total { count = total } else { count = try await reader.count(columns.query) }
         return SourceSample(question: question, count: count, columns: there.map(\.name), rows: rows)
     }
 }

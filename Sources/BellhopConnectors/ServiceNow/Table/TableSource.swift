@@ -2,8 +2,8 @@ public import BellhopCore
 
 /// A table of the instance as a source of kind `table`: the rows of an encoded query, read through the Table API.
 ///
-/// Most polls read what changed since the last one, by the rows' times; regularly, and while there are few rows, a poll reads
-/// all. A row has all of a task's fields: there are no further details.
+/// Most polls read only the rows that changed since the last poll, by their times. Polls at longer intervals, and all polls while
+/// there are few rows, read all rows. A row has all fields of a task, so there are no further details.
 public struct TableSource: Source {
     public let name: String
     public let scope: Scope
@@ -50,8 +50,8 @@ public struct TableSource: Source {
         return needed.filter { seen.insert($0).inserted && columns.exists($0) }
     }
 
-    func ask(_ paths: [String]) -> TableAsk {
-        TableAsk(
+    func reader(_ paths: [String]) -> TableReader {
+        TableReader(
             session: connection.reading, table: settings.table, paths: paths, display: settings.display,
             category: settings.category, longest: settings.longest, timeout: settings.timeout)
     }
@@ -106,14 +106,14 @@ public struct TableSource: Source {
     ) async throws(Failure) -> (TableWalk.Rows, Walk) {
         func rows(_ walk: Walk) async throws(Failure) -> TableWalk.Rows {
             try await TableWalk(
-                ask: ask(paths), filter: columns.query, walk: walk, timeField: settings.timeField, state: state,
+                reader: reader(paths), filter: columns.query, order: walk, timeField: settings.timeField, state: state,
                 clock: connection.clock, last: lastPoll.answer, known: lastPoll.known
             ).run()
         }
         guard let start else { return (try await rows(.whole), .whole) }
         let walk = window(from: start)
         let first = try await rows(walk)
-        // The local clock is ahead, and the server's was unknown: the window reached into the server's future.
+        // If the local clock is ahead and the server's was unknown, the window reached into the server's future.
         if case .window(_, _, let through) = walk, through > max(start, first.began - settings.times.lag) + .seconds(2) {
             let again = window(from: start)
             return (try await rows(again), again)
@@ -126,10 +126,10 @@ public struct TableSource: Source {
         return .window(field: settings.timeField, from: start, through: max(start, end))
     }
 
-    /// Where the next poll starts, if this one is kept.
+    /// Moves the cursor to where the next poll starts.
     private func advance(_ cursor: inout TableCursor, _ rows: TableWalk.Rows, _ walk: Walk, isFew: Bool) {
         if rows.isSame { return }
-        // A full walk takes a while: rows behind its position may have changed in the meantime.
+        // Rows that a walk has passed may have changed before its end, so its start counts.
         let end = rows.began - settings.times.lag
         if let latest = rows.latest {
             cursor.watermark = max(cursor.watermark ?? .distantPast, min(latest, end))

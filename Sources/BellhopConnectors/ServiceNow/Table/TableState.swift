@@ -1,80 +1,82 @@
 import BellhopCore
 import Synchronization
 
-/// What a table's polls learn about the server for later ones: its clock, and how many rows it can return at once.
+/// Facts about the server that the polls of a table use again: its clock, and how many rows it can return at once.
 ///
 /// A class over a lock, because sources are values and this outlives a poll.
 final class TableState: Sendable {
-    private struct Learnt {
+    private struct Facts {
         /// How far the server's clock is ahead.
         var ahead: Duration?
+        /// The current page size.
         var limit: Int
-        var good = 0
+        /// The successful pages since the page size last changed.
+        var successes = 0
         /// Since when the server has counted rows but shown none.
         var hiding: Timestamp?
     }
 
-    private let learnt: Mutex<Learnt>
-    private let most: Int
+    private let facts: Mutex<Facts>
+    private let maxPage: Int
     /// The minimal page size.
-    static let least = 10
+    static let minPage = 10
 
     /// - Parameter page: the page size while the server can handle it.
     init(page: Int) {
-        most = page
-        learnt = Mutex(Learnt(limit: page))
+        maxPage = page
+        facts = Mutex(Facts(limit: page))
     }
 
-    var limit: Int { learnt.withLock { $0.limit } }
+    var limit: Int { facts.withLock { $0.limit } }
 
     /// Halves the page; false if it is minimal already.
     func shrink() -> Bool {
-        learnt.withLock { learnt in
-            guard learnt.limit > Self.least else { return false }
-            learnt.limit = max(Self.least, learnt.limit / 2)
-            learnt.good = 0
+        facts.withLock { facts in
+            guard facts.limit > Self.minPage else { return false }
+            facts.limit = max(Self.minPage, facts.limit / 2)
+            facts.successes = 0
             return true
         }
     }
 
     /// Records a successful page: after every tenth, pages grow by a quarter, up to the original size.
     func succeed() {
-        learnt.withLock { learnt in
-            guard learnt.limit < most else { return }
-            learnt.good += 1
-            guard learnt.good >= 10 else { return }
-            learnt.good = 0
-            learnt.limit = min(most, learnt.limit + max(learnt.limit / 4, 1))
+        facts.withLock { facts in
+            guard facts.limit < maxPage else { return }
+            facts.successes += 1
+            guard facts.successes >= 10 else { return }
+            facts.successes = 0
+            facts.limit = min(maxPage, facts.limit + max(facts.limit / 4, 1))
         }
     }
 
-    /// Records that rows are counted but none is shown; returns since when.
+    /// Records that the server counts rows but shows none; returns since when.
     func hidesRows(at now: Timestamp) -> Timestamp {
-        learnt.withLock { learnt in
-            let since = learnt.hiding ?? now
-            learnt.hiding = since
+        facts.withLock { facts in
+            let since = facts.hiding ?? now
+            facts.hiding = since
             return since
         }
     }
 
-    func showsRows() { learnt.withLock { $0.hiding = nil } }
+    func showsRows() { facts.withLock { $0.hiding = nil } }
 
     /// The server's time, as far as known.
-    func serverTime(_ now: Timestamp) -> Timestamp { now + (learnt.withLock { $0.ahead } ?? .zero) }
+    func serverTime(_ now: Timestamp) -> Timestamp { now + (facts.withLock { $0.ahead } ?? .zero) }
 
     func note(_ reply: ServiceNowReply, at now: Timestamp) {
         guard let time = reply.serverTime else { return }
-        learnt.withLock { $0.ahead = time - now }
+        facts.withLock { $0.ahead = time - now }
     }
 }
 
 /// The position of a table's polls, stored with each poll.
 struct TableCursor: Sendable, Hashable {
-    /// The latest row time seen; nil if rows have none.
+    /// The latest time of a row; nil if no row had a time.
     var watermark: Timestamp?
-    /// The last walk over all rows, by the server's clock.
+    /// When all rows were last walked, by the server's clock.
     var reconciled: Timestamp?
-    /// The fields of each row: rows read with other fields cannot be compared.
+    /// A fingerprint of the rows' fields: rows with other fields cannot be compared.
     var shape = ""
     var journal: JournalCursor?
 

@@ -1,18 +1,18 @@
 import BellhopCore
 
-/// Reads all rows of a walk, page by page. The result counts only if all pages were good.
+/// Reads all rows of a walk, page by page. The result is valid only if all pages were good.
 ///
-/// The server applies a page's limit before its access rules, so a page may be short or empty although more follow. Only its
-/// count of remaining rows, also taken before those rules, shows the end.
+/// The server applies a page's limit before its access rules, so a page may be short or empty although more pages follow. Only the
+/// server's count of the remaining rows, which includes hidden ones, shows the end.
 struct TableWalk: Sendable {
     /// The result of a walk.
     struct Rows: Sendable {
         fileprivate(set) var found = ListingBuilder(latestCounts: true)
-        /// Of the bodies of all pages in sequence.
+        /// The fingerprint of the bodies of all pages in sequence.
         var fingerprint: Fingerprint
         /// The server's time of the first answer.
         var began: Timestamp
-        /// Rows that changed during the walk and no longer match; the next poll sees them.
+        /// How many rows changed during the walk and no longer match; the next poll sees them.
         var movedOn = 0
         /// The latest row time; in a full walk only of new or changed rows.
         var latest: Timestamp?
@@ -22,23 +22,23 @@ struct TableWalk: Sendable {
         var nameless: [String] = []
         /// The number of rows at the first page, including hidden ones; nil if the server does not say.
         var counted: Int?
-        /// True if there was one page, the same as last time, and it was not parsed.
+        /// True if there was only one page, with the same body as last time, so it was not parsed.
         var isSame = false
 
-        /// Of two rows with one sys_id, the later one.
+        /// All rows; of two with the same sys_id, the later one.
         var listing: Listing { found.listing }
     }
 
-    var ask: TableAsk
+    var reader: TableReader
     var filter: EncodedQuery
-    var walk: Walk
+    var order: Walk
     /// The row's time field, even if the walk is not by time.
     var timeField: String
     var state: TableState
     var clock: any AgentClock
-    /// The only page's fingerprint last time; nil if it must be parsed.
+    /// The fingerprint of the last walk; nil if the first page must be parsed.
     var last: Fingerprint?
-    /// The known rows: unchanged ones need no check.
+    /// The known tasks: an unchanged row needs no check.
     var known: KnownTasks
 
     private static let mostRestarts = 5
@@ -46,36 +46,36 @@ struct TableWalk: Sendable {
     static let mostEmptyPages = 100
 
     func run() async throws(Failure) -> Rows {
-        var spot = Spot()
-        var page = try await page(at: spot, isFirst: true)
+        var position = PagePosition()
+        var page = try await page(at: position, isFirst: true)
         var rows = Rows(fingerprint: seed, began: page.began, counted: page.reply.total)
         while let listing = page.listing {
-            if let again = spot.again(page.reply.total) {
-                spot = again
-                page = try await self.page(at: spot)
+            if let start = position.restarted(page.reply.total) {
+                position = start
+                page = try await self.page(at: position)
                 continue
             }
-            if spot.contradicts(page) {
-                if spot.readAgain() {
-                    page = try await self.page(at: spot)
+            if position.contradicts(page) {
+                if position.mayReadAgain() {
+                    page = try await self.page(at: position)
                     continue
                 }
-                try await confirmEnd(at: spot)
+                try await confirmEnd(at: position)
             }
-            if spot.offset == 0 { spot.left = page.reply.total }
-            let isMore = try await isMore(page, at: spot, isEmpty: listing.entries.isEmpty)
-            if isMore, walk.isWhole {
-                // By sys_id the next place is known before the rows are checked: the next page is requested meanwhile.
+            if position.offset == 0 { position.left = page.reply.total }
+            let isMore = try await isMore(page, at: position, isEmpty: listing.entries.isEmpty)
+            if isMore, order.isWhole {
+                // In the order of sys_ids the next place is known before the rows are checked, so the next page is requested meanwhile.
                 let last = listing.entries.last { $0.key.isDigits }.map { Walk.Place(key: $0.key, time: nil) }
-                let next = try spot.next(last, page, self)
+                let next = try position.next(last, page, self)
                 async let coming = outcome(at: next)
-                try take(listing, page, after: spot.place, &rows)
-                (spot, page) = (next, try await coming.get())
+                try take(listing, page, after: position.place, &rows)
+                (position, page) = (next, try await coming.get())
             } else {
-                let last = try take(listing, page, after: spot.place, &rows)
+                let last = try take(listing, page, after: position.place, &rows)
                 guard isMore else { return rows }
-                spot = try spot.next(last, page, self)
-                page = try await self.page(at: spot)
+                position = try position.next(last, page, self)
+                page = try await self.page(at: position)
             }
         }
         rows.fingerprint = Fingerprint(content: page.reply.body, seed: seed)
@@ -83,8 +83,8 @@ struct TableWalk: Sendable {
         return rows
     }
 
-    /// The start of the fingerprint of all pages: the same rows mean something else in another walk.
-    var seed: Fingerprint { walk.isWhole ? .zero : Fingerprint(high: 1, low: 1) }
+    /// The seed of the fingerprint, because the same rows have another meaning in another kind of walk.
+    var seed: Fingerprint { order.isWhole ? .zero : Fingerprint(high: 1, low: 1) }
 
     /// Adds a page's rows once they are checked; returns the position of the last.
     @discardableResult
@@ -99,89 +99,92 @@ struct TableWalk: Sendable {
         } catch {
             throw Failure(
                 .badAnswer, .retry(after: nil),
-                "The rows of \(ask.table) on \(ask.session.base.place) cannot be listed: \(error.description).")
+                "The rows of \(reader.table) on \(reader.session.base.place) cannot be listed: \(error.description).")
         }
         rows.fingerprint = Fingerprint(content: page.reply.body, seed: rows.fingerprint)
         rows.take(reading)
         return reading.last
     }
 
-    private func isMore(_ page: Page, at spot: Spot, isEmpty: Bool) async throws(Failure) -> Bool {
-        if let total = page.reply.total { return total > spot.offset + page.limit }
+    private func isMore(_ page: Page, at position: PagePosition, isEmpty: Bool) async throws(Failure) -> Bool {
+        if let total = page.reply.total { return total > position.offset + page.limit }
         if !isEmpty { return true }
-        return try await count(from: spot).map { $0 > spot.offset + page.limit } ?? false
+        return try await count(from: position).map { $0 > position.offset + page.limit } ?? false
     }
 
-    /// The number of rows after a spot's place, by a separate count; nil if the account may not ask.
-    private func count(from spot: Spot) async throws(Failure) -> Int? {
-        var unordered = walk.query(filter, after: spot.place)
+    /// The number of rows after a position's place, by a separate request; nil if the account may not count.
+    private func count(from position: PagePosition) async throws(Failure) -> Int? {
+        var unordered = order.query(filter, after: position.place)
         unordered.order = []
-        return try await ask.count(unordered)
+        return try await reader.count(unordered)
     }
 
-    /// Fails if a walk would end at a page that contradicts the previous one, unless the server's own count says no row is left.
-    private func confirmEnd(at spot: Spot) async throws(Failure) {
-        guard try await count(from: spot) != 0 else { return }
+    /// Fails if a walk would end at a page that contradicts the previous one, unless a separate count confirms that no row is left.
+    private func confirmEnd(at position: PagePosition) async throws(Failure) {
+        guard try await count(from: position) != 0 else { return }
         throw Failure(
             .badAnswer, .retry(after: nil),
-            "\(ask.session.base.place) counted more rows of \(ask.table), and then answered twice with an empty page that counts none, so this "
+            "\(reader.session.base.place) counted more rows of \(reader.table), and then answered twice with an empty page that counts none, so this "
                 + "poll is discarded. The next poll reads all rows again.")
     }
 
-    func hidden(_ total: Int?, _ limit: Int) -> Failure {
+    func allHidden(_ total: Int?, _ limit: Int) -> Failure {
         Failure(
             .tooLarge, .giveUp,
-            "\(ask.session.base.place) counts \(total.map { "\($0) more rows" } ?? "more rows") of \(ask.table), and \(Self.mostEmptyPages) pages of "
+            "\(reader.session.base.place) counts \(total.map { "\($0) more rows" } ?? "more rows") of \(reader.table), and \(Self.mostEmptyPages) pages of "
                 + "\(limit) rows in sequence showed none of them: access rules hide them from this account. Narrow the query to rows that the "
                 + "account may see, or set a larger `page`.")
     }
 }
 
 extension TableWalk {
-    /// The position of a page request.
-    struct Spot {
+    /// Where a page starts.
+    struct PagePosition {
         var place: Walk.Place?
         var offset = 0
-        /// The number of rows from that place on when it was reached.
+        /// The number of rows from that place on, as counted when it was reached.
         var left: Int?
-        /// The minimal number of rows after this place, by the previous page's count.
+        /// How many rows must still follow, by the previous page's count.
         private var promised = 0
         private var wasReadAgain = false
         private var restarts = 0
         private var empty = 0
 
-        /// Where to restart: rows before the offset are gone and the others moved up, so some may have been skipped.
-        func again(_ total: Int?) -> Spot? {
+        /// The position for reading the pages since the place again: if rows before the offset have gone, the others moved up and
+        /// some may have been skipped. Nil if that is not the case.
+        func restarted(_ total: Int?) -> PagePosition? {
             guard offset > 0, let total, let left, total < left, restarts < mostRestarts else { return nil }
-            var spot = self
-            (spot.offset, spot.left) = (0, nil)
-            spot.restarts += 1
-            return spot
+            var position = self
+            (position.offset, position.left) = (0, nil)
+            position.restarts += 1
+            return position
         }
 
-        /// Whether nothing is left of the rows that the previous page counted.
+        /// Whether a page has none of the rows that the previous page counted.
         func contradicts(_ page: Page) -> Bool {
             promised > 0 && page.listing?.entries.isEmpty == true && page.reply.total ?? 0 == 0
         }
 
-        /// False if the page at this place was already read twice.
-        mutating func readAgain() -> Bool {
+        /// Whether the page at this place may be read again; false if that was done once.
+        mutating func mayReadAgain() -> Bool {
             defer { wasReadAgain = true }
             return !wasReadAgain
         }
 
-        /// The spot after a page whose last row is at this place.
-        func next(_ last: Walk.Place?, _ page: Page, _ walk: TableWalk) throws(Failure) -> Spot {
-            var spot = self
-            spot.empty = page.listing?.entries.isEmpty == true ? empty + 1 : 0
-            guard spot.empty < TableWalk.mostEmptyPages else { throw walk.hidden(page.reply.total, page.limit) }
+        /// The position after a page.
+        ///
+        /// - Parameter last: the place of its last row.
+        func next(_ last: Walk.Place?, _ page: Page, _ walk: TableWalk) throws(Failure) -> PagePosition {
+            var position = self
+            position.empty = page.listing?.entries.isEmpty == true ? empty + 1 : 0
+            guard position.empty < TableWalk.mostEmptyPages else { throw walk.allHidden(page.reply.total, page.limit) }
             if let last, last != place {
-                spot.promised = (left ?? 0) - offset - page.limit
-                (spot.place, spot.offset, spot.left, spot.wasReadAgain) = (last, 0, nil, false)
+                position.promised = (left ?? 0) - offset - page.limit
+                (position.place, position.offset, position.left, position.wasReadAgain) = (last, 0, nil, false)
             } else {
-                spot.offset += page.limit
+                position.offset += page.limit
             }
-            return spot
+            return position
         }
     }
 }
@@ -206,20 +209,21 @@ extension TableWalk {
     /// One answered page.
     struct Page {
         var reply: ServiceNowReply
-        /// Nil if it is the only page and the same as last time.
+        /// Nil if it is the only page and has the same body as last time.
         var listing: Listing?
         var limit: Int
         /// The server's time of the answer.
         var began: Timestamp
     }
 
-    /// One page, made as small as the server requires.
-    func page(at spot: Spot, isFirst: Bool = false) async throws(Failure) -> Page {
+    /// Reads a page; after some failures, a smaller one.
+    func page(at position: PagePosition, isFirst: Bool = false) async throws(Failure) -> Page {
         while true {
             let limit = state.limit
             do throws(Failure) {
                 let sent = clock.now
-                let reply = try await ask.page(walk.query(filter, after: spot.place), offset: spot.offset, limit: limit)
+                let query = order.query(filter, after: position.place)
+                let reply = try await reader.page(query, offset: position.offset, limit: limit)
                 state.note(reply, at: clock.now)
                 let began = min(reply.serverTime ?? sent, state.serverTime(clock.now))
                 if isFirst, let last, let total = reply.total, total <= limit,
@@ -237,17 +241,18 @@ extension TableWalk {
         }
     }
 
-    func outcome(at spot: Spot) async -> Result<Page, Failure> {
-        do throws(Failure) { return .success(try await page(at: spot)) } catch { return .failure(error) }
+    /// For `async let`, which does not keep the type of an error.
+    func outcome(at position: PagePosition) async -> Result<Page, Failure> {
+        do throws(Failure) { return .success(try await page(at: position)) } catch { return .failure(error) }
     }
 
     private func scan(_ body: [UInt8]) throws(Failure) -> Listing {
         do {
-            return try Listing(body, shape: ask.shape)
+            return try Listing(body, shape: reader.shape)
         } catch {
             throw Failure(
                 .badAnswer, .retry(after: nil),
-                "The rows of \(ask.table) on \(ask.session.base.place) cannot be read: \(error.description).")
+                "The rows of \(reader.table) on \(reader.session.base.place) cannot be read: \(error.description).")
         }
     }
 }

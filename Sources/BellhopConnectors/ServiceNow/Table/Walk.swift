@@ -1,10 +1,10 @@
 import BellhopCore
 
-/// The order in which pages read the rows of a table, so that no row is skipped even if others change meanwhile.
+/// Which rows of a table pages read, and in which order: no row is skipped even if rows change meanwhile.
 enum Walk: Sendable, Hashable {
-    /// By sys_id, which never changes: a row that exists throughout is met once.
+    /// All rows by sys_id, which never changes: a row that exists throughout the walk is read once.
     case whole
-    /// Rows changed in a period, by time and sys_id: a row changed again moves to the end.
+    /// The rows changed in a period, by time and sys_id: a row that changes again moves to the end.
     case window(field: String, from: Timestamp, through: Timestamp)
 
     /// The walk's position.
@@ -14,7 +14,7 @@ enum Walk: Sendable, Hashable {
         var time: Timestamp?
     }
 
-    /// The next query: the filter in every group, the rows after the place, in the walk's order.
+    /// The query for the next page: the rows of the filter that follow a place, in the walk's order.
     func query(_ filter: EncodedQuery, after place: Place?) -> EncodedQuery {
         switch self {
         case .whole:

@@ -8,7 +8,7 @@ struct Attachment: WriteOrder {
     var type: String
     var bytes: [UInt8]
 
-    /// The size limit: a file is stored with its delivery until that is done.
+    /// The maximal size in bytes: a file is stored with its delivery until the delivery is done.
     static let most = 5 << 20
 
     init(_ delivery: Delivery) throws(Failure) {
@@ -52,11 +52,10 @@ struct Attachment: WriteOrder {
         self.name = name
     }
 
-    /// The longest name, in code points.
+    /// The maximal length of a name, in code points.
     private static let longestName = 100
 
-    /// A text as the name of a file: what names cannot have on every system becomes `-`, and one that is too long is cut before its
-    /// extension.
+    /// Makes a file name of a text: characters that some systems do not allow become `-`, and a long name is cut before its extension.
     static func name(of text: String) -> String {
         var trimmed = text[...]
         while let last = trimmed.last, last.isWhitespace { trimmed.removeLast() }
@@ -70,7 +69,7 @@ struct Attachment: WriteOrder {
         if !name.isEmpty, name.allSatisfy({ $0 == "." }) { return String(repeating: "-", count: min(name.count, longestName)) }
         guard name.unicodeScalars.count > longestName else { return name }
         var ending = name.lastIndex(of: ".").map { String(name[$0...]) } ?? ""
-        // What follows a full stop in a sentence is not an extension.
+        // The rest of a sentence after a full stop is not an extension.
         if ending.count > 20 || ending.contains(where: \.isWhitespace) { ending = "" }
         var kept = ""
         var room = longestName - ending.unicodeScalars.count
@@ -104,8 +103,8 @@ struct Attachment: WriteOrder {
             expecting: .record, notAfter: notAfter)
     }
 
-    /// The sys_id of the row that is this file: same name and bytes, or, if the instance has no matching hash, same name and
-    /// size, created by this account and not before the delivery's first attempt.
+    /// The sys_id of the row with the same name and hash. Without an equal hash, a row counts that has the same name and size and
+    /// was created by this account since a time; without that time, none.
     func match(_ rows: [JSON], by username: String?, since: Timestamp?) -> String? {
         let hash = hash
         return rows.first { row in

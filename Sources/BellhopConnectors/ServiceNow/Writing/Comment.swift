@@ -6,7 +6,6 @@ struct Comment: WriteOrder {
 
     var reference: TaskReference
     var task: TaskKey { reference.key }
-    /// The delivery's own name.
     var delivery: Delivery.ID
     /// For messages.
     var number: String
@@ -18,7 +17,7 @@ struct Comment: WriteOrder {
         guard let task = delivery.task else {
             throw Failure(.badArguments, .giveUp, "A comment needs a task, and this event has none.")
         }
-        // The server accepts anything as a task's name, and might find another task.
+        // The server accepts any text as a task's id, and might find another task.
         guard ServiceNowConnection.isSysID(task.key.text) else {
             throw Failure(.badArguments, .giveUp, "'\(Redaction.excerpt(task.key.text, length: 40))' is not a sys_id of a task.")
         }
@@ -72,8 +71,7 @@ extension Comment {
     /// The settings of a `comment` in a rule.
     static let manifest = ActionManifest(
         kind: "comment", summary: "Writes a work note, or a comment that the caller sees, on the task.",
-        receiver: .taskConnection,
-        shorthand: "text",
+        receiver: .taskConnection, shorthand: "text",
         arguments: [
             Setting("text", .text, required: true, "The comment, as plain text."),
             Setting(
@@ -88,9 +86,9 @@ struct CommentText: Sendable, Hashable {
     let sent: String
     private let normalized: String
     private let likeness: TextLikeness
-    /// The reference appended to it, if the connection marks comments: then only that is proof, not similarity.
+    /// The reference appended to it, if the connection marks comments. Then only the reference is proof, not a similar text.
     private let marker: String?
-    /// How many of its lines look like headings of a history.
+    /// The number of lines that look like headings of a history.
     let headings: Int
 
     init(_ text: String, marker: String? = nil) {
@@ -102,7 +100,6 @@ struct CommentText: Sendable, Hashable {
         headings = JournalHistory.headings(in: text)
     }
 
-    /// True if there is no text.
     var isEmpty: Bool { normalized.isEmpty }
 
     /// Whether a journal entry has the same text, ignoring line ends, trailing blanks, and blank lines around it.

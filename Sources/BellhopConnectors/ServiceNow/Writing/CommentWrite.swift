@@ -18,7 +18,7 @@ struct CommentWrite: Write {
     /// How far the server's clock is ahead of ours.
     private let ahead: Duration
     private var request = WriteRequest()
-    /// Whether it goes to the record itself, because the tracker did not take it.
+    /// Whether to write to the record itself, because the comment is for the customer or the tracker refused it.
     private var avoidsTracker: Bool
 
     var before: JSON? { search.history?.json }
@@ -41,7 +41,7 @@ struct CommentWrite: Write {
         } catch  where error.reason == .forbidden {
             serverTime = try await Self.checkList(for: comment, context)
         } catch  where error.reason == .goneOrHidden {
-            // A task this account may not read looks like a missing one (404).
+            // A task that this account may not read looks like a missing one (404).
             let gone = error
             do throws(Failure) {
                 serverTime = try await Self.checkList(for: comment, context)
@@ -102,7 +102,7 @@ struct CommentWrite: Write {
         case .unanswered, .answered: break
         }
         let found = try await journal.look(for: search)
-        // The server says that it was written, and this is the only new entry.
+        // The server says that the comment was written, and this is the only new entry.
         if occasion == .answered, case .altered(let proof, _) = found, let id = proof.reference {
             let isOurs = context.connection.claims.take(id, for: search.delivery)
             return isOurs ? .written(Proof("\(proof.text), with another text than was sent", reference: id)) : .absent
@@ -120,7 +120,7 @@ struct CommentWrite: Write {
         } catch  where !avoidsTracker && (error.reason == .apiMissing || error.reason == .forbidden) {
             avoidsTracker = true
             request = WriteRequest()
-            // An API that is not installed wrote nothing; a refusal may come from a proxy in between.
+            // An API that is not installed wrote nothing. After a refusal it is unclear: a proxy may have sent it.
             return error.reason == .apiMissing ? .notTaken : .unclear(error)
         }
     }

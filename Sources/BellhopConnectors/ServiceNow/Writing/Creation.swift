@@ -52,7 +52,7 @@ struct Creation: WriteOrder {
         .write("POST", table, writes + [key], showing: ["sys_id", "number"], notAfter: notAfter)
     }
 
-    /// Two with the same key must not both find nothing.
+    /// Serializes creations with the same key, so that the second finds the record of the first.
     func gate(on connection: ServiceNowConnection) -> FIFOGate? { connection.creating(key.value) }
 
     func work(in context: WriteContext, _ note: WriteNote) async throws(Failure) -> CreationWrite {
@@ -63,7 +63,7 @@ struct Creation: WriteOrder {
 }
 
 extension FieldWrite {
-    /// A new record may have first journal entries.
+    /// The fields that cannot be set in a new record, which may have first journal entries and a class.
     static let refusedInNew = refused.filter { !["comments", "work_notes", "sys_class_name"].contains($0.key) }
 }
 
@@ -85,7 +85,7 @@ extension Creation {
         ], effect: .makes, refusedFields: FieldWrite.refusedInNew)
 }
 
-/// Creates a record: its key, from its delivery, shows whether it is there.
+/// Creates a record, whose key shows whether it already exists.
 struct CreationWrite: Write {
     static let noun = "record"
     let creation: Creation

@@ -8,7 +8,7 @@ struct FieldWrite: Sendable, Hashable {
     /// Whether it is a display value, not a database value.
     var isDisplay: Bool
 
-    /// Nil if no field can hold the value.
+    /// Nil if the value is a list or an object.
     init?(_ name: String, _ json: JSON, isDisplay: Bool) {
         guard let text = json.fieldText else { return nil }
         self.name = name
@@ -59,7 +59,7 @@ extension FieldValue {
     /// Whether two database texts are equal, ignoring line ends, trailing blanks, and how a number is written.
     static func isSame(_ left: String, _ right: String) -> Bool {
         if left == right { return true }
-        // Longer ones are ids, which a number would round.
+        // Longer texts may be ids, which would be rounded.
         if left.utf8.count < 16, right.utf8.count < 16, let left = Double(left), let right = Double(right) {
             return left == right
         }
@@ -91,7 +91,7 @@ extension JSON {
     }
 }
 
-/// How a write changed the fields, by the record in the server's answer.
+/// Compares the record in the server's answer with a write.
 struct WriteResult: Sendable, Hashable {
     /// Fields that do not have the sent value: the server does not know them, kept the old value, or cleared them.
     var refused: [String] = []
@@ -119,6 +119,6 @@ struct WriteResult: Sendable, Hashable {
 
     static func shown(_ text: String) -> String { text.isEmpty ? "empty" : "'\(Redaction.excerpt(text, length: 60))'" }
 
-    /// For a receipt: how the server changed it.
+    /// The altered fields, for a receipt.
     var note: String { altered.isEmpty ? "" : "; changed by a rule of the instance: \(altered.joined(separator: ", "))" }
 }

@@ -1,8 +1,8 @@
 import BellhopCore
 import Synchronization
 
-/// Data prefetched for the tasks of upcoming deliveries, along with an attempt's own task. It is valid for a short time, and not
-/// after its task was written to.
+/// Prefetched data of the tasks of upcoming deliveries, read together with that of an attempt's own task. It is valid for a short
+/// time, until its task is written to.
 ///
 /// A class over a lock, because the attempts of a connection share what one has read.
 final class ReadAhead<Value: Sendable>: Sendable {

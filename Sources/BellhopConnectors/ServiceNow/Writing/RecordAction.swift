@@ -6,7 +6,7 @@ typealias UpdateAction = RecordAction<Update>
 typealias CreateAction = RecordAction<Creation>
 typealias AttachAction = RecordAction<Attachment>
 
-/// The arguments of a delivery that writes to an instance. Arguments that can never be written are refused at once.
+/// The arguments of a delivery that writes to an instance. Its initializer throws a final failure for invalid arguments.
 protocol WriteOrder: Sendable {
     associatedtype Work: Write
 
@@ -14,10 +14,10 @@ protocol WriteOrder: Sendable {
 
     init(_ delivery: Delivery) throws(Failure)
 
-    /// Serializes orders that must not look at the same time; nil for the others.
+    /// The gate for orders that must run one after the other; nil if the order needs none.
     func gate(on connection: ServiceNowConnection) -> FIFOGate?
 
-    /// Makes the write; sends nothing but reads.
+    /// Prepares the write; sends only read requests.
     func work(in context: WriteContext, _ note: WriteNote) async throws(Failure) -> Work
 }
 
@@ -35,7 +35,7 @@ struct RecordAction<Order: WriteOrder>: Action {
     init(connection: ServiceNowConnection, times: WriteTimes? = nil) {
         self.connection = connection
         var standard = WriteTimes()
-        // Requests wait for the connection's rate.
+        // Requests may wait because of the connection's rate limit.
         standard.start += connection.http.configuration.rate?.wait(for: ServiceNowConnection.manifest.limits.requests) ?? .zero
         self.times = times ?? standard
     }
@@ -81,8 +81,8 @@ struct WriteContext: Sendable {
     }
 }
 
-/// Sends a write in a session. An answer that asks for a login may follow a write that took effect, so the session does not send
-/// it again by itself: a look comes first.
+/// Sends a write in a session. The server may ask for a login although the write took effect, so the write is sent again only after
+/// a look.
 struct WriteRequest: Sendable {
     private var onSessionEnd = SessionState.OnSessionEnd.report
 
@@ -108,8 +108,8 @@ struct WriteRequest: Sendable {
     }
 }
 
-/// The writing sessions, each lent to one attempt at a time, from the read before a write to its proof: several attempts taking
-/// turns in one session would wait for all of each other's requests.
+/// The writing sessions. Each is lent to one attempt at a time, from the read before a write to its proof: if attempts shared a
+/// session, each would wait for all requests of the others.
 ///
 /// A class over a lock, because independent attempts share it.
 final class WritingSessions: Sendable {
@@ -124,7 +124,7 @@ final class WritingSessions: Sendable {
         users = Mutex(sessions.map { _ in 0 })
     }
 
-    /// Lends the session that is free, or will be first.
+    /// Lends the session with the fewest users, when it is free.
     func lend<Value: Sendable>(_ work: (ServiceNowSession) async throws(Failure) -> Value) async throws(Failure) -> Value {
         let place = users.withLock { users in
             let place = users.indices.min { users[$0] < users[$1] } ?? 0

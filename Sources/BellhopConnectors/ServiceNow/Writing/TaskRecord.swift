@@ -2,11 +2,12 @@ import BellhopCore
 
 /// A task's current state, read from the table of its class.
 struct TaskRecord: Sendable {
-    /// The table of its class, from the record itself: a label is not a table name.
+    /// The table of its class, according to the record itself.
     var table: String
     var values: JSON
-    /// The server's and the local time of reading it.
+    /// The server's time when the record was read.
     var serverTime: Timestamp?
+    /// The local time when the record was read.
     var at: Timestamp
 
     /// The server's time at this local time.
@@ -23,7 +24,7 @@ struct TaskRecord: Sendable {
     /// How often it was updated.
     var updates: String { self["sys_mod_count"]?.raw ?? "" }
 
-    /// - Parameter fields: fields besides those of every record; those the table does not have are missing.
+    /// - Parameter fields: fields besides those of every record; one that the table does not have is missing from the result.
     static func read(
         _ task: TaskReference, fields: [String], _ session: ServiceNowSession
     ) async throws(Failure) -> TaskRecord {
@@ -81,7 +82,7 @@ struct TaskLooks: Sendable {
     /// What to read of a task.
     struct Question: Sendable, Hashable {
         var task: TaskKey
-        /// The table to read: only records of exactly this class count, except that `task` admits all.
+        /// The table to read. Only records of exactly this class count; with `task`, those of all classes.
         var table: String
         /// Fields besides those of every record.
         var fields: [String] = []
@@ -96,8 +97,8 @@ struct TaskLooks: Sendable {
 
     private let ahead = ReadAhead<Kept>()
 
-    /// A task as read since a moment, or read now together with upcoming ones. Nil if the account may not read them this way, or
-    /// the answer lacks the task: then it needs its own request.
+    /// A task, prefetched since a moment or read now together with the next ones. Nil if the account may not read several tasks at
+    /// once or the answer lacks the task: then it needs its own request.
     func record(
         for question: Question, since: Timestamp = .distantPast, _ session: ServiceNowSession
     ) async throws(Failure) -> TaskRecord? {
@@ -132,7 +133,7 @@ struct TaskLooks: Sendable {
     /// Drops a task that was written to.
     func forget(_ task: TaskKey) { ahead.forget(task) }
 
-    /// Nil if it has tasks that were not requested: a server that does not understand a query returns other rows.
+    /// The requested records in an answer; nil if it has others, because then the server ignored the query.
     private static func records(
         in reply: ServiceNowReply, _ question: Question, _ asked: Set<TaskKey>, at now: Timestamp
     ) -> [TaskKey: TaskRecord]? {

@@ -4,11 +4,11 @@ import BellhopCore
 struct Update: WriteOrder {
     var task: TaskReference
     var writes: [FieldWrite]
-    /// Required values: one of each list.
+    /// The values that fields must have: one of each list.
     var expected: [(field: String, values: [JSON])] = []
-    /// The fields as in the event; nil if they do not matter.
+    /// The fields as the event saw them, which must not have changed; nil if they may have.
     var seen: JSON.Object?
-    /// The delivery's time: a state read since then is recent enough for a write that does not depend on it.
+    /// When the delivery was created: for an unconditional update, a record read since then is recent enough.
     var createdAt: Timestamp
 
     init(_ delivery: Delivery) throws(Failure) {
@@ -41,7 +41,7 @@ struct Update: WriteOrder {
     /// The fields needed to decide.
     var fields: [String] { writes.map(\.name) + expected.map(\.field) + (seen?.keys ?? []) }
 
-    /// Why nothing is written; nil if the task is in the required state.
+    /// The failure if the task is not in the required state.
     func refusal(by record: TaskRecord) -> Failure? {
         let unknown = (writes.map(\.name) + expected.map(\.field)).filter { record[$0] == nil }
         if !unknown.isEmpty {
@@ -93,10 +93,10 @@ extension Update {
         ], effect: .writes, refusedFields: FieldWrite.refused)
 }
 
-/// Sets the fields of a task: the task shows whether they are set.
+/// Sets the fields of a task, which shows whether they are set.
 ///
-/// After an unknown outcome it is sent again at once, because setting the same values twice is harmless. A field that somebody
-/// else has changed since the first attempt is left unchanged.
+/// After an unknown outcome it is sent again at once, because setting the same values twice is harmless. If somebody else has
+/// changed one of the fields since the first attempt, nothing is written.
 struct UpdateWrite: Write {
     static let noun = "update"
     static let isRepeatable = true
@@ -111,7 +111,7 @@ struct UpdateWrite: Write {
     var before: JSON? { state.json }
 
     init(_ update: Update, _ context: WriteContext, _ note: WriteNote) async throws(Failure) {
-        // If the write depends on the task's state, or it was written to before, read it just before writing.
+        // A conditional update and a retry need the task's state just before the write.
         record =
             update.isUnconditional && context.attempt.isFirst
             ? try await context.read(update.task, fields: update.fields, since: update.createdAt)
@@ -171,7 +171,7 @@ struct UpdateWrite: Write {
 
         var json: JSON { ["updates": .string(updates), "values": .object(values)] }
 
-        /// Why it is not rewritten: a field has neither its old nor its new value, so somebody has changed it since.
+        /// The failure if a field has neither its old nor its new value, because somebody has changed it since the first attempt.
         func refusal(of update: Update, by record: TaskRecord) -> Failure? {
             if !updates.isEmpty, record.updates == updates { return nil }
             let other = update.writes.first { write in

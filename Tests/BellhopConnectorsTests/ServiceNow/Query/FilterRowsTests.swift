@@ -55,7 +55,7 @@ import Testing
         var query = question.query
         query.order = question.order
         let paths = ["sys_id", "number"] + question.query.fields.filter { $0 != "number" && $0 != "sys_id" }
-        let ask = TableAsk(session: connection.reading, table: "incident", paths: paths, display: .values)
+        let ask = TableReader(session: connection.reading, table: "incident", paths: paths, display: .values)
         let found = try await ask.page(query, limit: question.limit ?? 1000).list
         let all = try await ask.page(.all, limit: 1000).list
         #expect(all.count == 4)

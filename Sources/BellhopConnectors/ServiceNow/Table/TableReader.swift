@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// How a table is read, page by page, apart from the query: which fields, and by which requests.
-struct TableAsk: Sendable {
+/// Reads a table page by page, with given fields; each call brings its query.
+struct TableReader: Sendable {
     var session: ServiceNowSession
     var table: String
     /// The field paths of each row.
@@ -9,11 +9,11 @@ struct TableAsk: Sendable {
     var display = Display.values
     /// The index or read replica to use; nil for the server's choice.
     var category: String?
-    /// A longer address is sent in the body of a batch.
+    /// A read whose address is longer than this is sent in a batch.
     var longest = 2048
     var timeout: Duration?
 
-    /// Where the rows and their ids are: with display values even a sys_id has both forms.
+    /// Where the rows and their ids are. With display values, a sys_id too is an object with both values.
     var shape: ListingShape {
         display == .values ? .serviceNow : ListingShape(items: ListingShape.serviceNow.items, key: ["sys_id", "value"])
     }
@@ -40,7 +40,7 @@ struct TableAsk: Sendable {
         }
     }
 
-    /// The number of rows of a query, including hidden ones; nil if the account may not ask.
+    /// The number of rows of a query, including hidden ones; nil if the account may not use this API.
     func count(_ query: EncodedQuery) async throws(Failure) -> Int? {
         let text = PercentEncoding.encode(query.text, keeping: "-._~,")
         var call = ServiceNowCall(
