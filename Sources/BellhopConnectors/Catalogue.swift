@@ -72,7 +72,7 @@ public enum Catalogue {
     }
 
     /// How a connection of this kind logs in.
-    public static func login(ofKind kind: String, _ settings: Settings) -> LoginWay {
+    public static func login(ofKind kind: String, _ settings: Settings) -> LoginMethod {
         kinds.first { $0.manifest.kind == kind }?.login(settings) ?? .none("its kind is unknown")
     }
 

@@ -80,7 +80,7 @@ public struct SourceKind: Sendable {
 public struct ConnectionKind: Sendable {
     public let manifest: ConnectionManifest
     /// How a connection with these settings logs in.
-    public let login: @Sendable (Settings) -> LoginWay
+    public let login: @Sendable (Settings) -> LoginMethod
     /// Makes a connection from its name and checked settings, whose paths are already absolute. Contacts nothing but the
     /// keychain.
     let make: @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorErrors) -> any Connection
@@ -90,7 +90,7 @@ public struct ConnectionKind: Sendable {
     let body: (@Sendable (Message, Delivery, Settings) -> JSON)?
 
     init(
-        _ manifest: ConnectionManifest, login: @escaping @Sendable (Settings) -> LoginWay,
+        _ manifest: ConnectionManifest, login: @escaping @Sendable (Settings) -> LoginMethod,
         logins: @escaping @Sendable (Settings) -> EventType? = { _ in nil },
         make: @escaping @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorError) -> any Connection
     ) {
@@ -105,7 +105,7 @@ public struct ConnectionKind: Sendable {
 
     /// - Parameter makeReportingAll: makes a connection, or throws all errors in its settings.
     init(
-        _ manifest: ConnectionManifest, login: @escaping @Sendable (Settings) -> LoginWay,
+        _ manifest: ConnectionManifest, login: @escaping @Sendable (Settings) -> LoginMethod,
         logins: @escaping @Sendable (Settings) -> EventType? = { _ in nil },
         makeReportingAll make:
             @escaping @Sendable (String, Settings, ConnectorEnvironment) async throws(ConnectorErrors) -> any Connection,

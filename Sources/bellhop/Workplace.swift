@@ -95,7 +95,7 @@ struct Workplace {
                 help: "run `bellhop login \(name)`")
         }
         var choices: [Diagnostic] = []
-        for connection in configuration.connections where Catalogue.login(ofKind: connection.kind, connection.settings) == .asked
+        for connection in configuration.connections where Catalogue.login(ofKind: connection.kind, connection.settings) == .prompt
         {
             let login = try SecretCommand.keychain { () throws(SecretError) in
                 try configuration.keychain.login(connection.name)
@@ -128,7 +128,7 @@ struct Workplace {
             guard way.isStored else { continue }
             let isThere = try SecretCommand.keychain { () throws(SecretError) -> Bool in
                 let tokens = try keychain.storedTokens(connection.name)
-                if way == .agreed { return tokens != nil }
+                if way == .browser { return tokens != nil }
                 let login = try keychain.login(connection.name)
                 return login != nil || tokens?.client != nil
             }

@@ -118,7 +118,7 @@ import Testing
             var browser = Browser(fixture: fixture)
             if quirk == .wrongDiscovery {
                 let answer = await browser.get("/login/openid")
-                #expect(answer.status == 502 && answer.text.contains("names itself differently"))
+                #expect(answer.status == 502 && answer.text.contains("names another issuer"))
                 return
             }
             let answer = await browser.get(try await browser.agree())

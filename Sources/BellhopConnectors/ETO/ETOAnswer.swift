@@ -1,10 +1,10 @@
 import BellhopCore
 
-/// The meaning of an answer of ETO's services. They report errors as 400, 401, 500 and 502 without a fixed pattern, and as
-/// `{"Detail": …}` with any status.
+/// The meaning of an answer of ETO's services. For errors they use 400, 401, 500 and 502 without a pattern, or `{"Detail": …}` with
+/// any status.
 enum ETOAnswer: Sendable {
     case ok(ETOReply)
-    /// 400, 401, 500, or `Detail` with 200: the session may be gone, for instance because the account logged in to the web pages.
+    /// 400, 401, 500, or `Detail` with 200: the session may have ended, for example because the account logged in to the web pages.
     case doubtful(status: Int, String)
     case refused(status: Int, String)
     case throttled(after: Duration?)
@@ -33,7 +33,7 @@ enum ETOAnswer: Sendable {
         }
     }
 
-    /// The reply of a good answer; throws the failure that any other answer means.
+    /// The reply of a good answer; throws the failure for any other.
     /// - Parameter changesSomething: whether the request may have changed something.
     @discardableResult
     func reply(from place: String, changesSomething: Bool = false) throws(Failure) -> ETOReply {
@@ -74,14 +74,14 @@ enum ETOAnswer: Sendable {
         return shown(text, secrets)
     }
 
-    /// Remote text made safe to show: one line, no secrets, no GUIDs, because tokens look like GUIDs here.
+    /// A text from the server on one line, without secrets and GUIDs: ETO's tokens look like GUIDs.
     static func shown(_ text: String, _ secrets: [String]) -> String {
         var shown = Redaction.excerpt(DisplayText.line(GUID.masked(Redaction.scrub(text, of: secrets))), length: 160)
         while let last = shown.last, last == "." || last == " " { shown.removeLast() }
         return shown
     }
 
-    /// The text of an error: `{"Detail": …}`, with few other members. Only small answers are examined.
+    /// The text of an error: `{"Detail": …}` with at most two other members, in an answer of less than 16 KiB.
     private static func detail(_ body: [UInt8]) -> String? {
         guard body.count < 16 << 10, body.first(where: { $0 > 0x20 }) == UInt8(ascii: "{"),
             let members = (try? JSON.parse(body))?.asObject, members.count <= 3

@@ -8,10 +8,10 @@ struct ETOCall: Sendable {
     var body: JSON?
     /// The program that must be current on the server; nil if it does not matter.
     var program: ETOProgram?
-    /// Who names the program, for messages.
+    /// The part of the configuration that names the program, for messages.
     var whose = "the source"
-    /// Whether the current program must not change: it belongs to the account, and an agent may be working in it.
-    var leavesProgram = false
+    /// Whether to keep the current program, which belongs to the account: an agent may be working in it.
+    var keepsProgram = false
     /// Whether the request may change something.
     var changesSomething = false
     /// The request is not sent after this moment, including time spent waiting for its turn.
@@ -23,7 +23,7 @@ struct ETOCall: Sendable {
         ETOCall(target: path + (parameters.isEmpty ? "" : "?" + PercentEncoding.query(parameters)))
     }
 
-    /// The responses of a TouchPoint for a subject; nil asks for all subjects, if the server supports that.
+    /// Requests the responses to a TouchPoint for a subject; for all subjects if it is nil, which the server may not support.
     static func responses(of touchPoint: Int64, subject: Int64?) -> ETOCall {
         get(
             "TouchPoint.svc/ListTouchPointResponses",
@@ -59,7 +59,6 @@ struct ETOReply: Sendable {
 
     var isNothing: Bool { body.allSatisfy { $0 <= 0x20 } || body.filter { $0 > 0x20 } == Array("null".utf8) }
 
-    /// The body, parsed.
     func json(from place: String) throws(Failure) -> JSON {
         if isNothing { return .null }
         do throws(JSONError) {
@@ -78,7 +77,7 @@ struct ETOChoice: Sendable, Hashable {
 }
 
 extension ETOChoice {
-    /// Reads `{"Key": …, "Value": …}`, whose key is text or a number. Nil for anything else.
+    /// Reads `{"Key": …, "Value": …}`, whose key is a text or a number. Nil for anything else.
     init?(_ json: JSON) {
         guard let key = json["Key"].map(ItemValue.text), !key.isEmpty else { return nil }
         self.init(key: key, name: json["Value"]?.asString ?? "")

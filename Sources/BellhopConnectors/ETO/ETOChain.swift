@@ -1,10 +1,10 @@
 import BellhopCore
 
-/// The steps of a login to ETO, one request each: authenticate, choose the enterprise, choose the site, get the token for
-/// everything else.
+/// The requests of a login to ETO: authenticate, list the enterprises, list the sites, enter a site. The last returns the token for all
+/// other requests.
 ///
-/// The addresses of these requests contain tokens, so messages name only the host; answers to a password request contain the
-/// password and are never quoted.
+/// The addresses of these requests contain tokens, so messages name only the host. The answer to a password contains the password,
+/// so it is never quoted.
 struct ETOChain: Sendable {
     var base: HTTPAddress
     var exchange: any HTTPExchange
@@ -70,11 +70,13 @@ struct ETOChain: Sendable {
         return security
     }
 
-    /// The choice that the configuration names, by key or by name; without a name, the only choice.
-    func choose(_ wanted: String?, from choices: [ETOChoice], _ setting: String, whose: String? = nil) throws(Failure)
-        -> ETOChoice
-    {
-        func there() -> String {
+    /// The choice that the configuration names by its key or name; without one, the only choice.
+    ///
+    /// - Parameter whose: the source or step that names it, for messages; nil for the connection.
+    func choose(
+        _ wanted: String?, from choices: [ETOChoice], _ setting: String, whose: String? = nil
+    ) throws(Failure) -> ETOChoice {
+        func offered() -> String {
             let names = choices.prefix(20).map { Redaction.excerpt(DisplayText.line(GUID.masked($0.name)), length: 60) }
             return choices.isEmpty ? "it has none" : "the choices are \(names.joined(separator: ", "))"
         }
@@ -82,7 +84,7 @@ struct ETOChain: Sendable {
             if choices.count == 1 { return choices[0] }
             throw Failure(
                 .forbidden, .pauseConnection,
-                "The connection \(connection) needs `\(setting)`: \(there()). `bellhop login \(connection)` lists them to choose from."
+                "The connection \(connection) needs `\(setting)`: \(offered()). `bellhop login \(connection)` lists them to choose from."
             )
         }
         func same(_ left: String) -> Bool { ASCII.equalIgnoringCase(ASCII.trimmed(left), ASCII.trimmed(wanted)) }
@@ -94,20 +96,18 @@ struct ETOChain: Sendable {
             throw Failure(
                 .badArguments, .giveUp,
                 named.isEmpty
-                    ? "This account has no `\(setting)` called `\(shown)`, which \(whose) names; \(there())."
+                    ? "This account has no `\(setting)` called `\(shown)`, which \(whose) names; \(offered())."
                     : "There are \(named.count) called `\(shown)`, which \(whose) names: give `\(setting)` by its number.")
         }
         throw Failure(
             .forbidden, .pauseConnection,
             named.isEmpty
-                ? "This account does not have the `\(setting)` that the connection \(connection) names; \(there())."
+                ? "This account does not have the `\(setting)` that the connection \(connection) names; \(offered())."
                 : "There are \(named.count) of that name: give `\(setting)` by its key; `bellhop login \(connection)` lists them."
         )
     }
 
-    private func choices(
-        _ reply: ETOReply, _ what: String, isKey: (String) -> Bool
-    ) throws(Failure) -> [ETOChoice] {
+    private func choices(_ reply: ETOReply, _ what: String, isKey: (String) -> Bool) throws(Failure) -> [ETOChoice] {
         let json = try reply.json(from: place)
         if json.isNull { return [] }
         guard let items = json.asArray else {

@@ -28,7 +28,7 @@ extension ETOConnection {
             })
 
     static let kind = ConnectionKind(
-        manifest, login: { usesKeychain($0) ? .asked : .configured },
+        manifest, login: { usesKeychain($0) ? .prompt : .configured },
         logins: { EventType.login(usesKeychain: usesKeychain($0)) },
         make: { name, settings, environment throws(ConnectorError) in
             try await ETOConnection(name: name, settings: settings, in: environment)

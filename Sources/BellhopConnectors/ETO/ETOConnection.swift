@@ -11,7 +11,7 @@ public struct ETOConnection: Connection {
     let session: ETOSession
     let notebook: any Notebook
     let clock: any AgentClock
-    /// Serializes writes: the check for an existing response must not meet another delivery's response.
+    /// Serializes writes, so that no other delivery adds a response between the look of a write and its proof.
     let writing = FIFOGate()
     /// Whether the configuration names the program for its requests.
     let hasProgram: Bool
@@ -40,7 +40,7 @@ public struct ETOConnection: Connection {
         self.watch = watch
         hasProgram = wanted.program != nil
         self.username = username
-        // A GUID must not appear in events and the store, so the enterprise is identified by its fingerprint.
+        // A fingerprint identifies the enterprise, because its GUID must not appear in events and the store.
         let part = wanted.enterprise.map { "/" + Fingerprint.of("eto", ASCII.lowercased($0)).hex.prefix(8) } ?? ""
         instance = base.origin + part
         notebook = environment.notebook

@@ -8,10 +8,9 @@ struct ETOExamination {
 
     func run() async -> [Finding] {
         var findings = await connection.session.examine()
-        let isIn = findings.allSatisfy { $0.state != .missing }
-        let said = connection.watch.said
-        findings.append(.clock(said.time, here: connection.clock.now, whose: "ETO"))
-        guard isIn else { return findings }
+        let isLoggedIn = findings.allSatisfy { $0.state != .missing }
+        findings.append(.clock(connection.watch.said.time, here: connection.clock.now, whose: "ETO"))
+        guard isLoggedIn else { return findings }
         for source in needs.sources { findings.append(await read(source)) }
         var seen: Set<String> = []
         for need in needs.actions where need.action == TouchPointAction.manifest.kind {
@@ -39,7 +38,6 @@ struct ETOExamination {
         } catch let failure as Failure {
             var finding = Finding(subject, failure, remedy: remedy(failure.reason))
             if connection.hasProgram || need.settings.text("program") != nil {
-                // It may succeed in its own program.
                 (finding.state, finding.reason) = (.unknown, nil)
                 finding.text += " This check did not change the program; it may succeed in the source's own program."
             }
@@ -57,7 +55,7 @@ struct ETOExamination {
         }
     }
 
-    /// The finding if a source or a step names a program that does not exist; nil if it exists or that is unknown.
+    /// The finding if a source or a step names a program that does not exist; nil if it exists, or if the check fails.
     private func wrongProgram(_ program: ETOProgram?, _ subject: String, _ whose: String) async -> Finding? {
         guard let program else { return nil }
         do throws(Failure) {
@@ -72,7 +70,7 @@ struct ETOExamination {
     /// Whether the services report that the TouchPoint does not exist; false if the request fails.
     private func isAbsent(_ touchPoint: Int64) async -> Bool {
         var call = ETOCall.touchPoint(touchPoint)
-        call.leavesProgram = true
+        call.keepsProgram = true
         do throws(Failure) {
             return try await connection.session.send(call).isNothing
         } catch {
@@ -90,7 +88,7 @@ struct ETOExamination {
         if let wrong = await wrongProgram(program, subject, "rule \(need.rule)") { return wrong }
         do throws(Failure) {
             var call = ETOCall.touchPoint(id)
-            call.leavesProgram = true
+            call.keepsProgram = true
             let reply = try await connection.session.send(call)
             guard !reply.isNothing else {
                 return Finding(

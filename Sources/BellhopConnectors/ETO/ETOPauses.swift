@@ -1,8 +1,8 @@
 import BellhopCore
 
-/// Pauses after failures, longer each time, so that failing services are not flooded with requests or logins.
+/// The backoff after failures: a pause that grows with each, so that failing services do not get many requests or logins.
 ///
-/// Kept by request target, so that one failing target does not block others; a failed login blocks all.
+/// Each request target has its own pause, so that a failing target does not block others. A failed login blocks all.
 struct ETOPauses: Sendable {
     private struct Pause: Sendable {
         var failure: Failure

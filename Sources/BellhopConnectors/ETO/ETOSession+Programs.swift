@@ -23,7 +23,7 @@ extension ETOSession {
         switch answer {
         case .ok: login?.program = id
         case .doubtful, .refused:
-            // Either the session is gone or the program does not exist: the list decides.
+            // Either the session has ended or the program does not exist: the list shows which.
             if case .id = program, whose != nil, try await learnPrograms() == nil { _ = try choice(program, whose) }
         case .throttled, .gateway, .redirect, .page: break
         }
@@ -52,7 +52,7 @@ extension ETOSession {
         }
     }
 
-    /// Requests the programs of the site, once per login; returns the answer if it is not a list.
+    /// Requests the programs of the site, once per login; returns the answer if the request failed.
     private func learnPrograms() async throws(Failure) -> ETOAnswer? {
         if login?.programs != nil { return nil }
         let answer = try await transmit(.get("Form.svc/Forms/Program/GetPrograms/\(login?.site.key ?? "")"))

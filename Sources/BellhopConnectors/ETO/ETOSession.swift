@@ -1,18 +1,18 @@
 import BellhopCore
 
-/// The one session of a connection with ETO's services: its login, its current program, one request at a time.
+/// The only session of a connection with ETO's services. It sends one request at a time.
 ///
-/// The current program is server-side state that belongs to the login, so nothing else may run between setting it and the request
-/// that needs it, and there is one session for all. An unexpected 400, 401 or 500 may mean that the session is gone: the login is
-/// run once more, and so is the request if it changes nothing. An actor, because login and program belong to whichever request
-/// has its turn; the gate keeps the turns, because an actor is reentrant.
+/// The current program is server-side state that belongs to the login, so no other request may run between setting it and the
+/// request that needs it. An unexpected 400, 401 or 500 may mean that the session has ended: then a request that changes nothing is
+/// repeated once after a new login. An actor, because login and program belong to the current request; the gate keeps the turns,
+/// because an actor is reentrant.
 actor ETOSession {
-    /// Where the connection works, as named in the configuration.
+    /// The enterprise, site and program in the configuration.
     struct Place: Sendable, Hashable {
         var enterprise: String?
         var site: String?
         var program: ETOProgram?
-        /// The last part of the login to a site, whose unit is not documented.
+        /// The last part of the login to a site; its unit is not documented.
         var timeZoneOffset = 0
     }
 
@@ -27,10 +27,10 @@ actor ETOSession {
         var program: Int64?
         var programs: [ETOChoice]?
         var made: Timestamp
-        /// Whether any request has succeeded since.
+        /// Whether a request has succeeded since.
         var hasServed = false
 
-        /// Whether a doubtful answer may mean that the session ended. Right after a login, it is about the request instead.
+        /// Whether a doubtful answer may mean that the session has ended. Right after a login it concerns only the request.
         func mayHaveEnded(at now: Timestamp) -> Bool { hasServed || now - made > .seconds(60) }
     }
 
@@ -52,8 +52,8 @@ actor ETOSession {
     private var pauses = ETOPauses()
     /// The steps of the last successful login.
     var steps: [Finding] = []
-    /// The token of a login for which a person is choosing a site.
-    private var visitor: ETOChain.Ticket?
+    /// The ticket with which a person chooses an enterprise and a site.
+    private var choosingTicket: ETOChain.Ticket?
 
     init(
         base: HTTPAddress, exchange: any HTTPExchange, wanted: Place, account: Account, memory: RefusalMemory,
@@ -88,7 +88,7 @@ actor ETOSession {
 
     /// The number of a program, or of the connection's; nil if neither is set.
     ///
-    /// - Parameter asker: who names the program, for messages.
+    /// - Parameter asker: the part of the configuration that names the program, for messages.
     func programID(of program: ETOProgram?, for asker: String) async throws(Failure) -> Int64? {
         let whose = program == nil ? nil : asker
         guard let program = program ?? wanted.program else { return nil }
@@ -141,7 +141,7 @@ actor ETOSession {
                 try await self.remember(error, of: credentials)
                 throw error
             }
-            self.visitor = ticket
+            self.choosingTicket = ticket
             return try await self.chain.enterprises(ticket)
         }
     }
@@ -149,7 +149,7 @@ actor ETOSession {
     /// The sites of one of ``enterprises()``.
     func sites(of enterprise: ETOChoice) async throws(Failure) -> [ETOChoice] {
         try await gate.inTurn { () async throws(Failure) in
-            guard let ticket = self.visitor else { preconditionFailure("enterprises come before their sites") }
+            guard let ticket = self.choosingTicket else { preconditionFailure("enterprises come before their sites") }
             return try await self.chain.sites(ticket, of: enterprise)
         }
     }
@@ -169,27 +169,27 @@ actor ETOSession {
                 return reply
             case .doubtful(let status, _) where mayLogIn && !changes:
                 mayLogIn = false
-                await end(status)
+                await endSession(status)
             default:
-                await doubt(answer, changes, wasAlive: mayLogIn)
+                await dropIfDoubtful(answer, changes, wasAlive: mayLogIn)
                 return try answer.reply(from: base.place, changesSomething: changes)
             }
         }
     }
 
-    /// Drops the session after an answer that may mean its end. A write rejected with a message (400) does not.
-    private func doubt(_ answer: ETOAnswer, _ changes: Bool, wasAlive: Bool) async {
+    /// Drops the session after an answer that may mean its end, but not after a write that was rejected with a message (400).
+    private func dropIfDoubtful(_ answer: ETOAnswer, _ changes: Bool, wasAlive: Bool) async {
         switch answer {
         case .doubtful(let status, _) where status != 400 || !changes:
-            if wasAlive { await end(status) } else if status == 401 { login = nil }
+            if wasAlive { await endSession(status) } else if status == 401 { login = nil }
         case .gateway: login = nil
         case .ok, .doubtful, .refused, .throttled, .redirect, .page: break
         }
     }
 
-    /// Sets the program if another is current, and sends the request.
+    /// Makes the request's program the current one if necessary, and sends the request.
     private func attempt(_ call: ETOCall, _ isSent: inout Bool) async throws(Failure) -> ETOAnswer {
-        if !call.leavesProgram, let program = call.program ?? wanted.program {
+        if !call.keepsProgram, let program = call.program ?? wanted.program {
             let answer = try await choose(program, whose: call.program == nil ? nil : call.whose)
             guard case .ok = answer else { return answer }
         }
@@ -211,7 +211,7 @@ actor ETOSession {
 
     // MARK: Logging in
 
-    private func end(_ status: Int) async {
+    private func endSession(_ status: Int) async {
         login = nil
         let reason =
             status == 200
@@ -227,7 +227,7 @@ actor ETOSession {
         logins += 1
         let new: Login
         do throws(Failure) {
-            new = try await run(credentials)
+            new = try await performLogin(credentials)
         } catch {
             loginsFailed = logins
             await events.loginEnded("services", logins, failure: error, at: clock.now)
@@ -241,7 +241,7 @@ actor ETOSession {
         return new
     }
 
-    private func run(_ credentials: Credentials) async throws(Failure) -> Login {
+    private func performLogin(_ credentials: Credentials) async throws(Failure) -> Login {
         func chosen(_ choice: ETOChoice, of count: Int) -> String {
             let name = DisplayText.line(GUID.masked(choice.name))
             return count == 1 ? "\(name), the only one" : "\(name), of \(count)"
@@ -262,7 +262,7 @@ actor ETOSession {
             made: clock.now)
     }
 
-    /// Remembers the refused password if that is why a login failed.
+    /// Remembers the password if the login failed because of it.
     private func remember(_ failure: Failure, of credentials: Credentials) async throws(Failure) {
         guard failure.reason == .unauthenticated, failure.remedy == .pauseConnection else { return }
         try await RefusalMemory.noting { try await memory.remember(failure.message, of: credentials) }

@@ -25,12 +25,12 @@ public struct TouchPointAction: Action {
                     ])), "Files, by element number; at most 5 MB together."),
         ], effect: .makes)
 
-    /// The part of the configuration that names the program, for messages.
+    /// A step, as the part of the configuration that names the program, in messages.
     static let asker = "the step"
     private let connection: ETOConnection
     private let times: WriteTimes
 
-    /// - Parameter times: an assumption by default, because ETO does not document how long a request can run on the services.
+    /// - Parameter times: by default an assumption, because ETO does not document how long its services may process a request.
     public init(connection: ETOConnection, times: WriteTimes = WriteTimes(server: .seconds(120))) {
         self.connection = connection
         self.times = times
@@ -49,8 +49,8 @@ public struct TouchPointAction: Action {
     }
 }
 
-/// Adds a response. The responses that exist before the first request are noted: a new response with the same content is ours. One
-/// with other content may be ours too, if the services rewrote it.
+/// Adds a response. Before the first request it notes which responses exist, so a new response with the same content is ours. A new
+/// one with other content may be ours, too, if the services rewrote it.
 struct TouchPointWrite: Write {
     static let noun = "response"
     private let entry: TouchPointEntry
@@ -73,7 +73,7 @@ struct TouchPointWrite: Write {
 
     private enum Known {
         case these(Set<Int64>)
-        /// Too many to list: all up to this one.
+        /// All up to this one, because there are too many to list.
         case upTo(Int64)
 
         init(_ responses: [TouchPointResponse]) {
@@ -148,7 +148,7 @@ struct TouchPointWrite: Write {
 
     /// The response that this delivery added.
     ///
-    /// - Parameter span: the time that the store has no record of: a response created in it may be ours, too.
+    /// - Parameter span: a gap in the store's records: a response created in it may be ours, too.
     private func proof(
         among responses: [TouchPointResponse], madeIn span: Range<Timestamp>? = nil
     ) async throws(Failure) -> Proof? {
@@ -165,14 +165,14 @@ struct TouchPointWrite: Write {
                     Self.same(created, entry.created) || span.map { $0.contains(created) } ?? false
                 } ?? true
             let isSame = entry.answers.allSatisfy { answer in
-                response.element(answer.element).map(answer.isSaid) ?? false
+                response.element(answer.element).map(answer.matches) ?? false
             }
             if isInTime && isSame { return proof(id) }
         }
         return nil
     }
 
-    /// Whether a server may have stored our time as this one: to the millisecond, cut to the second, or as a day in some zone.
+    /// Whether the server's time may stand for ours: equal to the millisecond, cut to the second, or a day in some time zone.
     private static func same(_ there: Timestamp, _ own: Timestamp) -> Bool {
         let apart = max(there - own, own - there)
         if there.microseconds % 1_000_000 != 0 { return apart < .milliseconds(4) }
@@ -194,7 +194,7 @@ struct TouchPointWrite: Write {
         let words = (record?["ErrorMessage"]?.asString).map { ETOAnswer.shown($0, []) } ?? ""
         throw Failure(
             words.isEmpty ? .notWritten : .refused, .unknownOutcome,
-            "\(place) said \(reply.status), but not which response it added\(words.isEmpty ? "" : ": " + words).")
+            "\(place) answered \(reply.status), but does not say which response it added\(words.isEmpty ? "" : ": " + words).")
     }
 
     private func proof(_ id: String) -> Proof { Proof("response \(id)", reference: reference(id)) }

@@ -23,7 +23,7 @@ struct TouchPointEntry: Sendable, Hashable {
     var program: ETOProgram?
     var created: Timestamp
     var answers: [Answer]
-    /// The limit for all files of a response together, in bytes; Base64 takes up to four characters per three bytes.
+    /// The limit for all files of a response together, in bytes.
     static let fileLimit = 5 << 20
 
     /// Reads a delivery; throws a final failure if it can never be sent.
@@ -151,8 +151,8 @@ extension TouchPointEntry.Answer {
         return .object(members)
     }
 
-    /// Whether an element of a response has the same content, allowing for changes by the server.
-    func isSaid(by element: JSON) -> Bool {
+    /// Whether an element of a response has the same content, apart from changes that the server makes.
+    func matches(_ element: JSON) -> Bool {
         let text = TouchPointResponse.text(element)
         switch content {
         case .text(let own):

@@ -12,7 +12,7 @@ struct TouchPointResponse: Sendable {
     /// The answers; nil if the record has none.
     var elements: [JSON]? { record["ResponseElements"]?.asArray }
 
-    /// The value of an element as text: what was entered, the labels or numbers of what was chosen, the names of files.
+    /// The value of an element as text: the text entered, the numbers of the choices, or the names of files.
     static func text(_ element: JSON) -> String {
         if let value = element["Value"], !value.isNull { return ItemValue.text(value) }
         if let choices = element["ResponseElementChoices"]?.asArray {

@@ -1,6 +1,6 @@
 public import BellhopCore
 
-/// The responses to a TouchPoint as a source of kind `touchpoints`: each is a task, its answers are fields.
+/// The responses to a TouchPoint as a source of kind `touchpoints`: each response is a task, and its answers are fields.
 public struct TouchPointsSource: Source {
     /// A field of the configuration: an element of the form, and its type.
     private struct Element: Sendable, Hashable {
@@ -21,8 +21,7 @@ public struct TouchPointsSource: Source {
     private let elements: [Element]
     private let page: ItemPage?
     private let timeout: Duration?
-    private static let shape = ListingShape(
-        items: JSON.Path(), key: ["TouchPointResponseID"], mayHaveGroups: false)
+    private static let shape = ListingShape(items: JSON.Path(), key: ["TouchPointResponseID"], mayHaveGroups: false)
     /// The fields of every response, with their paths in its record.
     private static let standard: [TaskSchema.Field] = [
         .init("subject", .int, path: "SubjectID"), .init("program", .int, path: "ProgramID"),
@@ -114,7 +113,7 @@ public struct TouchPointsSource: Source {
     /// Describes the responses of the first subject. Keeps the current program.
     func look() async throws(Failure) -> (count: Int, text: String) {
         var call = ETOCall.responses(of: touchPoint, subject: subjects[0])
-        call.leavesProgram = true
+        call.keepsProgram = true
         call.timeout = timeout
         let count: Int
         let reply = try await connection.session.send(call)
@@ -129,13 +128,12 @@ public struct TouchPointsSource: Source {
     }
 
     private func unreadable(_ error: ListingError) -> Failure {
-        let words = ETOAnswer.shown(error.description, [])
-        return Failure(
+        Failure(
             .badAnswer, .retry(after: nil),
-            "The responses from \(connection.session.base.place) cannot be read: \(words).")
+            "The responses from \(connection.session.base.place) cannot be read: \(ETOAnswer.shown(error.description, [])).")
     }
 
-    /// Limited, because each departure needs a request of its own.
+    /// Low, because each departure needs a request of its own.
     public var mostDepartures: Int { 50 }
 
     public func details(of keys: [TaskKey], in listing: Listing) async throws(Failure) -> Details {
@@ -149,7 +147,7 @@ public struct TouchPointsSource: Source {
                 do throws(Failure) {
                     if let whole = try await read(key) { response = whole }
                 } catch {
-                    // One that the services cannot show must not block the others; it is requested again at the next poll.
+                    // A response that the services cannot show must not block the others; the next poll requests it again.
                     guard error.reason == .serverError || error.reason == .refused else { throw error }
                     unreadable = ((unreadable?.keys ?? []) + [key], error)
                     continue

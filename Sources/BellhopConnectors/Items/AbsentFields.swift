@@ -1,12 +1,12 @@
 import BellhopCore
 
-/// The declared fields that no record has: reports a misspelled name, which would otherwise stay empty forever.
+/// Finds declared fields that no record has, such as those with a misspelled name, which would stay empty.
 struct AbsentFields {
     private var absent: [(name: String, path: String)]
     /// Names that records have, for suggestions.
     private var known: [String]
 
-    /// For flat records, such as a table's rows: a path is a name in them.
+    /// For flat records, such as a table's rows, in which a path is a name.
     init(of schema: TaskSchema, inRows rows: some Sequence<JSON>, known: [String]) {
         var absent = schema.fields.map { ($0.name, $0.path) }
         var count = 0
@@ -19,7 +19,7 @@ struct AbsentFields {
         self.known = known
     }
 
-    /// For the items of a JSON answer. What a null would contain is unknown.
+    /// For the items of a JSON answer. A field below a null counts as present, because it may exist in other answers.
     init(of fields: [(name: String, path: JSON.Path)], inItems items: some Sequence<JSON>) {
         var absent = fields
         var known: Set<String> = []
@@ -27,8 +27,8 @@ struct AbsentFields {
         for item in items {
             count += 1
             absent.removeAll { field in
-                guard let others = Self.others(field.path, in: item) else { return true }
-                known.formUnion(others)
+                guard let siblings = Self.siblings(field.path, in: item) else { return true }
+                known.formUnion(siblings)
                 return false
             }
             if absent.isEmpty { break }
@@ -37,8 +37,8 @@ struct AbsentFields {
         self.known = known.sorted()
     }
 
-    /// The keys that exist where this path ends; nil if the path leads somewhere, or may.
-    private static func others(_ path: JSON.Path, in item: JSON) -> [String]? {
+    /// The paths that exist where this one breaks off; nil if it does not break off, or that is unknown.
+    private static func siblings(_ path: JSON.Path, in item: JSON) -> [String]? {
         var here = item
         var before = ""
         for step in path.steps {
@@ -50,9 +50,9 @@ struct AbsentFields {
         return nil
     }
 
-    /// A notice for people, in a sentence; nil if no field is absent.
+    /// A notice for people; nil if no field is absent.
     ///
-    /// - Parameter advice: another possible cause.
+    /// - Parameter advice: a sentence about another possible cause.
     func notice(of source: String, advice: String? = nil) -> String? {
         guard !absent.isEmpty else { return nil }
         let fields = absent.map { field in

@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// The address of an item's page, as configured: `https://shop.example.com/orders/{id}`. Only the values for the braces come from
-/// an answer, encoded, so that an answer cannot change the host.
+/// The configured address of an item's page: `https://shop.example.com/orders/{id}`. The values for the braces come from an answer;
+/// they are percent-encoded, and none is in the host, so an answer cannot change the host.
 public struct ItemPage: Sendable, Hashable {
     private enum Part: Sendable, Hashable {
         case text(String)

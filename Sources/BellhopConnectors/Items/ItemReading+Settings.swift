@@ -44,12 +44,10 @@ extension ItemReading {
         .initial(of: "item"),
     ]
 
-    /// Reads the checked settings of a source whose items others send, one by one.
-    ///
-    /// - Throws: with the setting at fault.
+    /// Reads the checked settings of a source to which other systems send single items.
     public static func sent(_ settings: Settings, source: String) throws(ConnectorError) -> ItemReading {
         var settings = settings
-        // Where the items are, in the list that is made of them.
+        // The sent items are joined to a list, which has them at its top.
         settings.values["items"] = nil
         var reading = try ItemReading(settings, source: source, className: "item")
         guard let name = settings.text("updated") else { return reading }
@@ -62,11 +60,11 @@ extension ItemReading {
         guard [.timestamp, .int, .double].contains(field.type) else {
             throw ConnectorError(
                 connection: source, setting: "updated",
-                "The field `\(name)` is of type \(field.type.rawValue), which does not grow: write {\(name): {type: timestamp}}, or `int` for a version."
+                "The field `\(name)` of type \(field.type.rawValue) cannot order states: write {\(name): {type: timestamp}}, or `int` for a version."
             )
         }
         reading.version = field
-        // The field changes with every other change, so it makes no change by itself.
+        // This field changes together with others, so its change alone is not one of the task.
         reading.schema.roles.bookkeeping = [name]
         return reading
     }

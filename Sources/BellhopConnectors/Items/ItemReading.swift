@@ -1,13 +1,13 @@
 public import BellhopCore
 
-/// Reads the items of any JSON answer as tasks: where the items are, what identifies one, and which of its values a task has.
+/// Reads the items of a JSON answer as tasks.
 ///
-/// The result depends only on the bytes, so that a poll may compare items without decoding them. The source settings for it are
-/// declared in ``settings`` and read by ``init(_:source:className:)``.
+/// A task depends only on the bytes of its item, so that a poll may compare items without decoding them. ``settings`` declares the
+/// settings of a source; ``init(_:source:className:)`` reads them.
 public struct ItemReading: Sendable, Hashable {
-    /// Where the items are and what identifies one.
+    /// Where the items are, and their ids in them.
     public var shape: ListingShape
-    /// The path to the number that people call an item by; nil for its id.
+    /// The path to the number that people use for an item; nil for its id.
     public var number: JSON.Path?
     public var title: JSON.Path?
     /// The path to the item's kind as people read it; nil for the name of its group.
@@ -17,7 +17,7 @@ public struct ItemReading: Sendable, Hashable {
     /// The page where a person opens an item; nil if there is none.
     public var page: ItemPage?
     public var schema: TaskSchema
-    /// The field by which an item's states are ordered in time; nil if there is none.
+    /// The field that orders the states of an item in time; nil if there is none.
     public internal(set) var version: TaskSchema.Field?
     /// The paths to the fields, in the schema's order.
     private var paths: [JSON.Path]
@@ -38,13 +38,11 @@ public struct ItemReading: Sendable, Hashable {
         paths = fields.map(\.path)
     }
 
-    /// A canonical text of the reading: part of a source's scope. Fields are left out, because declaring another does not require
-    /// a new baseline.
+    /// A text that identifies the reading, as a part of a source's scope. It omits fields, because a new field does not require a new
+    /// baseline.
     public var canonical: String {
-        let ways = [
-            ("items", shape.items), ("id", JSON.Path(keys: shape.key)), ("number", number), ("title", title),
-        ]
-        return ways.map { "\($0.0)=\($0.1.map(\.description) ?? "-")" }.joined(separator: " ")
+        let paths = [("items", shape.items), ("id", JSON.Path(keys: shape.key)), ("number", number), ("title", title)]
+        return paths.map { "\($0.0)=\($0.1.map(\.description) ?? "-")" }.joined(separator: " ")
     }
 
     /// The items of an answer: the complete list or an error.
@@ -60,7 +58,7 @@ public struct ItemReading: Sendable, Hashable {
     }
 
     /// Joins the pages of one answer into one listing; an item on two pages is an error.
-    /// - Parameter latestCounts: if true, a repeated item has changed meanwhile, and its last state is used.
+    /// - Parameter latestCounts: whether to use the last state of a repeated item, because items may change meanwhile.
     public func listing(
         pages: [Listing], latestCounts: Bool = false, from place: String, hiding secrets: [String] = []
     ) throws(Failure) -> Listing {
@@ -72,9 +70,9 @@ public struct ItemReading: Sendable, Hashable {
         }
     }
 
-    /// The details from a source whose list is its only information. An item that has left the list cannot be queried.
+    /// The details of a source that has only a list: why an item left it is unknown.
     ///
-    /// When all items are read, as at the first poll, it reports the fields that no item has.
+    /// If all items are read, as at the first poll, a notice names the fields that no item has.
     /// - Parameter source: the source's name.
     public func details(of keys: [TaskKey], in listing: Listing, for source: String) -> Details {
         var details = Details()
@@ -108,7 +106,7 @@ public struct ItemReading: Sendable, Hashable {
         return snapshot
     }
 
-    /// Keys are the server's words and may contain what was sent to it, so secrets are removed.
+    /// The error names keys from the answer, which may repeat secrets that were sent: these are removed.
     private static func failure(_ error: ListingError, _ place: String, _ secrets: [String]) -> Failure {
         let words = Redaction.excerpt(DisplayText.line(Redaction.scrub(error.description, of: secrets)), length: 200)
         return Failure(

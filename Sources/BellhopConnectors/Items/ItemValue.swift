@@ -17,7 +17,7 @@ enum ItemValue {
         }
     }
 
-    /// A text as a field of this type: a time is UTC without a zone, and a date alone its midnight.
+    /// A text as a field of this type; times are read by ``plainTime(_:)``.
     static func typed(_ text: String, _ type: FieldType) -> JSON {
         switch type {
         case .text: .string(text)
@@ -38,7 +38,7 @@ enum ItemValue {
         switch value {
         case .string(let text)?: text
         case nil, .null?: ""
-        case let value?: value.text(.sorted)  // the order of names means nothing, and some servers change it
+        case let value?: value.text(.sorted)  // sorted, because some servers change the order of members
         }
     }
 

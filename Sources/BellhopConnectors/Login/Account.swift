@@ -1,14 +1,14 @@
 import BellhopCore
 
-/// The user of a connection, and how to get their password: read at each login, to notice a changed one.
+/// The user of a connection. The password is read at each login, so that a changed one is noticed.
 struct Account: Sendable {
     /// The connection's name.
     var connection: String
     var username: String
     var credentials: @Sendable () async throws -> Credentials
 
-    /// The current credentials. Refuses a login that now belongs to another user: stored state of sources belongs to the original
-    /// user.
+    /// The current credentials. Throws if they belong to another user now, because the stored state of sources belongs to the
+    /// original one.
     func current() async throws(Failure) -> Credentials {
         let current: Credentials
         do {

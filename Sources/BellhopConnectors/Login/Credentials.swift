@@ -4,7 +4,7 @@ import BellhopCore
 public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     public var username: String
     public var password: String
-    /// Changes each time a login is stored, so that the same password stored again is retried; empty if there is none.
+    /// Changes each time a login is stored, so that a password is retried after it was stored again. Empty without a stored login.
     public var mark: String
 
     public init(username: String, password: String, mark: String = "") {
@@ -17,7 +17,7 @@ public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomDe
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["username": username]) }
 
-    /// The forms that must not appear anywhere.
+    /// The texts that must never be shown.
     var secrets: [String] { [password, authorization, String(authorization.dropFirst("Basic ".count))] }
 
     var authorization: String { Base64.basic(username: username, password: password) }

@@ -1,9 +1,9 @@
 import BellhopCore
 
-/// Reports logins and sessions that ended.
+/// Emits the events of logins and of ended sessions.
 ///
-/// An event's identity consists of connection, session, time, and the number of the login within the session, so that two logins
-/// at the same clock time stay distinct.
+/// An event's identity consists of connection, session, time, and the number of the login in the session, so that two logins at the
+/// same time have different events.
 struct LoginEvents: Sendable {
     var connection: String
     /// The instance's base address.
@@ -14,15 +14,15 @@ struct LoginEvents: Sendable {
     var sink: any EventSink
 
     func loginEnded(_ session: String, _ number: Int, failure: Failure? = nil, at now: Timestamp) async {
-        // A login that was cancelled, as by a stop, has no outcome.
+        // A cancelled login, for example when the agent stops, has no outcome.
         if failure?.reason == .interrupted { return }
         await emit(
             .login(connection: connection, user: user, usesKeychain: usesKeychain, failure: failure), session, number, at: now)
     }
 
-    /// The server ended the session; a new login follows.
+    /// Emits that the server ended the session; a new login follows.
     ///
-    /// - Parameter code: how the answer showed it: not logged in, a login page, or a message that the session has ended.
+    /// - Parameter code: the kind of answer that showed it: a 401, a login page, or a message that the session has ended.
     func sessionExpired(
         _ session: String, _ number: Int, reason: String, code: Failure.Reason = .sessionExpired, at now: Timestamp
     ) async {
@@ -30,7 +30,7 @@ struct LoginEvents: Sendable {
             .sessionExpired(connection: connection, user: user, reason: reason, code: code), session, number, at: now)
     }
 
-    /// A login succeeds even if its event cannot be stored yet.
+    /// Emits an event. If it cannot be stored, the login succeeds anyway, and the sink retries the event later.
     private func emit(_ content: EventContent, _ session: String, _ number: Int, at now: Timestamp) async {
         let event = Event(
             content, facts: instance, connection, user, session, String(now.microseconds), String(number),

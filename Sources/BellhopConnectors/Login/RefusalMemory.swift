@@ -10,11 +10,11 @@ public enum RefusedLogins {
     public static func isKey(_ key: String) -> Bool { key.hasPrefix(prefix) }
 }
 
-/// Remembers refused credentials, so that they are not retried until they change or are stored again. Survives a restart.
+/// Remembers refused credentials, also over a restart, so that they are not retried until they change or are stored again.
 ///
-/// The sessions of a connection share one, and log in one after the other through its gate: a wrong password is tried once, not
-/// once per session. It stores a salted hash, stretched and cut to 64 bits. A class with a lock, because it is shared, and
-/// because it must work even if the notebook cannot be written.
+/// It stores a salted hash, stretched and cut to 64 bits. All sessions of a connection share one memory and log in one after the
+/// other through its gate, so a wrong password is tried once, not once per session. A class with a lock, because it is shared, and
+/// because it must remember a refusal even if the notebook cannot be written.
 final class RefusalMemory: Sendable {
     /// A record that credentials were refused.
     struct Refusal: Sendable, Hashable {
@@ -38,8 +38,8 @@ final class RefusalMemory: Sendable {
         self.salt = salt
     }
 
-    /// The refusal of exactly these credentials, if any. Reads the notebook each time: another process may have logged in with
-    /// them and cleared it.
+    /// The refusal of exactly these credentials. Reads the notebook each time, because another process may have logged in with them
+    /// and removed the refusal.
     func refusal(of credentials: Credentials) async throws -> Refusal? {
         // An unwritten refusal is newer than the notebook's.
         var known = unwritten.withLock { $0 }
@@ -54,7 +54,7 @@ final class RefusalMemory: Sendable {
         if let refusal { throw Failure(.unauthenticated, .pauseConnection, refusal.message) }
     }
 
-    /// Reads or writes refusals; a failing notebook fails the login that needs it.
+    /// Runs work on the notebook; converts its error to a failure of the login.
     static func noting(_ work: () async throws -> Void) async throws(Failure) {
         do {
             try await work()
@@ -97,27 +97,27 @@ extension RefusalMemory.Refusal {
     var json: JSON { ["salt": .string(salt), "hash": .string(hash), "message": .string(message)] }
 }
 
-/// A notebook that ignores earlier refusals, because a person has just tried the login. Later refusals are remembered.
+/// A notebook that removes earlier refusals when they are first read, because a person asked for a new try. Later ones are kept.
 ///
 /// A class with a mutex, because the sessions of a connection share it.
 final class PardoningNotebook: Notebook {
     private let base: any Notebook
-    /// The notes about refusals read or written since.
+    /// The keys of refusals that were read or written.
     private let seen = Mutex<Set<String>>([])
 
     init(_ base: any Notebook) { self.base = base }
 
     func note(_ key: String) async throws -> JSON? {
-        if isFirstLook(key) { try await base.setNote(key, to: nil) }
+        if isFirstUse(key) { try await base.setNote(key, to: nil) }
         return try await base.note(key)
     }
 
     func setNote(_ key: String, to value: JSON?) async throws {
-        _ = isFirstLook(key)
+        _ = isFirstUse(key)
         try await base.setNote(key, to: value)
     }
 
-    private func isFirstLook(_ key: String) -> Bool {
+    private func isFirstUse(_ key: String) -> Bool {
         key.hasPrefix(RefusedLogins.prefix) && seen.withLock { $0.insert(key).inserted }
     }
 }

@@ -1,12 +1,11 @@
 import BellhopCore
 
-/// The answer of an adapter or a resource, and whether it is a success: a JavaScript adapter answers 200 even if its back end
-/// failed.
+/// The answer of an adapter or a resource. A JavaScript adapter answers 200 even if its back end failed.
 struct AdapterReply: Sendable {
     var response: HTTPResponse
-    /// The sender, for messages: no secret.
+    /// The sender, for messages. It contains no secret.
     var place: String
-    /// What messages and receipts must not contain.
+    /// The texts that messages and receipts must not contain.
     var secrets: [String] = []
 
     /// The failure; nil for a success.
@@ -25,7 +24,7 @@ struct AdapterReply: Sendable {
     /// The failure reported by a body whose `isSuccessful` is not true.
     private func backEndFailure(_ repetition: Repetition, _ answer: ReceiverAnswer) -> Failure? {
         guard response.body.contains("\"isSuccessful\""), let json = try? JSON.parse(response.body),
-            !Self.isYes(json["isSuccessful"])
+            !Self.meansSuccess(json["isSuccessful"])
         else { return nil }
         let lists = ["errors", "errorMessages", "info", "warnings"].flatMap { json[$0]?.asArray ?? [] }.map(ItemValue.text)
         let status = json["statusCode"]?.asInt
@@ -37,9 +36,9 @@ struct AdapterReply: Sendable {
         return repetition.unclear(.serverError, message)
     }
 
-    /// Whether `isSuccessful` means success: adapters are scripts, which also write false as a text or 0. Missing or null counts
-    /// as success; any other value but a yes is a failure.
-    private static func isYes(_ value: JSON?) -> Bool {
+    /// Whether the value of `isSuccessful` means success. Adapters are scripts, which may write a boolean as a text or a number. A
+    /// missing value and null mean success.
+    private static func meansSuccess(_ value: JSON?) -> Bool {
         switch value {
         case nil, .null?: true
         case .bool(let flag)?: flag

@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// A request to an adapter, an external resource or a back-end service: everything a resource request of Mobile Foundation can
-/// express.
+/// A request to an adapter, an external resource or a back-end service, with everything that a resource request of Mobile Foundation
+/// can have.
 struct AdapterRequest: Sendable, Hashable {
     /// The recipient.
     enum Target: Sendable, Hashable {
@@ -14,15 +14,14 @@ struct AdapterRequest: Sendable, Hashable {
     }
 
     var target: Target
-    /// The request itself.
     var arguments: RequestArguments
-    /// The scopes in the settings; nil to let the server name them.
+    /// The scopes in the settings; nil if the server names them.
     var scopes: Set<String>?
 
     var method: String { arguments.method }
 
     static let methods = ["GET", "POST", "PUT", "DELETE", "PATCH"]
-    /// Fields that the connection sets.
+    /// Header fields that the connection sets.
     private static let taken = ["authorization", "cookie"]
 
     typealias Problem = RequestArguments.Problem

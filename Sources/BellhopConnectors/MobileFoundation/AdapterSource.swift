@@ -52,18 +52,18 @@ public struct AdapterSource: Source {
             reply = try await connection.send(request, expecting: .whole, Repetition(isAllowed: true))
         } catch {
             var failure = error
-            // The next answer may be complete.
+            // The next answer may be complete, so a retry is right.
             if failure.reason == .badAnswer { failure.remedy = .retry(after: nil) }
             throw failure
         }
         return try reading.listing(reply.response.body, from: reply.place, hiding: reply.secrets + secrets)
     }
 
-    /// Describes the answer; nil if the request may change something.
+    /// Describes the current answer; nil if the request may change something, so it is not sent.
     func look() async throws(Failure) -> String? {
         guard request.method == "GET" else { return nil }
         let count = try await ask().entries.count
-        let scopes = await connection.learntScopes(of: request).map { ", with the scope \($0.joined(separator: ", "))" } ?? ""
+        let scopes = await connection.demandedScopes(of: request).map { ", with the scope \($0.joined(separator: ", "))" } ?? ""
         return "\(count) item\(count == 1 ? "" : "s")\(scopes)"
     }
 

@@ -3,11 +3,11 @@ import BellhopCore
 /// The challenge of a resource server: a `WWW-Authenticate` of the scheme Bearer (RFC 6750), as sent by Mobile Foundation's
 /// adapters and the external resources that it protects.
 enum BearerChallenge: Sendable, Hashable {
-    /// A token, of any scope; also if the answer does not mention the token sent.
+    /// It demands a token of any scope, or does not say what is wrong with the one sent.
     case token
-    /// A new token: this one has expired or was revoked.
+    /// It demands a new token, because the one sent has expired or was revoked.
     case invalidToken
-    /// A token for these scopes.
+    /// It demands a token for these scopes.
     case scopes(Set<String>)
 
     /// Nil for an answer without such a challenge.
@@ -26,7 +26,7 @@ enum BearerChallenge: Sendable, Hashable {
         }
     }
 
-    /// The parameters after `Bearer` in a field that may hold other schemes too; nil without that word.
+    /// The parameters of the scheme Bearer in a field that may hold other schemes, too; nil without that scheme.
     private static func parameters(_ field: String) -> [String: String]? {
         guard let start = schemeEnd(field) else { return nil }
         var parameters: [String: String] = [:]
@@ -52,7 +52,7 @@ enum BearerChallenge: Sendable, Hashable {
         }
     }
 
-    /// Where the scheme's parameters begin; ignores the word inside quotes.
+    /// Where the parameters of the scheme begin. A `Bearer` in quotes does not count.
     private static func schemeEnd(_ field: String) -> String.Index? {
         var isQuoted = false
         var start = field.startIndex

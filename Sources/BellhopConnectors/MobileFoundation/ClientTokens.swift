@@ -2,8 +2,8 @@ import BellhopCore
 
 /// The tokens of a confidential client of Mobile Foundation, one for each set of scopes, requested when needed.
 ///
-/// Such clients have no refresh tokens: the secret gets a new token. Only one request per set of scopes is under way at a time.
-/// An actor, because all callers share the tokens; the gates keep the turns, because an actor is reentrant.
+/// There are no refresh tokens: the client's secret is sent for each token, in one request at a time per set of scopes. An actor,
+/// because all callers share the tokens; the gates keep the turns, because an actor is reentrant.
 actor ClientTokens {
     struct Token: Sendable {
         var text: String
@@ -21,8 +21,12 @@ actor ClientTokens {
     private var tokens: [String: Token] = [:]
     private let gates = SharedGates()
     private var logins = 0
-    /// Whether the next token is worth an event: the first one, and one after a failure or an early end.
+    /// Whether the next token makes an event: the first token does, and each one after a failure or an early end.
     private var isNews = true
+    /// The texts of the latest tokens, valid or not, which messages must not contain.
+    private(set) var texts: [String] = []
+    /// The scopes that resources have demanded, so that the next request sends the right token at once.
+    private var demanded: [String: Set<String>] = [:]
 
     init(
         address: HTTPAddress, exchange: any HTTPExchange, credentials: Credentials, memory: RefusalMemory, pause: HostPause,
@@ -47,29 +51,23 @@ actor ClientTokens {
         }
     }
 
-    /// The texts of the most recent tokens, valid or not: messages must not contain them.
-    private(set) var texts: [String] = []
-
-    /// The scopes that resources have demanded, to save the extra round trip.
-    private var demanded: [String: Set<String>] = [:]
-
     func scopes(of resource: String) -> Set<String>? { demanded[resource] }
 
     func learn(_ scopes: Set<String>?, of resource: String) {
-        // A rule may use a different path each time.
+        // A rule may use another path each time, so the number of resources is limited.
         if demanded.count >= 1000, demanded[resource] == nil { demanded = [:] }
         demanded[resource] = scopes
     }
 
     /// Gets a new token.
     ///
-    /// - Parameter force: whether to try even a secret that was refused before, because a person asked for it.
+    /// - Parameter force: whether to send a secret that was refused before, because a person asked for it.
     func verify(_ scopes: Set<String>, force: Bool) async throws(Failure) {
         let key = Self.key(scopes)
         try await gates.gate(key).inTurn { () async throws(Failure) in _ = try await self.get(key, force: force) }
     }
 
-    /// Drops a token that the server no longer accepts. A token that has replaced it stays.
+    /// Drops a token that the server no longer accepts, unless it was already replaced.
     func drop(_ token: Token, for scopes: Set<String>) async {
         let key = Self.key(scopes)
         guard tokens[key]?.text == token.text else { return }

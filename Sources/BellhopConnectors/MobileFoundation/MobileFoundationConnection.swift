@@ -77,7 +77,7 @@ public struct MobileFoundationConnection: Connection {
         return LoginTrial(user: clientID)
     }
 
-    /// Gets a new first token, unless these credentials were refused before, and returns its scopes.
+    /// Gets a new token for the default scopes, unless these credentials were refused before; returns the scopes.
     func verifyToken() async throws(Failure) -> String {
         try await tokens.verify(defaultScopes, force: false)
         return defaultScopes.sorted().joined(separator: ", ")
@@ -89,8 +89,8 @@ public struct MobileFoundationConnection: Connection {
         return way + (await MobileFoundationExamination(connection: self, needs: needs).run())
     }
 
-    /// The scopes that a resource has demanded; nil if it accepted any, or was not called yet.
-    func learntScopes(of request: AdapterRequest) async -> [String]? {
+    /// The scopes that a resource has demanded; nil if it demanded none, or was not called yet.
+    func demandedScopes(of request: AdapterRequest) async -> [String]? {
         guard let address = try? address(of: request) else { return nil }
         return await tokens.scopes(of: Self.resource(request, address))?.sorted()
     }
@@ -137,8 +137,8 @@ public struct MobileFoundationConnection: Connection {
         return encoded.adding(request.arguments.query)
     }
 
-    /// Sends, and answers challenges: with a token if one is demanded, a new one if the old one is invalid, one for other scopes
-    /// if they are named; each once.
+    /// Sends a request, and repeats it after a challenge: with a token if one is demanded, with a new one if the old one is invalid, or
+    /// with one for the demanded scopes; each at most once.
     func send(
         _ request: AdapterRequest, expecting expected: StatusSet, _ repetition: Repetition, notAfter: Timestamp? = nil
     ) async throws(Failure) -> AdapterReply {
@@ -166,7 +166,7 @@ public struct MobileFoundationConnection: Connection {
                 let hidden = secrets + shown + (await tokens.texts)
                 let reply = AdapterReply(response: response, place: "\(name) (\(address.place))", secrets: hidden)
                 guard var failure = reply.failure(expecting: expected, repetition, at: clock.now) else { return reply }
-                // A runtime that refuses the client refuses it for everything; an external server may be the only one.
+                // A refusal by the runtime concerns the whole connection; one by an external server only that server.
                 if failure.reason == .unauthenticated, address.hasOrigin(of: base) { failure.remedy = .pauseConnection }
                 throw failure
             }

@@ -1,7 +1,7 @@
 import BellhopCore
 
-/// Checks what a runtime allows this client of all that the configured sources and the loaded rules need: the token, its scopes,
-/// and the adapters that are read. Writes nothing: only sends `GET` requests.
+/// Checks whether a runtime allows this client everything that the configured sources and the loaded rules need: the token, its
+/// scopes, and the adapters that are read. It sends only `GET` requests.
 struct MobileFoundationExamination {
     let connection: MobileFoundationConnection
     let needs: ConnectionNeeds
@@ -12,15 +12,12 @@ struct MobileFoundationExamination {
             let scopes = try await connection.verifyToken()
             findings.append(Finding("token", .ok, "\(connection.clientID) has one for \(scopes)"))
         } catch {
-            let isScope = error.reason == .forbidden
-            findings.append(
-                Finding(
-                    "token", error,
-                    remedy: isScope
-                        ? "add the scope to the client on the server or check `scope`" : "check `client_id` and `client_secret`"))
+            let remedy =
+                error.reason == .forbidden
+                ? "add the scope to the client on the server or check `scope`" : "check `client_id` and `client_secret`"
+            findings.append(Finding("token", error, remedy: remedy))
         }
-        let said = connection.watch.said
-        findings.append(.clock(said.time, here: connection.clock.now, whose: "the server"))
+        findings.append(.clock(connection.watch.said.time, here: connection.clock.now, whose: "the server"))
         guard findings[0].state == .ok else { return findings }
         for source in needs.sources { findings.append(await read(source)) }
         for need in needs.actions where need.action == AdapterAction.manifest.kind {

@@ -3,10 +3,10 @@ import Crypto
 
 /// A request for a person's authorization in a browser (RFC 6749, section 4.1) with PKCE (RFC 7636). Never prints its secrets.
 public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomReflectable {
-    /// Why the response is not the requested authorization.
+    /// Why a response has no code for this request.
     public struct Problem: Error, Sendable, Hashable {
         public var message: String
-        /// Whether it belongs to another request.
+        /// Whether the response belongs to another request.
         public var isForeign = false
     }
 
@@ -28,7 +28,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
         self.page = page.text + (page.target.contains("?") ? "&" : "?") + PercentEncoding.query(query)
     }
 
-    /// The code in the redirect's target. A request without a query does not come from the browser being redirected.
+    /// The code in the target of a request to the redirect address. A request without a query is not the redirected browser's.
     public func code(at target: String) throws(Problem) -> String {
         guard target.contains("?") else { throw Problem(message: "The response has no code.", isForeign: true) }
         return try code(in: target)
@@ -36,8 +36,8 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
 
     /// The code in a pasted text: the whole redirect address, its query, or the code alone.
     ///
-    /// An address must carry the state of this request, which prevents forged authorizations. A bare code was pasted by the
-    /// person who logs in.
+    /// An address must have the state of this request, which prevents forged authorizations. A code alone needs none, because the
+    /// person who logs in pasted it.
     public func code(in text: String) throws(Problem) -> String {
         let text = String(ASCII.trimmed(text))
         guard !text.isEmpty else { throw Problem(message: "The response is empty.") }
@@ -69,7 +69,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
     public var description: String { "AuthorizationRequest" }
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// The given number of random bytes, encoded.
+    /// A number of random bytes, in Base64 for addresses.
     static func secret(_ count: Int, _ random: () -> UInt64) -> String {
         var bytes: [UInt8] = []
         while bytes.count < count { withUnsafeBytes(of: random()) { bytes += $0 } }

@@ -43,7 +43,7 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
     public var parameters: [(name: String, value: String)]
     public var tokenAddress: HTTPAddress
 
-    /// Whether tokens must survive a restart, because bellhop.yaml has nothing to get new ones.
+    /// Whether tokens must be stored, because bellhop.yaml alone is not enough to get new ones after a restart.
     public var needsKeeping: Bool {
         switch grant {
         case .refreshToken, .authorizationCode: true
@@ -51,7 +51,7 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
         }
     }
 
-    /// Everything that must not be shown.
+    /// The texts that must never be shown.
     var secrets: [String] {
         var secrets = [clientSecret].compactMap(\.self) + parameters.map(\.value)
         switch grant {
@@ -62,7 +62,7 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
         return secrets
     }
 
-    /// Identifies what stored tokens belong to: a digest of the client, its endpoint and the refresh token in bellhop.yaml.
+    /// A digest of the client, its endpoint and the refresh token in bellhop.yaml: stored tokens with another one are not used.
     var origin: String {
         var facts = [tokenAddress.text, clientID, grant.name.rawValue]
         if case .refreshToken(let first) = grant { facts.append(first) }
@@ -126,7 +126,7 @@ extension OAuthSettings {
         }
     }
 
-    /// The settings of a grant, besides those of the client, and which of them are required.
+    /// The settings that a grant has besides those of the client.
     private static func members(of grant: GrantName) -> (needed: [String], other: [String]) {
         switch grant {
         case .password: (["username", "password"], [])
@@ -137,7 +137,7 @@ extension OAuthSettings {
         }
     }
 
-    /// Settings with a default, which are present even if not written.
+    /// Settings with a default, which are present even if bellhop.yaml does not have them.
     private static let withDefault: Set = ["algorithm", "redirect_url", "client_auth"]
 
     /// Reads checked settings.

@@ -4,9 +4,9 @@ public import BellhopCore
 public struct OAuthToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The token itself.
     public var text: String
-    /// When it ends according to the server; nil if not stated.
+    /// When the token expires; nil if the server does not say.
     public var expires: Timestamp?
-    /// When to request another; nil to wait for a refusal.
+    /// When to renew the token; nil to wait until it is refused.
     var renewal: Timestamp?
 
     /// How long before its end a token is renewed.
@@ -20,8 +20,8 @@ public struct OAuthToken: Sendable, Hashable, CustomStringConvertible, CustomDeb
 
     /// A token that was issued now.
     ///
-    /// A server may return the same token until it ends, with its remaining time. Then asking early gains nothing, so the token
-    /// is used to its end; a new one is renewed a margin before, or after half its lifetime if that is shorter.
+    /// A new token is renewed a margin before its end, or after half its lifetime if that is shorter than two margins. A server may
+    /// return the same token until it expires; then an early renewal is useless, so that token is used to its end.
     init(_ text: String, expiresIn: Duration?, instead old: OAuthToken?, at now: Timestamp) {
         self.text = text
         guard let expiresIn else { return }
@@ -34,7 +34,7 @@ public struct OAuthToken: Sendable, Hashable, CustomStringConvertible, CustomDeb
     /// The value of the `Authorization` field.
     public var authorization: String { "Bearer " + text }
 
-    /// Whether it is time to request another.
+    /// Whether it is time to renew the token.
     public func isDue(at now: Timestamp) -> Bool { renewal.map { $0 <= now } ?? false }
 
     func hasEnded(at now: Timestamp) -> Bool { expires.map { $0 <= now } ?? false }

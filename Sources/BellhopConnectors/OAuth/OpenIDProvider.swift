@@ -3,12 +3,12 @@ import Synchronization
 
 /// A provider that identifies people (OpenID Connect Core 1.0, the authorization code flow with PKCE).
 ///
-/// The ID token comes from the token endpoint itself over TLS, which stands for its signature (section 3.1.3.7, rule 6).
+/// The ID token comes directly from the token endpoint over TLS, so its signature need not be checked (section 3.1.3.7, rule 6).
 /// A class over a mutex, because it remembers the provider's addresses.
 public final class OpenIDProvider: Sendable {
     /// The settings of the provider and of this client.
     public struct Settings: Sendable, Hashable {
-        /// The provider's address, exactly as it names itself.
+        /// The provider's address, exactly as the provider writes it.
         public var issuer: String
         public var clientID: String
         public var clientSecret: String?
@@ -50,7 +50,9 @@ public final class OpenIDProvider: Sendable {
     private struct Addresses: Sendable {
         var authorization: HTTPAddress
         var token: HTTPAddress
+        /// Whether the token endpoint accepts the client's secret as Basic authentication.
         var takesBasic: Bool
+        /// When the provider's configuration was read.
         var read: Timestamp
     }
 
@@ -146,7 +148,7 @@ public final class OpenIDProvider: Sendable {
         }
         let document = try await answer(to: HTTPRequest(place.adding(path: "/.well-known/openid-configuration")))
         guard document["issuer"]?.asString == settings.issuer else {
-            throw Problem(message: "The provider at \(settings.issuer) names itself differently: write `issuer` as it does.")
+            throw Problem(message: "The provider at \(settings.issuer) names another issuer: write `issuer` exactly as the provider does.")
         }
         func address(_ name: String) throws(Problem) -> HTTPAddress {
             guard let text = document[name]?.asString, let address = try? HTTPAddress(text) else {

@@ -10,7 +10,7 @@ enum TokenAnswer: Sendable, Hashable {
     }
 
     case granted(Grant)
-    /// It refuses these credentials for good.
+    /// The endpoint refuses these credentials for good.
     case refused(status: Int, String)
     /// Anything else; retrying may help.
     case failed(Failure)
@@ -72,7 +72,7 @@ enum TokenAnswer: Sendable, Hashable {
             default: nil
             }
         let refresh = body["refresh_token"]?.asString.flatMap { $0.isEmpty ? nil : $0 }
-        // Lifetimes are limited to a hundred years.
+        // A lifetime is limited to a hundred years.
         return .granted(
             Grant(access: access, refresh: refresh, expiresIn: seconds.map { .seconds(min(max($0, 0), 3_155_760_000)) }))
     }

@@ -1,9 +1,9 @@
 import BellhopCore
 
-/// A request to the token endpoint: a form, and the credentials by which a refusal is remembered.
+/// A form for the token endpoint.
 struct TokenForm: Sendable {
     var fields: [(String, String)]
-    /// The credentials by which a refusal is remembered.
+    /// Everything that decides whether the endpoint accepts the form, so that a refusal of the same is remembered.
     var credentials: Credentials
 
     /// A refresh token instead of the grant.

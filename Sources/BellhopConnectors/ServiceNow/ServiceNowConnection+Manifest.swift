@@ -101,14 +101,14 @@ extension ServiceNowConnection {
 
 extension ServiceNowConnection {
     static let kind = ConnectionKind(
-        manifest, login: { settings in loginWay(settings) },
+        manifest, login: { settings in loginMethod(settings) },
         logins: { EventType.login(usesKeychain: $0.record("auth")?.boolean("keychain") == true) },
         make: { name, settings, environment throws(ConnectorError) in try await open(name, settings, in: environment) })
 
-    private static func loginWay(_ settings: Settings) -> LoginWay {
+    private static func loginMethod(_ settings: Settings) -> LoginMethod {
         let auth = settings.record("auth")
-        if auth?.boolean("keychain") == true { return .asked }
-        return OAuthSettings.needsAuthorization(auth) ? .agreed : .configured
+        if auth?.boolean("keychain") == true { return .prompt }
+        return OAuthSettings.needsAuthorization(auth) ? .browser : .configured
     }
 
     /// Opens a connection with the login of its settings, if necessary from the keychain.

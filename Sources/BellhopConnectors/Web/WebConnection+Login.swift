@@ -4,9 +4,9 @@ extension WebConnection {
     public var oauth: OAuthClient? { if case .oauth(let client) = auth { client } else { nil } }
 
     /// How these settings log in.
-    static func loginWay(_ settings: Settings) -> LoginWay {
+    static func loginMethod(_ settings: Settings) -> LoginMethod {
         guard let auth = settings.record("auth") else { return .none("it has no `auth` in bellhop.yaml, so it is anonymous") }
-        return OAuthSettings.needsAuthorization(auth) ? .agreed : .configured
+        return OAuthSettings.needsAuthorization(auth) ? .browser : .configured
     }
 
     /// Asks the token endpoint if there is one, then requests an address of the sources, or the base address, with and without

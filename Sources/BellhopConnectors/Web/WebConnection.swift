@@ -13,7 +13,7 @@ public struct WebConnection: Connection {
         ] + HTTPConnection.Configuration.settings)
 
     static let kind = ConnectionKind(
-        manifest, login: { loginWay($0) },
+        manifest, login: { loginMethod($0) },
         make: { name, settings, environment throws(ConnectorError) in
             try WebConnection(name: name, settings: settings, in: environment)
         })

@@ -41,9 +41,9 @@ struct LogIn: AsyncParsableCommand {
         switch Catalogue.login(ofKind: entry.kind, entry.settings) {
         case .none(let why):
             throw CommandError(.usage, "The connection `\(connection)` has no login to try or to store: \(why).")
-        case .agreed: try await agree(configuration)
+        case .browser: try await agree(configuration)
         case .configured: try await tryConfigured(configuration, entry)
-        case .asked:
+        case .prompt:
             if let clientId {
                 guard Self.canAgree(entry) else {
                     throw CommandError(
@@ -58,7 +58,7 @@ struct LogIn: AsyncParsableCommand {
     /// Whether a login by tokens can replace a password.
     private static func canAgree(_ entry: Configuration.ConnectionEntry) -> Bool {
         let agreement: JSON = ["oauth": ["grant": .string(OAuthSettings.GrantName.authorizationCode.rawValue)]]
-        return Catalogue.login(ofKind: entry.kind, Settings(["auth": agreement])) == .agreed
+        return Catalogue.login(ofKind: entry.kind, Settings(["auth": agreement])) == .browser
     }
 
     private func askAndStore(_ configuration: Configuration, _ entry: Configuration.ConnectionEntry) async throws(CommandError) {
@@ -94,7 +94,7 @@ struct LogIn: AsyncParsableCommand {
         _ configuration: Configuration, _ entry: Configuration.ConnectionEntry
     ) async throws(CommandError) {
         guard user == nil, clientId == nil else {
-            let isStorable = Catalogue.login(ofKind: entry.kind, Settings(["auth": ["keychain": true]])) == .asked
+            let isStorable = Catalogue.login(ofKind: entry.kind, Settings(["auth": ["keychain": true]])) == .prompt
             let way =
                 isStorable
                 ? "write `auth: {keychain: true}` to store one here" : "logins of its kind cannot be stored in the keychain"

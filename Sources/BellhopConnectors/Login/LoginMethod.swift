@@ -1,18 +1,18 @@
-/// How a connection authenticates according to its settings: what `bellhop login` does for it.
-public enum LoginWay: Sendable, Hashable {
-    /// No login, or one that shows only in use whether it works; the text says which and why.
+/// How a connection authenticates according to its settings, which decides what `bellhop login` does.
+public enum LoginMethod: Sendable, Hashable {
+    /// No login, or one that cannot be tried in advance; the text explains it.
     case none(String)
     /// With credentials from bellhop.yaml, which can be tried.
     case configured
-    /// With a name and a password, which `bellhop login` asks for, tries, and stores in the keychain.
-    case asked
+    /// With a name and a password that `bellhop login` asks for, tries, and stores in the keychain.
+    case prompt
     /// With tokens that a person authorizes in a browser.
-    case agreed
+    case browser
 
     /// Whether the connection works only after `bellhop login` has stored a login.
     public var isStored: Bool {
         switch self {
-        case .asked, .agreed: true
+        case .prompt, .browser: true
         case .none, .configured: false
         }
     }
