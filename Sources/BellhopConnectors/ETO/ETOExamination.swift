@@ -69,13 +69,17 @@ struct ETOExamination {
 
     /// Whether the services report that the TouchPoint does not exist; false if the request fails.
     private func isAbsent(_ touchPoint: Int64) async -> Bool {
-        var call = ETOCall.touchPoint(touchPoint)
-        call.keepsProgram = true
         do throws(Failure) {
-            return try await connection.session.send(call).isNothing
+            return try await readTouchPoint(touchPoint).isNothing
         } catch {
             return false
         }
+    }
+
+    private func readTouchPoint(_ id: Int64) async throws(Failure) -> ETOReply {
+        var call = ETOCall.touchPoint(id)
+        call.keepsProgram = true
+        return try await connection.session.send(call)
     }
 
     private func add(_ number: String, _ need: ConnectionNeeds.ActionNeed) async -> Finding {
@@ -87,10 +91,7 @@ struct ETOExamination {
         let program = ETOProgram(ItemValue.text(need.constants["program"]))
         if let wrong = await wrongProgram(program, subject, "rule \(need.rule)") { return wrong }
         do throws(Failure) {
-            var call = ETOCall.touchPoint(id)
-            call.keepsProgram = true
-            let reply = try await connection.session.send(call)
-            guard !reply.isNothing else {
+            guard try await !readTouchPoint(id).isNothing else {
                 return Finding(
                     subject, .missing, "rule \(need.rule): there is no TouchPoint \(id) for this account",
                     remedy: "check the number, and that the account's role may use it", reason: .goneOrHidden)

@@ -110,7 +110,7 @@ struct TouchPointWrite: Write {
     mutating func look(_ occasion: LookOccasion) async throws(Failure) -> Look {
         let responses: [TouchPointResponse]
         do throws(Failure) {
-            responses = try await read()
+            responses = try await self.responses()
         } catch  where error.reason == .forbidden || error.reason == .goneOrHidden {
             return .unprovable(error.message.hasSuffix(".") ? String(error.message.dropLast()) : error.message)
         }
@@ -130,12 +130,16 @@ struct TouchPointWrite: Write {
         return .absent
     }
 
-    private func read() async throws(Failure) -> [TouchPointResponse] {
+    /// The answer to a request in the program of the entry.
+    private func read(_ call: ETOCall) async throws(Failure) -> JSON {
+        var call = call
+        (call.program, call.whose) = (entry.program, TouchPointAction.asker)
+        return try await connection.session.send(call).json(from: connection.session.base.place)
+    }
+
+    private func responses() async throws(Failure) -> [TouchPointResponse] {
         let place = connection.session.base.place
-        var call = ETOCall.responses(of: entry.touchPoint, subject: entry.subject)
-        call.program = entry.program
-        call.whose = TouchPointAction.asker
-        let json = try await connection.session.send(call).json(from: place)
+        let json = try await read(.responses(of: entry.touchPoint, subject: entry.subject))
         guard let items = json.isNull ? [] : json.asArray else {
             throw Failure(.badAnswer, .retry(after: nil), "\(place) did not answer with a list of responses.")
         }
@@ -155,10 +159,7 @@ struct TouchPointWrite: Write {
         for var response in responses {
             guard let id = response.id else { continue }
             if response.elements == nil {
-                var call = ETOCall.response(id, of: entry.touchPoint)
-                call.program = entry.program
-                call.whose = TouchPointAction.asker
-                response = TouchPointResponse(try await connection.session.send(call).json(from: connection.session.base.place))
+                response = TouchPointResponse(try await read(.response(id, of: entry.touchPoint)))
             }
             let isInTime =
                 response.created.map { created in

@@ -91,7 +91,7 @@ struct AdapterRequest: Sendable, Hashable {
     private static func params(_ value: JSON?) throws(Problem) -> String {
         switch value {
         case nil, .null?: return "[]"
-        case .array?: return value?.text ?? "[]"
+        case .array(let arguments)?: return JSON.array(arguments).text
         default: throw Problem("params", "`params` is a list: the arguments of the procedure in their order.")
         }
     }

@@ -50,23 +50,24 @@ struct AccessRules: Sendable, Hashable {
     /// Whether a user with these roles may write.
     /// - Parameter tables: the record's table and those it extends, itself first.
     func permission(_ operation: Operation, tables: [String], field: String? = nil, roles: Set<String>) -> Permission {
-        let ofTable = decide(operation, (tables + ["*"]).map { [$0] }, roles)
+        let tables = tables + ["*"]
+        let ofTable = decide(operation, tables, roles)
         guard let field else { return ofTable }
-        let levels = (tables + ["*"]).map { ["\($0).\(field)"] } + (tables + ["*"]).map { ["\($0).*"] }
-        let ofField = decide(operation, levels, roles)
+        let ofField = decide(operation, tables.map { "\($0).\(field)" } + tables.map { "\($0).*" }, roles)
         // Without a rule for the field, the table's rule applies.
         if ofField == .unknown { return ofTable }
         return ofTable.rank > ofField.rank ? ofTable : ofField
     }
 
-    private func decide(_ operation: Operation, _ levels: [[String]], _ roles: Set<String>) -> Permission {
-        for names in levels {
-            let here = rules.filter { $0.operation == operation && names.contains($0.name) }
-            guard let first = here.first else { continue }
+    /// - Parameter names: the most specific first.
+    private func decide(_ operation: Operation, _ names: [String], _ roles: Set<String>) -> Permission {
+        for name in names {
+            let here = rules.filter { $0.operation == operation && $0.name == name }
+            if here.isEmpty { continue }
             let verdicts = here.map { Self.judge($0, roles) }
             if let allowed = verdicts.first(where: { $0.rank == 0 }) { return allowed }
             if let open = verdicts.first(where: { $0.rank == 2 }) { return open }
-            return .refused(first.name, roles: Set(here.flatMap(\.roles)).sorted())
+            return .refused(name, roles: Set(here.flatMap(\.roles)).sorted())
         }
         return .unknown
     }

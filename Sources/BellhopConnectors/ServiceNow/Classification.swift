@@ -40,9 +40,7 @@ enum Classification: Sendable, Hashable {
     case refused(status: Int, String)
     case serverError(status: Int, String)
     case badAnswer(String)
-}
 
-extension Classification {
     var isLogin: Bool { if case .loginRequired = self { true } else { false } }
 }
 

@@ -4,9 +4,9 @@ import BellhopCore
 struct ErrorEnvelope: Sendable, Hashable {
     var message = ""
     var detail = ""
+}
 
-    init() {}
-
+extension ErrorEnvelope {
     /// Larger bodies are searched only at their end, where the platform writes the error that cancelled the request.
     private static let wholeLimit = 1 << 20
     /// The bytes searched at the end.
@@ -25,10 +25,8 @@ struct ErrorEnvelope: Sendable, Hashable {
             guard let node = tape.find(JSON.Path(keys: ["error"])) else { return nil }
             let error = tape.value(of: node)
             if error.isNull { return nil }
-            var envelope = ErrorEnvelope()
-            envelope.message = error["message"]?.asString ?? error.asString ?? ""
-            envelope.detail = error["detail"]?.asString ?? ""
-            return envelope
+            return ErrorEnvelope(
+                message: error["message"]?.asString ?? error.asString ?? "", detail: error["detail"]?.asString ?? "")
         } catch {
             // A transaction cancelled while streaming leaves invalid JSON with the error at its end.
             return end(body.suffix(tail))

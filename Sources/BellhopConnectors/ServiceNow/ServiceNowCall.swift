@@ -152,4 +152,13 @@ struct ServiceNowReply: Sendable {
             throw Failure(.badAnswer, .retry(after: nil), "The answer has no list in 'result'.")
         }
     }
+
+    /// The list of the Task Tracker.
+    func tasks(from place: String) throws(Failure) -> Listing {
+        do {
+            return try Listing(body, shape: .serviceNow)
+        } catch {
+            throw Failure(.badAnswer, .retry(after: nil), "The task list of \(place) cannot be read: \(error.description).")
+        }
+    }
 }

@@ -130,15 +130,19 @@ extension ServiceNowExamination {
             source: "", key: TaskKey(sample.id), number: "", title: "", className: sample.table, url: "", subject: "")
         do throws(Failure) {
             let record = try await TaskRecord.read(task, fields: need.fields, connection.reading)
-            let absent = need.fields.filter { record[$0] == nil }.map { "`\($0)`" }
-            guard !absent.isEmpty else { return }
-            findings.append(
-                Finding(
-                    "fields", .missing, "rule \(need.rule): the table \(record.table) shows no \(absent.joined(separator: ", "))",
-                    remedy: "check the spelling, or let the account read it", reason: .badArguments))
+            report(absent: need.fields.filter { record[$0] == nil }, in: record.table, need)
         } catch {
             findings.append(Finding("fields", error))
         }
+    }
+
+    private mutating func report(absent fields: [String], in table: String, _ need: ConnectionNeeds.ActionNeed) {
+        guard !fields.isEmpty else { return }
+        let names = fields.map { "`\($0)`" }.joined(separator: ", ")
+        findings.append(
+            Finding(
+                "fields", .missing, "rule \(need.rule): the table \(table) shows no \(names)",
+                remedy: "check the spelling, or let the account read it", reason: .badArguments))
     }
 
     private mutating func examineTable(_ table: String, _ need: ConnectionNeeds.ActionNeed) async {
@@ -147,12 +151,7 @@ extension ServiceNowExamination {
         do throws(Failure) {
             let fields = need.fields.filter { !["comments", "work_notes"].contains($0) } + [key]
             guard let row = try await rows(table, "", fields).rows.first else { return }
-            let absent = fields.filter { row[$0] == nil }.map { "`\($0)`" }
-            guard !absent.isEmpty else { return }
-            findings.append(
-                Finding(
-                    "fields", .missing, "rule \(need.rule): the table \(table) shows no \(absent.joined(separator: ", "))",
-                    remedy: "check the spelling, or let the account read it", reason: .badArguments))
+            report(absent: fields.filter { row[$0] == nil }, in: table, need)
         } catch {
             var finding = Finding("read \(table)", error)
             finding.text = "rule \(need.rule) checks there before it creates a record: \(finding.text)"

@@ -48,13 +48,7 @@ public struct TrackerSource: Source {
     }
 
     private func listing(of reply: ServiceNowReply) throws(Failure) -> Listing {
-        let listing: Listing
-        do {
-            listing = try Listing(reply.body, shape: .serviceNow)
-        } catch {
-            throw Failure(
-                .badAnswer, .retry(after: nil), "The task list of \(connection.base.place) cannot be read: \(error.description).")
-        }
+        let listing = try reply.tasks(from: connection.base.place)
         if let odd = listing.entries.first(where: { !$0.key.isDigits }) {
             throw Failure(
                 .badAnswer, .retry(after: nil),

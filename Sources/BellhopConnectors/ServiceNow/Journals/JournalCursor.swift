@@ -7,7 +7,7 @@ struct JournalCursor: Sendable, Hashable {
     /// All entries up to here were read, except those committed late.
     var watermark: Timestamp
     /// Reported entries that may be read again.
-    var reported: [ReportedEntry]
+    var reported: [ReportedEntry] = []
     /// The tasks' histories as last read; empty while the journal's own table is read.
     var histories = KnownHistories()
     /// When recent tasks arrived: entries written before that are not reported.
@@ -54,7 +54,6 @@ struct JournalCursor: Sendable, Hashable {
         floor = now
         watermark = now
         reread = now
-        reported = []
     }
 
     init?(json: JSON) {

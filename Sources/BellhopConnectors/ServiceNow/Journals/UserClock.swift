@@ -37,19 +37,21 @@ struct UserClock: Sendable, Hashable {
     private struct Format: Sendable, Hashable {
         /// The order of year, month and day, and the separator.
         var date: String
-        var time: Time
-
-        enum Time: CaseIterable, Sendable { case seconds, minutes, halfDaySeconds, halfDayMinutes }
+        var hasSeconds: Bool
+        /// Whether the time has `am` or `pm`.
+        var isHalfDay: Bool
 
         static let all = ["y-m-d", "d-m-y", "m-d-y", "d/m/y", "m/d/y", "y/m/d", "d.m.y", "y.m.d"].flatMap { date in
-            Time.allCases.map { Format(date: date, time: $0) }
+            [(true, false), (false, false), (true, true), (false, true)].map {
+                Format(date: date, hasSeconds: $0, isHalfDay: $1)
+            }
         }
 
         /// How far the shown time is ahead of UTC; nil if no zone has that offset.
         func offset(_ shown: String, of utc: Timestamp) -> Duration? {
             guard let local = read(shown) else { return nil }
             let seconds = utc.seconds
-            let least = time == .seconds || time == .halfDaySeconds ? seconds : seconds - (seconds % 60 + 60) % 60
+            let least = hasSeconds ? seconds : seconds - (seconds % 60 + 60) % 60
             let ahead = local.seconds - least
             guard ahead % 900 == 0, (-12 * 3600...14 * 3600).contains(ahead) else { return nil }
             return .seconds(ahead)
@@ -58,10 +60,8 @@ struct UserClock: Sendable, Hashable {
         /// The time read as UTC.
         func read(_ text: String) -> Timestamp? {
             let parts = text.split(separator: " ", omittingEmptySubsequences: false)
-            let isHalfDay = time == .halfDaySeconds || time == .halfDayMinutes
             guard parts.count == (isHalfDay ? 3 : 2), let day = day(parts[0]) else { return nil }
             var clock = parts[1].split(omittingEmptySubsequences: false) { $0 == ":" || $0 == "." }.map { Self.number($0, 1...2) }
-            let hasSeconds = time == .seconds || time == .halfDaySeconds
             guard clock.count == (hasSeconds ? 3 : 2), let hour = clock[0] else { return nil }
             if isHalfDay {
                 let half = ASCII.lowercased(String(parts[2]))

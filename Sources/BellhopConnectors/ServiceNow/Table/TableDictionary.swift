@@ -11,6 +11,16 @@ struct TableDictionary: Sendable, Hashable {
         var isChoice = false
         /// The choices with their labels, if they were read.
         var choices: [TaskSchema.Choice] = []
+
+        var fieldType: FieldType {
+            switch type {
+            case "integer", "longint", "long", "count", "order_index", "auto_increment": .int
+            case "decimal", "float", "double", "numeric", "percent_complete": .double
+            case "boolean": .bool
+            case "glide_date_time", "glide_date", "due_date", "date", "datetime", "glide_utc_time": .timestamp
+            default: .text
+            }
+        }
     }
 
     var tables: [String: [String: Column]] = [:]
@@ -72,18 +82,6 @@ struct TableDictionary: Sendable, Hashable {
     /// Nil if the dictionary does not say.
     func meaning(of path: String, in table: String) -> Meaning? {
         column(path, in: table).map { Meaning(type: $0.fieldType, isReference: $0.reference != nil, choices: $0.choices) }
-    }
-}
-
-extension TableDictionary.Column {
-    var fieldType: FieldType {
-        switch type {
-        case "integer", "longint", "long", "count", "order_index", "auto_increment": .int
-        case "decimal", "float", "double", "numeric", "percent_complete": .double
-        case "boolean": .bool
-        case "glide_date_time", "glide_date", "due_date", "date", "datetime", "glide_utc_time": .timestamp
-        default: .text
-        }
     }
 }
 

@@ -73,14 +73,7 @@ struct CommentWrite: Write {
 
     private static func checkList(for comment: Comment, _ context: WriteContext) async throws(Failure) -> Timestamp? {
         let reply = try await context.session.send(.tasks)
-        let listing: Listing
-        do {
-            listing = try Listing(reply.body, shape: .serviceNow)
-        } catch {
-            throw Failure(
-                .badAnswer, .retry(after: nil), "The task list of \(context.place) cannot be read: \(error.description).")
-        }
-        guard listing.entries.contains(where: { $0.key == comment.task }) else {
+        guard try reply.tasks(from: context.place).entries.contains(where: { $0.key == comment.task }) else {
             throw Failure(
                 .goneOrHidden, .giveUp,
                 "The task \(comment.number) is no longer among the active tasks of \(context.connection.username), "
