@@ -31,11 +31,14 @@ public struct MobileFoundationConnection: Connection {
         if let refusal = configuration.refusal(of: base) { throw problem("address", refusal) }
         guard let client = settings.text("client_id"), let secret = settings.text("client_secret"), !client.isEmpty,
             !client.contains(":"), !secret.isEmpty
-        else { throw problem("client_id", "A confidential client has a `client_id` and a `client_secret`.") }
+        else { throw problem("client_id", "Set a `client_id`, without a colon, and a `client_secret`.") }
         let runtime = settings.text("runtime") ?? "mfp"
         guard Self.isPath(runtime) else { throw problem("runtime", "A runtime is named by letters, digits, `-`, `_` and `/`.") }
         let prefix = settings.text("service_prefix") ?? "services"
-        guard Self.isPath(prefix) else { throw problem("service_prefix", "This is not a path.") }
+        guard Self.isPath(prefix) else {
+            throw problem(
+                "service_prefix", "A path has letters, digits, `-`, `_`, `.` and `/`, but neither `..` nor a `/` at its ends.")
+        }
         external = Set(
             try settings.texts("external").map { text throws(ConnectorError) in
                 try HTTPAddress(server: text, "external", of: name).origin

@@ -120,7 +120,7 @@ public final class OpenIDProvider: Sendable {
     /// Checks the claims (OpenID Connect Core 1.0, section 3.1.3.7).
     private func person(_ claims: JSON, of login: Login) throws(Problem) -> Person {
         func refused(_ why: String) -> Problem { Problem(message: "The ID token of \(settings.issuer) was refused: \(why).") }
-        guard claims["iss"]?.asString == settings.issuer else { throw refused("it is of another issuer") }
+        guard claims["iss"]?.asString == settings.issuer else { throw refused("it comes from another issuer") }
         let audience = claims["aud"]?.asString.map { [$0] } ?? claims["aud"]?.asArray?.compactMap(\.asString) ?? []
         guard audience.contains(settings.clientID) else { throw refused("it is for another client") }
         if audience.count > 1 || claims["azp"] != nil {
@@ -133,7 +133,8 @@ public final class OpenIDProvider: Sendable {
         let isPlain = name.unicodeScalars.allSatisfy { !$0.properties.isDefaultIgnorableCodePoint && $0.value >= 0x20 }
         guard !name.isEmpty, name.utf8.count <= Self.longestName, isPlain else {
             throw Problem(
-                message: "\(settings.issuer) does not say who you are: the claim `\(settings.nameClaim)` is missing or strange.")
+                message: "\(settings.issuer) does not say who you are: the claim `\(settings.nameClaim)` is missing, too long, "
+                    + "or has invisible characters.")
         }
         return Person(name: name, claims: claims)
     }
@@ -148,7 +149,8 @@ public final class OpenIDProvider: Sendable {
         }
         let document = try await answer(to: HTTPRequest(place.adding(path: "/.well-known/openid-configuration")))
         guard document["issuer"]?.asString == settings.issuer else {
-            throw Problem(message: "The provider at \(settings.issuer) names another issuer: write `issuer` exactly as the provider does.")
+            throw Problem(
+                message: "The provider at \(settings.issuer) names another issuer: write `issuer` exactly as the provider does.")
         }
         func address(_ name: String) throws(Problem) -> HTTPAddress {
             guard let text = document[name]?.asString, let address = try? HTTPAddress(text) else {

@@ -254,7 +254,7 @@ extension Classification {
                 .goneOrHidden, .giveUp, "\(place) has no such record, or hides it from this account (404)\(Self.said(text)).")
         case .noPage(let status):
             return Failure(
-                .goneOrHidden, .giveUp, "\(place) is not there, or is hidden from this account (\(status)): see `path`.")
+                .goneOrHidden, .giveUp, "\(place) is not there, or is hidden from this account (\(status)): check `path`.")
         case .apiMissing:
             return Failure(
                 .apiMissing, .giveUp,

@@ -67,7 +67,7 @@ extension ServiceNowConnection {
             }
             func secret() throws(ConnectorError) -> String {
                 guard let text = auth.text(method), !text.isEmpty, HeaderFields.isValue(text) else {
-                    throw problem("auth.\(method)", "This cannot be sent in a request.")
+                    throw problem("auth.\(method)", "This is empty, or has characters that a header cannot have.")
                 }
                 return text
             }

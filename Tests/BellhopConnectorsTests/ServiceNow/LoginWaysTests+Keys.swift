@@ -128,7 +128,7 @@ extension LoginWaysTests {
             (["basic": ["username": "a", "password": "b"], "bearer": "t"], "auth", "Choose one of basic and bearer."),
             ([:], "auth", "Say how to log in: auth: {basic: {username: …, password: …}} or auth: {keychain: true}."),
             (["keychain": true, "username": "a"], "auth.username", "`keychain` already contains the user name."),
-            (["bearer": "a\nb"], "auth.bearer", "This cannot be sent in a request."),
+            (["bearer": "a\nb"], "auth.bearer", "This is empty, or has characters that a header cannot have."),
             (
                 [
                     "oauth": [

@@ -132,7 +132,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
         case .isEmpty: ("No value; `false` is the opposite.", "assigned_to", true)
         case .isNotEmpty: ("Any value.", "assigned_to", true)
         case .isEmptyString:
-            ("A text without characters, which is not the same as no value everywhere.", "short_description", true)
+            ("A text without characters; in some fields that differs from no value.", "short_description", true)
         case .contains: ("It contains the text.", "short_description", "broken")
         case .doesNotContain: ("It does not contain the text, or is empty.", "short_description", "test")
         case .startsWith: ("It begins with the text.", "number", "INC")
@@ -153,7 +153,7 @@ enum FilterOperator: String, Sendable, CaseIterable {
                 "The same value as another field; `{field: …, by: day}` the same hour, day, week, month, quarter or year.",
                 "opened_by", "caller_id"
             )
-        case .notSameAs: ("Another value than another field.", "opened_by", "assigned_to")
+        case .notSameAs: ("A value that differs from another field's.", "opened_by", "assigned_to")
         case .inHierarchy:
             ("A record, or one below it, by its sys_id.", "cmdb_ci", .string(String(repeating: "0123456789abcdef", count: 2)))
         case .instanceOf: ("A table, or one that extends it.", "sys_class_name", "task")
@@ -161,10 +161,10 @@ enum FilterOperator: String, Sendable, CaseIterable {
             ("A dynamic filter option of the instance, by its sys_id.", "assignment_group", "d6435e965f510100a9ad2572f2b47744")
         case .isMoreThan:
             (
-                "Further from another time than that: `after`, `before` or `from` it.", "sla_due",
+                "Its distance from another time is greater: `after`, `before` or `from` that time.", "sla_due",
                 ["days": 3, "after": "opened_at"]
             )
-        case .isLessThan: ("Nearer to another time than that.", "resolved_at", ["hours": 4, "before": "sla_due"])
+        case .isLessThan: ("Its distance from another time is smaller.", "resolved_at", ["hours": 4, "before": "sla_due"])
         case .datePart:
             ("An hour, weekday, week, month, quarter or year, in the user's time zone.", "opened_at", ["weekday": "monday"])
         case .relative:

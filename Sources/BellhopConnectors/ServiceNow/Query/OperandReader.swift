@@ -48,7 +48,7 @@ struct OperandReader {
         case .string(let text): return self.text(text, path, edge: edge)
         case .object(let members):
             if let text = members["text"], members.count == 1 {
-                guard let text = text.asString else { return refuse("`text` is a text, taken as it is", path) }
+                guard let text = text.asString else { return refuse("`text` must be a text", path) }
                 return plain(text, path)
             }
             return relative(members, path, edge: edge)?.script

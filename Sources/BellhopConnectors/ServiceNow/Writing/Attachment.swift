@@ -24,7 +24,7 @@ struct Attachment: WriteOrder {
             throw bad(
                 contents.isEmpty
                     ? "A file needs `text`, `json` or `base64`."
-                    : "`\(contents[0])` and `\(contents[1])` are two contents of one file.")
+                    : "A file has one content: give `\(contents[0])` or `\(contents[1])`, not both.")
         }
         let standard: String
         switch contents[0] {
@@ -33,7 +33,7 @@ struct Attachment: WriteOrder {
             standard = "application/json"
         case "base64":
             let text = (arguments["base64"]?.asString ?? "").filter { !$0.isWhitespace }
-            guard let decoded = Base64.decode(text[...]) else { throw bad("`base64` of '\(name)' is not Base64.") }
+            guard let decoded = Base64.decode(text[...]) else { throw bad("The `base64` of '\(name)' is not valid Base64.") }
             bytes = decoded
             standard = "application/octet-stream"
         default:

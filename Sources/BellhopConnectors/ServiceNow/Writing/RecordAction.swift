@@ -100,7 +100,8 @@ struct WriteRequest: Sendable {
                 onSessionEnd = .stop
                 return .unclear(
                     Failure(
-                        .sessionExpired, .unknownOutcome, "\(session.base.place) asked for a new login in answer to the write."))
+                        .sessionExpired, .unknownOutcome,
+                        "\(session.base.place) answered the write with a request for a new login."))
             }
         } catch  where isLast && [.sessionExpired, .loginRequired, .unauthenticated, .csrf].contains(error.reason) {
             throw Failure(error.reason, .unknownOutcome, error.message)
