@@ -89,12 +89,7 @@ public struct TouchPointsSource: Source {
     public func list(from lastPoll: LastPoll) async throws(Failure) -> Answer {
         var pages: [Listing] = []
         for subject in subjects {
-            let reply = try await send(.responses(of: touchPoint, subject: subject))
-            do throws(ListingError) {
-                pages.append(try Listing(reply.isNothing ? Array("[]".utf8) : reply.body, shape: Self.shape))
-            } catch {
-                throw unreadable(error)
-            }
+            pages.append(try listing(try await send(.responses(of: touchPoint, subject: subject))))
         }
         do throws(ListingError) {
             let listing = pages.count == 1 ? pages[0] : try Listing(pages: pages)
@@ -110,18 +105,20 @@ public struct TouchPointsSource: Source {
         return try await connection.session.send(call)
     }
 
+    private func listing(_ reply: ETOReply) throws(Failure) -> Listing {
+        do throws(ListingError) {
+            return try Listing(reply.isNothing ? Array("[]".utf8) : reply.body, shape: Self.shape)
+        } catch {
+            throw unreadable(error)
+        }
+    }
+
     /// Describes the responses of the first subject. Keeps the current program.
     func look() async throws(Failure) -> (count: Int, text: String) {
         var call = ETOCall.responses(of: touchPoint, subject: subjects[0])
         call.keepsProgram = true
         call.timeout = timeout
-        let count: Int
-        let reply = try await connection.session.send(call)
-        do throws(ListingError) {
-            count = reply.isNothing ? 0 : try Listing(reply.body, shape: Self.shape).entries.count
-        } catch {
-            throw unreadable(error)
-        }
+        let count = try listing(try await connection.session.send(call)).entries.count
         let whose = subjects[0].map { " of subject \($0)" } ?? ""
         let rest = subjects.count > 1 ? ", the first of \(subjects.count)" : ""
         return (count, "\(count) response\(count == 1 ? "" : "s") to TouchPoint \(touchPoint)\(whose)\(rest)")

@@ -5,13 +5,7 @@ public struct Credentials: Sendable, Hashable, CustomStringConvertible, CustomDe
     public var username: String
     public var password: String
     /// Changes each time a login is stored, so that a password is retried after it was stored again. Empty without a stored login.
-    public var mark: String
-
-    public init(username: String, password: String, mark: String = "") {
-        self.username = username
-        self.password = password
-        self.mark = mark
-    }
+    public var mark = ""
 
     public var description: String { "Credentials(\(username))" }
     public var debugDescription: String { description }

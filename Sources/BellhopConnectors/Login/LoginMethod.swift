@@ -24,11 +24,6 @@ public struct LoginTrial: Sendable, Hashable {
     public var user: String?
     /// What the trial could not confirm; nil if the system confirmed the user.
     public var doubt: String?
-
-    public init(user: String?, doubt: String? = nil) {
-        self.user = user
-        self.doubt = doubt
-    }
 }
 
 /// A setting of a connection that a person chooses when logging in, from what their account offers.
@@ -38,13 +33,7 @@ public struct LoginQuestion: Sendable, Hashable {
         public var key: String
         public var name: String
         /// Whether to show the key too, because people know it.
-        public var showsKey: Bool
-
-        public init(key: String, name: String, showsKey: Bool = false) {
-            self.key = key
-            self.name = name
-            self.showsKey = showsKey
-        }
+        public var showsKey = false
     }
 
     /// The setting's name in bellhop.yaml.

@@ -116,14 +116,9 @@ extension OAuthSettings {
     public static let defaultRedirect = "http://127.0.0.1:8912/callback"
 
     /// An instance's own endpoints, used if bellhop.yaml names none.
-    public struct Endpoints: Sendable {
-        public var token: HTTPAddress?
-        public var page: HTTPAddress?
-
-        public init(token: HTTPAddress? = nil, page: HTTPAddress? = nil) {
-            self.token = token
-            self.page = page
-        }
+    struct Endpoints: Sendable {
+        var token: HTTPAddress?
+        var page: HTTPAddress?
     }
 
     /// The settings that a grant has besides those of the client.
@@ -146,7 +141,7 @@ extension OAuthSettings {
     ///   - place: the settings' path, for messages: `auth.oauth`.
     ///   - defaults: the endpoints used if bellhop.yaml names none.
     ///   - path: resolves a path of bellhop.yaml for this process.
-    public init(
+    init(
         _ settings: Settings, connection: String, at place: String, defaults: Endpoints = Endpoints(), path: (String) -> String
     ) throws(ConnectorError) {
         func problem(_ setting: String, _ message: String) -> ConnectorError {

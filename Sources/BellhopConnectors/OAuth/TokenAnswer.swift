@@ -23,6 +23,8 @@ enum TokenAnswer: Sendable, Hashable {
         func failed(_ reason: Failure.Reason, after wait: Duration? = nil, _ message: String) -> TokenAnswer {
             .failed(Failure(reason, .retry(after: wait), message))
         }
+        // Without an error code, a firewall may have sent the answer.
+        let hasCode = body?["error"]?.asString != nil
         switch response.status {
         case 200..<300:
             guard let body, body.asObject != nil else {
@@ -33,14 +35,9 @@ enum TokenAnswer: Sendable, Hashable {
             }
             self = Self.success(body, place)
         case 300..<400: self = failed(.badAnswer, "The token endpoint of \(place) redirects: is \(address) its address?")
-        case 401: self = .refused(status: 401, Self.reason(body, hiding: secrets))
-        case 400, 403:
-            // Only an answer with an error code comes from the endpoint itself: a firewall may send the same status.
-            if body?["error"]?.asString != nil {
-                self = .refused(status: response.status, Self.reason(body, hiding: secrets))
-            } else {
-                self = failed(.refused, "The token endpoint of \(place) refuses the request (\(response.status)).")
-            }
+        case 401,
+            400 where hasCode, 403 where hasCode:
+            self = .refused(status: response.status, Self.reason(body, hiding: secrets))
         case 404: self = failed(.refused, "There is no token endpoint at \(address) (404).")
         case 429:
             self = failed(

@@ -42,20 +42,10 @@ struct ServiceNowLogin: Sendable {
     var identity: Identity
 
     /// Whether to ask the instance for the user's name; a login by user name and password already contains it.
-    var asksForUser: Bool {
-        switch way {
-        case .password: false
-        case .oauth, .bearer, .apiKey, .certificate: true
-        }
-    }
+    var asksForUser: Bool { if case .password = way { false } else { true } }
 
     /// Whether to send the credentials with every request, not only with the first: an API key is valid only for some paths.
-    var isSentAlways: Bool {
-        switch way {
-        case .apiKey: true
-        case .password, .oauth, .bearer, .certificate: false
-        }
-    }
+    var isSentAlways: Bool { if case .apiKey = way { true } else { false } }
 
     var oauth: OAuthClient? { if case .oauth(let client) = way { client } else { nil } }
 

@@ -4,16 +4,9 @@ import BellhopCore
 public struct ServiceNowUser: Sendable, Hashable {
     public var username: String
     /// This and the following are empty if they cannot be read.
-    public var name: String
-    public var email: String
-    public var sysID: String
-
-    public init(username: String, name: String = "", email: String = "", sysID: String = "") {
-        self.username = username
-        self.name = name
-        self.email = email
-        self.sysID = sysID
-    }
+    public var name = ""
+    public var email = ""
+    public var sysID = ""
 }
 
 /// Remembers the user of a login without a user name, to notice if the login later belongs to another user.

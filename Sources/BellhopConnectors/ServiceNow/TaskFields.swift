@@ -84,7 +84,10 @@ enum TaskFields {
     }()
 
     /// The table that the field at the end of a path refers to; nil if unknown.
-    static func target(of path: String) -> String? { references[path.split(separator: ".").last.map(String.init) ?? path] }
+    static func target(of path: String) -> String? { references[column(path)] }
+
+    /// The column at the end of a path.
+    static func column(_ path: String) -> String { path.split(separator: ".").last.map(String.init) ?? path }
 
     /// Task tables that every instance has.
     static let taskTables: Set<String> = [
@@ -93,7 +96,7 @@ enum TaskFields {
 
     /// The type of the field at the end of a path; text if unknown.
     static func type(of path: String) -> FieldType {
-        let name = path.split(separator: ".").last.map(String.init) ?? path
+        let name = column(path)
         return ints.contains(name) ? .int : bools.contains(name) ? .bool : timestamps.contains(name) ? .timestamp : .text
     }
 

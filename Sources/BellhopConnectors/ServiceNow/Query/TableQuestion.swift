@@ -8,7 +8,7 @@ struct TableQuestion: Sendable, Hashable {
     var order: [EncodedQuery.Order]
     /// The limit for a person's query; polls have none.
     var limit: Int?
-    /// `sysparm_query_category`.
+    /// The index or read replica to use (`sysparm_query_category`).
     var category: String?
 
     /// Its settings in bellhop.yaml.

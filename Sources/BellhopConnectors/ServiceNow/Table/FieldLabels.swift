@@ -105,7 +105,7 @@ actor FieldLabels {
     private func choice(
         called text: String, _ path: String, of table: String, isNumber: Bool, _ session: ServiceNowSession
     ) async throws(Failure) -> String {
-        let field = path.split(separator: ".").last.map(String.init) ?? path
+        let field = TaskFields.column(path)
         let key = "\(table).\(field)"
         if choices[key] == nil { choices[key] = try await Self.reading(session).choices(of: field, in: table) }
         let all = choices[key] ?? []

@@ -33,7 +33,7 @@ final class TableColumns: Sendable {
     var schema: TaskSchema { state.withLock { $0.schema } }
 
     /// The query, as written until the first poll, and then with labels and names replaced by values.
-    var query: EncodedQuery { state.withLock { $0.query } ?? settings.query }
+    var query: EncodedQuery { state.withLock { $0.query } ?? settings.question.query }
 
     /// Whether a field may be requested: false if the dictionary is known not to have it.
     func exists(_ path: String) -> Bool {
@@ -96,7 +96,7 @@ final class TableColumns: Sendable {
     private func resolveLabels() async throws(Failure) {
         guard settings.selection == "where", state.withLock({ $0.query }) == nil else { return }
         do throws(Failure) {
-            let query = try await connection.labels.resolved(settings.query, in: settings.table, connection.reading)
+            let query = try await connection.labels.resolved(settings.question.query, in: settings.table, connection.reading)
             state.withLock { $0.query = query }
         } catch {
             guard error.remedy == .giveUp else { throw error }
@@ -127,7 +127,7 @@ final class TableColumns: Sendable {
     }
 
     /// The fields named by the query and its order.
-    private var queryFields: [String] { settings.query.fields + settings.order.map(\.field) }
+    private var queryFields: [String] { settings.question.query.fields + settings.question.order.map(\.field) }
 
     /// The fields that do not exist, and whether that is certain for all others.
     ///

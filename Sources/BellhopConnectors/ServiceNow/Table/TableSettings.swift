@@ -3,19 +3,15 @@ import BellhopCore
 /// The settings of a source of kind `table`.
 struct TableSettings: Sendable {
     var table: String
-    var query: EncodedQuery
+    /// The rows to read.
+    var question: TableQuestion
     /// The name of the setting that selects the rows: `query` or `where`.
     var selection: String
-    /// The order for a person's query; polls have their own.
-    var order: [EncodedQuery.Order]
-    /// The limit for a person's query.
-    var limit: Int?
     var display: Display
     var times: TableTimes
     var page: Int
     /// The column with a row's time.
     var timeField: String
-    var category: String?
     var longest: Int
     var timeout: Duration?
     /// The journals to watch.
@@ -32,8 +28,7 @@ struct TableSettings: Sendable {
             throw problem("table", "`\(table)` is not a table name: lower-case letters, digits and _ only, as in `incident`.")
         }
         do throws(SettingComplaints) {
-            let question = try TableQuestion(settings)
-            (query, order, limit, category) = (question.query, question.order, question.limit, question.category)
+            question = try TableQuestion(settings)
         } catch {
             throw problem("query", error.all.map { "\($0.message).\($0.help.map { " (\($0))" } ?? "")" }.joined(separator: " "))
         }
@@ -53,7 +48,7 @@ struct TableSettings: Sendable {
 
     /// Identifies the rows that a source reads. A query with a label and one with its value count as different.
     var scope: String {
-        var parts = ["table=\(table)", "query=\(query.text)"]
+        var parts = ["table=\(table)", "query=\(question.query.text)"]
         if display == .labels { parts.append("labels") }
         return parts.joined(separator: " ")
     }

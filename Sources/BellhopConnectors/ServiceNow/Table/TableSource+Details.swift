@@ -115,14 +115,14 @@ extension TableWalk.Rows {
 extension TableSource: SampledSource {
     public var question: [(name: String, text: String)] {
         var parts = [("table", settings.table), ("query", asked.text.isEmpty ? "all rows" : asked.text)]
-        if let category = settings.category { parts.append(("query_category", category)) }
+        if let category = settings.question.category { parts.append(("query_category", category)) }
         return parts
     }
 
     /// The query of the settings, with the order for people.
     private var asked: EncodedQuery {
         var query = columns.query
-        query.order = settings.order
+        query.order = settings.question.order
         return query
     }
 
@@ -132,7 +132,7 @@ extension TableSource: SampledSource {
         // If a field does not exist, the sample has all columns, so that the caller sees which exist.
         let shown = wanted.isEmpty || wanted.contains { !columns.exists($0.path) } ? schema.fields : wanted
         let reader = reader(["sys_id"] + shown.map(\.path).filter { $0 != "sys_id" })
-        let reply = try await reader.page(asked, limit: min(limit, settings.limit ?? limit))
+        let reply = try await reader.page(asked, limit: min(limit, settings.question.limit ?? limit))
         let body: JSON
         do {
             body = try JSON.parse(reply.body)

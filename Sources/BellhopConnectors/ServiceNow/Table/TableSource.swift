@@ -53,7 +53,7 @@ public struct TableSource: Source {
     func reader(_ paths: [String]) -> TableReader {
         TableReader(
             session: connection.reading, table: settings.table, paths: paths, display: settings.display,
-            category: settings.category, longest: settings.longest, timeout: settings.timeout)
+            category: settings.question.category, longest: settings.longest, timeout: settings.timeout)
     }
 
     // MARK: - Polling

@@ -39,12 +39,7 @@ struct Comment: WriteOrder {
     }
 
     /// The journal it belongs in.
-    var element: String {
-        switch visibility {
-        case .internal: "work_notes"
-        case .customer: "comments"
-        }
-    }
+    var element: String { visibility == .customer ? "comments" : "work_notes" }
 
     /// Writes it through the Task Tracker API, to the work notes.
     func post(notAfter: Timestamp) -> ServiceNowCall {
