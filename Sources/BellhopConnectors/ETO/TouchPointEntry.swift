@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// A response to a TouchPoint that a delivery asks for.
+/// A response to a TouchPoint, as a delivery describes it.
 struct TouchPointEntry: Sendable, Hashable {
     /// One answer.
     struct Answer: Sendable, Hashable {

@@ -27,12 +27,12 @@ struct TouchPointResponse: Sendable {
 
 /// Times as ETO writes them.
 enum TouchPointTime {
-    /// WCF's `/Date(…)/`, `MM/dd/yyyy` with or without a time of day, or what other servers write.
+    /// Reads WCF's `/Date(…)/`, `MM/dd/yyyy` with or without a time of day, and the formats of ``ItemValue/time(_:)``.
     static func read(_ value: JSON) -> Timestamp? {
         ItemValue.time(value) ?? value.asString.flatMap(american)
     }
 
-    /// `01/05/2026`, as an element of type 9 wants a date.
+    /// `01/05/2026`, the format for an element of type 9.
     static func american(_ time: Timestamp) -> String {
         let day = time.utc
         func two(_ number: Int) -> String { (number < 10 ? "0" : "") + String(number) }

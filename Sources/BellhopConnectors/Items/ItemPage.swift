@@ -11,7 +11,7 @@ public struct ItemPage: Sendable, Hashable {
 
     private var parts: [Part] = []
 
-    /// Why a text is not such an address.
+    /// Why a text is not the address of a page.
     public struct Problem: Error, Sendable, Hashable {
         public var message: String
     }

@@ -47,8 +47,8 @@ public struct ItemReading: Sendable, Hashable {
 
     /// The items of an answer: the complete list or an error.
     /// - Parameters:
-    ///   - place: the server, for messages; no secret.
-    ///   - secrets: what messages must not contain.
+    ///   - place: the server, for messages. It contains no secret.
+    ///   - secrets: texts that messages must not contain.
     public func listing(_ body: [UInt8], from place: String, hiding secrets: [String] = []) throws(Failure) -> Listing {
         do throws(ListingError) {
             return try Listing(body, shape: shape)

@@ -22,7 +22,7 @@ public enum LoginMethod: Sendable, Hashable {
 public struct LoginTrial: Sendable, Hashable {
     /// The user according to the system, `Ada Lovelace (ada)`, or else the configured one; nil if neither is known.
     public var user: String?
-    /// What the trial could not confirm; nil if the system confirmed the user.
+    /// A sentence about what is still uncertain; nil if the system confirmed the user.
     public var doubt: String?
 }
 

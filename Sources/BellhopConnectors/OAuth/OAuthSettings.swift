@@ -12,7 +12,7 @@ public struct OAuthSettings: Sendable, CustomStringConvertible, CustomDebugStrin
         case authorizationCode = "authorization_code"
     }
 
-    /// What is sent to the token endpoint.
+    /// A grant with its credentials.
     public enum Grant: Sendable {
         case password(username: String, password: String)
         /// The first refresh token; later ones are kept in the keychain.

@@ -6,12 +6,12 @@ struct TokenForm: Sendable {
     /// Everything that decides whether the endpoint accepts the form, so that a refusal of the same is remembered.
     var credentials: Credentials
 
-    /// A refresh token instead of the grant.
+    /// The form that sends a refresh token.
     static func refreshing(_ token: String, _ settings: OAuthSettings, mark: String) -> TokenForm {
         TokenForm([("grant_type", "refresh_token"), ("refresh_token", token)], settings, secrets: [token], mark: mark)
     }
 
-    /// The code of a person's authorization.
+    /// The form that exchanges the code of a person's authorization.
     static func redeeming(_ code: String, _ request: AuthorizationRequest, _ settings: OAuthSettings) -> TokenForm {
         TokenForm(
             [
@@ -20,7 +20,7 @@ struct TokenForm: Sendable {
             ], settings, secrets: [code], mark: "")
     }
 
-    /// The grant itself; nil if it needs a person.
+    /// The form of the grant; nil for a grant that needs a refresh token or a person.
     static func granting(_ settings: OAuthSettings, id: String, at now: Timestamp) throws -> TokenForm? {
         switch settings.grant {
         case .password(let username, let password):

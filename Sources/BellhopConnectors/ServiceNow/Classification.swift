@@ -44,7 +44,7 @@ enum Classification: Sendable, Hashable {
     var isLogin: Bool { if case .loginRequired = self { true } else { false } }
 }
 
-/// What a good answer must contain.
+/// The content that a good answer must have.
 enum AnswerShape: Sendable, Hashable {
     /// A list, which the caller scans: here it must only not be empty.
     case listing

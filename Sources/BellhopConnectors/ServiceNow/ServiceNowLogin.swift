@@ -7,7 +7,7 @@ struct ServiceNowLogin: Sendable {
         case oauth(OAuthClient)
         case bearer(String)
         case apiKey(String)
-        /// Sent by TLS; this text distinguishes certificates.
+        /// Sent by TLS; the text is its fingerprint.
         case certificate(String)
     }
 

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// The user the instance recognizes, as far as the account may read its own record.
+/// The user that the instance recognizes, with the fields of its record that the account may read.
 public struct ServiceNowUser: Sendable, Hashable {
     public var username: String
     /// This and the following are empty if they cannot be read.

@@ -25,7 +25,7 @@ struct SessionState: Sendable {
         case tokenWanted
     }
 
-    /// What to do next for a request.
+    /// The next step of a request.
     enum Step: Sendable {
         /// Send the request; then call ``received(_:at:)``.
         case send(HTTPRequest, changesSomething: Bool)
@@ -39,7 +39,7 @@ struct SessionState: Sendable {
         case fail(Failure)
     }
 
-    /// What to do next for a login.
+    /// The next step of a login.
     enum LoginStep: Sendable {
         /// Send the request; then call ``receivedLogin(_:at:)`` or ``loginFailed(_:)``.
         case send(HTTPRequest)

@@ -92,7 +92,7 @@ private struct TaskRows: ~Copyable {
     private let reading: TaskReading
     private var columns: JSONColumns
     private let fields: [Field]
-    /// The previous row's class and label: usually also the next row's.
+    /// The class and label of the previous row, which the next row often shares.
     private var latest = (name: "", label: "")
     private var writer = JSONWriter()
 

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Looks for a comment in a task's journal or, if the account may not read it, in the history that the task shows.
 struct Journal: Sendable {
-    /// What to look for.
+    /// A comment to look for.
     struct Search: Sendable {
         var task: TaskKey
         /// The table of the task's class.

@@ -73,7 +73,7 @@ struct UserClock: Sendable, Hashable {
             return Timestamp(sql: "\(day) \(digits.joined(separator: ":"))")
         }
 
-        /// The date as `2026-01-05`, whatever the order.
+        /// The date, rewritten as `2026-01-05`.
         private func day(_ text: Substring) -> String? {
             let order = date.filter { $0.isLetter }
             guard let separator = date.first(where: { !$0.isLetter }) else { return nil }

@@ -17,7 +17,7 @@ struct ComparedValue: Sendable {
 
     var isEmpty: Bool { raw.isEmpty }
 
-    /// Journal fields are returned empty, whatever they contain.
+    /// Whether the field is a journal, which the server returns as an empty text.
     var isJournal: Bool { ["comments", "work_notes", "comments_and_work_notes"].contains(field) }
 
     /// Whether the server evaluates a condition's value instead of comparing it as text.

@@ -139,7 +139,7 @@ extension EncodedQuery.Condition {
 }
 
 extension EncodedQuery {
-    /// A comparison operator as written. Synonyms are distinct, so that a query is written as it was read.
+    /// A comparison operator. Synonyms are distinct, so that a parsed query is written unchanged.
     enum Operator: String, Sendable, Hashable, CaseIterable {
         case equal = "="
         case notEqual = "!="
@@ -183,7 +183,7 @@ extension EncodedQuery {
         case relativeAtOrBefore = "RELATIVELE"
         case relativeOn = "RELATIVEEE"
 
-        /// Longer operators before their own prefixes.
+        /// Sorted so that an operator comes before its prefixes.
         static let byLength = allCases.sorted { $0.rawValue.utf8.count > $1.rawValue.utf8.count }
 
         var takesValue: Bool {

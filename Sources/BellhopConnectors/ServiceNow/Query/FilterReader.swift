@@ -148,7 +148,7 @@ struct FilterReader {
         return nil
     }
 
-    // MARK: The rest
+    // MARK: Settings of the whole filter
 
     private mutating func words(_ json: JSON, _ path: Path) -> String? {
         guard let words = json.asString, words.utf8.contains(where: { $0 > 0x20 }) else {

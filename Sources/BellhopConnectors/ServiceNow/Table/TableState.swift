@@ -61,7 +61,7 @@ final class TableState: Sendable {
 
     func showsRows() { facts.withLock { $0.hiding = nil } }
 
-    /// The server's time, as far as known.
+    /// The server's time, or the local time while the difference is unknown.
     func serverTime(_ now: Timestamp) -> Timestamp { now + (facts.withLock { $0.ahead } ?? .zero) }
 
     func note(_ reply: ServiceNowReply, at now: Timestamp) {

@@ -79,7 +79,7 @@ extension TaskReference {
 
 /// Reads tasks before and after a write: one request for an attempt's task and those of upcoming deliveries.
 struct TaskLooks: Sendable {
-    /// What to read of a task.
+    /// A task to read, and its fields.
     struct Question: Sendable, Hashable {
         var task: TaskKey
         /// The table to read. Only records of exactly this class count; with `task`, those of all classes.
