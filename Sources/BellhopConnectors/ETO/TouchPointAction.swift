@@ -163,7 +163,7 @@ struct TouchPointWrite: Write {
             }
             let isInTime =
                 response.created.map { created in
-                    Self.same(created, entry.created) || span.map { $0.contains(created) } ?? false
+                    Self.mayBeSame(created, entry.created) || span.map { $0.contains(created) } ?? false
                 } ?? true
             let isSame = entry.answers.allSatisfy { answer in
                 response.element(answer.element).map(answer.matches) ?? false
@@ -174,7 +174,7 @@ struct TouchPointWrite: Write {
     }
 
     /// Whether the server's time may stand for ours: equal to the millisecond, cut to the second, or a day in some time zone.
-    private static func same(_ there: Timestamp, _ own: Timestamp) -> Bool {
+    private static func mayBeSame(_ there: Timestamp, _ own: Timestamp) -> Bool {
         let apart = max(there - own, own - there)
         if there.microseconds % 1_000_000 != 0 { return apart < .milliseconds(4) }
         if there.microseconds % 900_000_000 != 0 { return apart <= .seconds(1) }

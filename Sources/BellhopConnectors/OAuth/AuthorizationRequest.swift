@@ -51,7 +51,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
             guard values[name] == nil else { throw Problem(message: "The response names `\(Redaction.excerpt(name))` twice.") }
             values[name] = PercentEncoding.decode(halves[1])
         }
-        guard let state = values["state"], Self.same(state, self.state) else {
+        guard let state = values["state"], Self.isEqualInConstantTime(state, self.state) else {
             throw Problem(
                 message:
                     "The response belongs to another login: its state does not match. Open only the address of this login.",
@@ -81,8 +81,7 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomRef
         Base64URL.encode(Array(SHA256.hash(data: Array(verifier.utf8))))
     }
 
-    /// Compares in constant time.
-    private static func same(_ left: String, _ right: String) -> Bool {
+    private static func isEqualInConstantTime(_ left: String, _ right: String) -> Bool {
         let (left, right) = (Array(left.utf8), Array(right.utf8))
         return left.count == right.count && zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
     }
