@@ -90,12 +90,12 @@ extension AccessRules {
         var rules: [(id: String, rule: Rule)] = []
         for row in found {
             // The server ignores query parts it does not know, so each row is checked.
-            guard let id = text(row["sys_id"]), let name = text(row["name"]), names.contains(name),
-                let operation = text(row["operation.name"]).flatMap(Operation.init)
+            guard let id = row.raw("sys_id"), let name = row.raw("name"), names.contains(name),
+                let operation = row.raw("operation.name").flatMap(Operation.init)
             else { continue }
-            let isScripted = text(row["advanced"]) == "true" && text(row["script"]) != ""
-            let hasConditions = isScripted || (text(row["condition"]) ?? "") != ""
-            let adminOverrides = text(row["admin_overrides"]) != "false"
+            let isScripted = row.raw("advanced") == "true" && row.raw("script") != ""
+            let hasConditions = isScripted || (row.raw("condition") ?? "") != ""
+            let adminOverrides = row.raw("admin_overrides") != "false"
             let rule = Rule(name: name, operation: operation, hasConditions: hasConditions, adminOverrides: adminOverrides)
             rules.append((id, rule))
         }
@@ -105,15 +105,13 @@ extension AccessRules {
                 ["sys_security_acl", "sys_user_role.name"], session)
         else { return nil }
         for row in roles {
-            guard let id = text(row["sys_security_acl"]), let role = text(row["sys_user_role.name"]), !role.isEmpty else {
+            guard let id = row.raw("sys_security_acl"), let role = row.raw("sys_user_role.name"), !role.isEmpty else {
                 continue
             }
             for place in rules.indices where rules[place].id == id { rules[place].rule.roles.insert(role) }
         }
         return AccessRules(rules: rules.map(\.rule))
     }
-
-    private static func text(_ value: JSON?) -> String? { FieldValue(value)?.raw }
 
     /// The rows of a query; nil if the account may not read all of them.
     private static func rows(

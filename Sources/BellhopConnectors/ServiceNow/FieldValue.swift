@@ -40,3 +40,8 @@ struct FieldValue: Sendable, Hashable {
     /// The value converted to this type. Empty and unreadable values are null, except for texts.
     func typed(_ type: FieldType) -> JSON { ItemValue.typed(raw, type) }
 }
+
+extension JSON {
+    /// The database value of a row's field; nil if the row does not have it.
+    func raw(_ field: String) -> String? { FieldValue(self[field])?.raw }
+}

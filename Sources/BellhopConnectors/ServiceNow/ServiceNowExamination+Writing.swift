@@ -110,7 +110,7 @@ extension ServiceNowExamination {
         guard ServiceNowConnection.isSysID(user.sysID),
             let found = try? await rows("sys_user_has_role", "user=\(user.sysID)", ["role.name"], limit: 500)
         else { return nil }
-        return Set(found.rows.compactMap { FieldValue($0["role.name"])?.raw })
+        return Set(found.rows.compactMap { $0.raw("role.name") })
     }
 
     /// A table and its ancestors, itself first; if unknown, a task's table is assumed to extend `task`.
@@ -120,7 +120,7 @@ extension ServiceNowExamination {
         guard FieldWrite.isName(table), let row = try? await rows("sys_db_object", "name=\(table)", paths).rows.first else {
             return [table, "task"]
         }
-        let chain = paths.compactMap { FieldValue(row[$0])?.raw }.filter { !$0.isEmpty }
+        let chain = paths.compactMap { row.raw($0) }.filter { !$0.isEmpty }
         return chain.first == table ? chain : [table, "task"]
     }
 

@@ -65,7 +65,7 @@ struct ServiceNowExamination {
         let name = EncodedQuery.escaped(user.username)
         let found = try? await rows("sys_user", "user_name=\(name)", ["user_name", "time_zone"]).rows.first
         guard needs.sources.contains(where: { ($0.settings.text("display") ?? "values") != "values" }) else { return }
-        guard let zone = found.flatMap({ FieldValue($0["time_zone"])?.raw }) else {
+        guard let zone = found?.raw("time_zone") else {
             return findings.append(
                 Finding(
                     "time zone", .unknown, "labels show times in the account's zone, which this account may not read",
@@ -121,8 +121,8 @@ struct ServiceNowExamination {
                         ? Finding(subject, verdict, text, remedy: "let it read \(table)", reason: .forbidden)
                         : Finding(subject, .unknown, "source \(source.name): there is no task to test with"))
             }
-            if let id = FieldValue(row["sys_id"])?.raw {
-                let name = FieldValue(row["sys_class_name"])?.raw ?? table
+            if let id = row.raw("sys_id") {
+                let name = row.raw("sys_class_name") ?? table
                 sample = (FieldWrite.isName(name) ? name : table, id)
             }
             let absent = paths.filter { row[$0] == nil }.map { "`\($0)`" }

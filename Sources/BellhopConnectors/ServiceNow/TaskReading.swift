@@ -33,7 +33,7 @@ struct TaskReading: Sendable {
     /// A task from its row.
     /// - Parameter type: the label of its class, in the user's language.
     func snapshot(_ key: TaskKey, row: JSON, type: String) -> Snapshot {
-        func own(_ name: String) -> String { FieldValue(row[name])?.raw ?? "" }
+        func own(_ name: String) -> String { row.raw(name) ?? "" }
         var snapshot = Snapshot(
             key: key, number: own("number"), title: own("short_description"), type: type, className: own("sys_class_name"),
             url: page(key))

@@ -45,7 +45,7 @@ struct TaskTable: Sendable {
         call.timeout = timeout
         let reply = try await session.send(call)
         for row in reply.rows {
-            guard let id = FieldValue(row["sys_id"])?.raw else {
+            guard let id = row.raw("sys_id") else {
                 throw Failure(.badAnswer, .retry(after: nil), "\(session.base.place) sent a task without a sys_id.")
             }
             let key = TaskKey(id)

@@ -94,7 +94,7 @@ public struct TrackerSource: Source {
     /// Whether a task's record belongs in the list: active and assigned to this user.
     private func isListed(_ row: JSON?, user: String) -> Bool {
         guard let row, !user.isEmpty else { return false }
-        return FieldValue(row["active"])?.typed(.bool) == .bool(true) && FieldValue(row["assigned_to"])?.raw == user
+        return FieldValue(row["active"])?.typed(.bool) == .bool(true) && row.raw("assigned_to") == user
     }
 
     /// Why a task left the list, by its record.

@@ -129,7 +129,7 @@ struct JournalWatch: Sendable {
 
     /// - Parameter own: this account's user name; nil if unknown: then our known writes show which entries are ours.
     private func comment(_ key: TaskKey, _ row: JSON, _ own: String?) -> TaskComment? {
-        func text(_ name: String) -> String { FieldValue(row[name])?.raw ?? "" }
+        func text(_ name: String) -> String { row.raw(name) ?? "" }
         guard kinds.contains(text("element")), ServiceNowConnection.isSysID(text("element_id")),
             let time = Timestamp(sql: text("sys_created_on"))
         else { return nil }

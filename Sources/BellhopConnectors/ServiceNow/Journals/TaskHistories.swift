@@ -42,7 +42,7 @@ struct TaskHistories: Sendable {
             let reader = TableReader(
                 session: connection.reading, table: table, paths: ["sys_id"] + Self.times + kinds, display: .both)
             for row in try await reader.page(query, limit: some.count).list {
-                guard let id = FieldValue(row["sys_id"])?.raw, some.contains(TaskKey(id)) else { continue }
+                guard let id = row.raw("sys_id"), some.contains(TaskKey(id)) else { continue }
                 for kind in kinds {
                     let history = FieldValue(row[kind])?.label ?? ""
                     let place = KnownHistories.Place(task: TaskKey(id), kind: kind)

@@ -43,13 +43,13 @@ struct DictionaryReading: Sendable {
         var columns: [String: TableDictionary.Column] = [:]
         // A table overrides columns of its ancestors, so the ancestors are read first.
         for table in chain.reversed() {
-            for row in rows where FieldValue(row["name"])?.raw == table {
-                guard let name = FieldValue(row["element"])?.raw, !name.isEmpty else { continue }
-                let reference = FieldValue(row["reference"])?.raw ?? ""
+            for row in rows where row.raw("name") == table {
+                guard let name = row.raw("element"), !name.isEmpty else { continue }
+                let reference = row.raw("reference") ?? ""
                 // 1 and 3 are choice lists; 2 only suggests values.
                 columns[name] = .init(
-                    type: FieldValue(row["internal_type"])?.raw ?? "string", reference: reference.isEmpty ? nil : reference,
-                    isChoice: ["1", "3"].contains(FieldValue(row["choice"])?.raw ?? ""))
+                    type: row.raw("internal_type") ?? "string", reference: reference.isEmpty ? nil : reference,
+                    isChoice: ["1", "3"].contains(row.raw("choice") ?? ""))
             }
         }
         guard columns["sys_id"] != nil else { return nil }
@@ -63,10 +63,10 @@ struct DictionaryReading: Sendable {
         let query = EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ",")), .init("element", .equal, field))
         let rows = try await rows("sys_choice", query, ["name", "value", "label"])
         for table in chain {
-            let own = rows.filter { FieldValue($0["name"])?.raw == table }
+            let own = rows.filter { $0.raw("name") == table }
             if own.isEmpty { continue }
             return own.compactMap { row in
-                guard let value = FieldValue(row["value"])?.raw, let label = FieldValue(row["label"])?.raw else { return nil }
+                guard let value = row.raw("value"), let label = row.raw("label") else { return nil }
                 return TaskSchema.Choice(value, label)
             }
         }
@@ -83,7 +83,7 @@ struct DictionaryReading: Sendable {
         let others = own.isEmpty ? [] : try await rows("sys_documentation", element, ["label"])
         // Without the translations, a heading in another language would seem to be forged.
         if others.isEmpty { return [] }
-        let labels = own.compactMap { FieldValue($0["column_label"])?.raw } + others.compactMap { FieldValue($0["label"])?.raw }
+        let labels = own.compactMap { $0.raw("column_label") } + others.compactMap { $0.raw("label") }
         return Set(labels.filter { !$0.isEmpty })
     }
 
@@ -93,8 +93,8 @@ struct DictionaryReading: Sendable {
         let query = EncodedQuery(.init("name", .isOneOf, chain.joined(separator: ",")), .init("display", .equal, "true"))
         let rows = try await rows("sys_dictionary", query, ["name", "element", "display"])
         for table in chain {
-            let own = rows.first { FieldValue($0["name"])?.raw == table && FieldValue($0["display"])?.raw == "true" }
-            if let name = FieldValue(own?["element"])?.raw, !name.isEmpty { return name }
+            let own = rows.first { $0.raw("name") == table && $0.raw("display") == "true" }
+            if let name = own?.raw("element"), !name.isEmpty { return name }
         }
         return TaskFields.taskTables.contains(table) ? "number" : "name"
     }
@@ -104,7 +104,7 @@ struct DictionaryReading: Sendable {
         let paths = (0...6).map { String(repeating: "super_class.", count: $0) + "name" }
         let row = try await rows("sys_db_object", EncodedQuery(.init("name", .equal, table)), paths).first
         guard let row else { return table == "task" ? [table] : [table, "task"] }
-        let chain = paths.compactMap { FieldValue(row[$0])?.raw }.filter { !$0.isEmpty }
+        let chain = paths.compactMap { row.raw($0) }.filter { !$0.isEmpty }
         return chain.first == table ? chain : [table] + chain
     }
 
@@ -124,10 +124,9 @@ struct DictionaryReading: Sendable {
         for table in tables.split(separator: ",") {
             // The nearest table that has choices for a column has all of them.
             let known = Set(choices.keys)
-            for row in rows where FieldValue(row["name"])?.raw ?? "" == table {
-                guard let name = FieldValue(row["element"])?.raw, let value = FieldValue(row["value"])?.raw, !known.contains(name)
-                else { continue }
-                choices[name, default: []].append(TaskSchema.Choice(value, FieldValue(row["label"])?.raw ?? ""))
+            for row in rows where row.raw("name") ?? "" == table {
+                guard let name = row.raw("element"), let value = row.raw("value"), !known.contains(name) else { continue }
+                choices[name, default: []].append(TaskSchema.Choice(value, row.raw("label") ?? ""))
             }
         }
         for (name, choices) in choices {

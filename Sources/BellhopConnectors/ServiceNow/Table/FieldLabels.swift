@@ -163,7 +163,7 @@ actor FieldLabels {
         do throws(Failure) {
             let reply = try await TableReader(session: session, table: table, paths: ["sys_id"] + names).page(query, limit: 6)
             return try reply.list.compactMap { row in
-                guard let id = FieldValue(row["sys_id"])?.raw else { return nil }
+                guard let id = row.raw("sys_id") else { return nil }
                 let values = names.compactMap { name in FieldValue(row[name]).map { (name, $0.raw) } }
                 return Row(id: id, values: Dictionary(values) { first, _ in first })
             }

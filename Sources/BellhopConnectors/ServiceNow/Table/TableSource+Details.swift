@@ -45,7 +45,7 @@ extension TableSource {
             let query = filter.and(EncodedQuery(.init("sys_id", .isOneOf, some.map(\.text).joined(separator: ","))))
             do throws(Failure) {
                 for row in try await reader.page(query, limit: some.count).list {
-                    guard let id = FieldValue(row["sys_id"])?.raw, some.contains(TaskKey(id)) else {
+                    guard let id = row.raw("sys_id"), some.contains(TaskKey(id)) else {
                         throw Failure(
                             .badAnswer, .retry(after: nil),
                             "\(connection.base.place) answered with rows that were not asked for: it ignored the query, so the answer is discarded."

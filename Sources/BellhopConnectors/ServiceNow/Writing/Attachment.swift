@@ -174,10 +174,10 @@ struct AttachmentWrite: Write {
     mutating func send(notAfter: Timestamp) async throws(Failure) -> Sent {
         let (file, place) = (file, context.place)
         return try await request.send(file.call(table: table, notAfter: notAfter), context.session) { reply throws(Failure) in
-            guard let id = FieldValue(reply.record["sys_id"])?.raw, !id.isEmpty else {
+            guard let id = reply.record.raw("sys_id"), !id.isEmpty else {
                 throw Failure(.badAnswer, .unknownOutcome, "\(place) answered \(reply.status) without a file.")
             }
-            let size = FieldValue(reply.record["size_bytes"])?.raw ?? ""
+            let size = reply.record.raw("size_bytes") ?? ""
             guard size.isEmpty || size == String(file.bytes.count) else {
                 throw Failure(
                     .notWritten, .giveUp,

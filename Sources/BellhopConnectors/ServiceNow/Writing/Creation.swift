@@ -115,11 +115,11 @@ struct CreationWrite: Write {
     private func finding(_ rows: [JSON], total: Int?) -> Look {
         let (table, key) = (creation.table, creation.key)
         // A server that does not know the field drops the condition and returns other rows.
-        guard rows.allSatisfy({ FieldValue($0[key.name])?.raw == key.value }) else {
+        guard rows.allSatisfy({ $0.raw(key.name) == key.value }) else {
             return .unprovable("the table \(table) has no field `\(key.name)`: name another with `correlation_field`")
         }
-        if let row = rows.first, let id = FieldValue(row["sys_id"])?.raw {
-            return .written(proof(id, FieldValue(row["number"])?.raw ?? ""))
+        if let row = rows.first, let id = row.raw("sys_id") {
+            return .written(proof(id, row.raw("number") ?? ""))
         }
         if let total, total > 0 { return .unprovable("this account may not read the table \(table)") }
         return .absent
@@ -135,10 +135,10 @@ struct CreationWrite: Write {
     /// Compares the record the server returned with the one requested.
     private func receipt(_ reply: ServiceNowReply) throws(Failure) -> Receipt {
         let place = context.place
-        guard let id = FieldValue(reply.record["sys_id"])?.raw, !id.isEmpty else {
+        guard let id = reply.record.raw("sys_id"), !id.isEmpty else {
             throw Failure(.badAnswer, .unknownOutcome, "\(place) answered \(reply.status) without a record.")
         }
-        let number = FieldValue(reply.record["number"])?.raw ?? ""
+        let number = reply.record.raw("number") ?? ""
         // Journals read as empty, even in the answer to their own write.
         let shown = creation.writes.filter { !["comments", "work_notes"].contains($0.name) }
         let result = WriteResult(shown, reply.record) { _ in "" }

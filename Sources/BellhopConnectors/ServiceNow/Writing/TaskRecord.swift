@@ -63,7 +63,7 @@ struct TaskRecord: Sendable {
                     ("sysparm_fields", paths(fields).joined(separator: ",")), ("sysparm_display_value", "all"),
                     ("sysparm_exclude_reference_link", "true"),
                 ], expecting: .record))
-        guard FieldValue(reply.record["sys_id"])?.raw == task.key.text else {
+        guard reply.record.raw("sys_id") == task.key.text else {
             throw Failure(
                 .badAnswer, .retry(after: nil),
                 "\(session.base.place) answered with another task than the requested one.")
@@ -139,7 +139,7 @@ struct TaskLooks: Sendable {
     ) -> [TaskKey: TaskRecord]? {
         var records: [TaskKey: TaskRecord] = [:]
         for row in reply.rows {
-            guard let id = FieldValue(row["sys_id"])?.raw, let table = FieldValue(row["sys_class_name"])?.raw else { continue }
+            guard let id = row.raw("sys_id"), let table = row.raw("sys_class_name") else { continue }
             guard asked.contains(TaskKey(id)) else { return nil }
             guard FieldWrite.isName(table), question.table == "task" || table == question.table else { continue }
             records[TaskKey(id)] = TaskRecord(table: table, values: row, serverTime: reply.serverTime, at: now)

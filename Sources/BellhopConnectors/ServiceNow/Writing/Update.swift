@@ -138,7 +138,7 @@ struct UpdateWrite: Write {
     mutating func send(notAfter: Timestamp) async throws(Failure) -> Sent {
         let (update, record, place) = (update, record, context.place)
         return try await request.send(update.call(record, notAfter: notAfter), context.session) { reply throws(Failure) in
-            guard FieldValue(reply.record["sys_id"])?.raw == update.task.key.text else {
+            guard reply.record.raw("sys_id") == update.task.key.text else {
                 throw Failure(.badAnswer, .unknownOutcome, "\(place) answered \(reply.status) with another record.")
             }
             let result = WriteResult(update.writes, reply.record) { record[$0]?.raw ?? "" }
