@@ -84,9 +84,7 @@ struct ETOExamination {
 
     private func add(_ number: String, _ need: ConnectionNeeds.ActionNeed) async -> Finding {
         let uncheckable = "whether the account may add to it cannot be checked in advance"
-        guard let id = Int64(number) else {
-            return Finding("add responses", .unknown, "rule \(need.rule): \(uncheckable)")
-        }
+        guard let id = Int64(number) else { return Finding("add responses", .unknown, "rule \(need.rule): \(uncheckable)") }
         let subject = "add to \(id)"
         let program = ETOProgram(ItemValue.text(need.constants["program"]))
         if let wrong = await wrongProgram(program, subject, "rule \(need.rule)") { return wrong }

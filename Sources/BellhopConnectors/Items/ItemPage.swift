@@ -18,9 +18,7 @@ public struct ItemPage: Sendable, Hashable {
 
     public init(_ text: String) throws(Problem) {
         guard let scheme = text.firstRange(of: "://"), ["http", "https"].contains(ASCII.lowercased(text[..<scheme.lowerBound]))
-        else {
-            throw Problem(message: "An item's page needs an absolute https:// (or http://) address.")
-        }
+        else { throw Problem(message: "An item's page needs an absolute https:// (or http://) address.") }
         var rest = Substring(text)
         while let open = rest.firstIndex(of: "{") {
             let before = rest[..<open]
@@ -41,9 +39,7 @@ public struct ItemPage: Sendable, Hashable {
         parts.append(.text(String(rest)))
         guard case .text(let first)? = parts.first, let slash = first[scheme.upperBound...].firstIndex(of: "/"),
             slash > scheme.upperBound
-        else {
-            throw Problem(message: "The host of an item's page must be written out: https://HOST/…{id}…")
-        }
+        else { throw Problem(message: "The host of an item's page must be written out: https://HOST/…{id}…") }
     }
 
     func address(of key: TaskKey, _ record: JSON) -> String {

@@ -105,9 +105,7 @@ extension AccessRules {
                 ["sys_security_acl", "sys_user_role.name"], session)
         else { return nil }
         for row in roles {
-            guard let id = row.raw("sys_security_acl"), let role = row.raw("sys_user_role.name"), !role.isEmpty else {
-                continue
-            }
+            guard let id = row.raw("sys_security_acl"), let role = row.raw("sys_user_role.name"), !role.isEmpty else { continue }
             for place in rules.indices where rules[place].id == id { rules[place].rule.roles.insert(role) }
         }
         return AccessRules(rules: rules.map(\.rule))

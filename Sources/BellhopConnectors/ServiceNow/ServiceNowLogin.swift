@@ -102,9 +102,7 @@ extension ServiceNowLogin {
                     connection: connection, username: credentials.username, credentials: stored.credentials ?? { credentials }))
             identity = .user(credentials.username)
         case .keychain:
-            guard let user = stored.username, let credentials = stored.credentials else {
-                throw .noLogin(of: connection)
-            }
+            guard let user = stored.username, let credentials = stored.credentials else { throw .noLogin(of: connection) }
             way = .password(Account(connection: connection, username: user, credentials: credentials))
             identity = .user(user)
         case .oauth(let settings):

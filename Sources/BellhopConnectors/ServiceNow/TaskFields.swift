@@ -115,9 +115,7 @@ enum TaskFields {
             guard FieldName.isValid(name) else { throw problem("`\(name)` is not a field name: letters, digits and _ only.") }
             guard !path.isEmpty,
                 path.split(separator: ".", omittingEmptySubsequences: false).allSatisfy({ FieldName.isValid(String($0)) })
-            else {
-                throw problem("`\(path)` is not a path to a field.")
-            }
+            else { throw problem("`\(path)` is not a path to a field.") }
             guard !fields.contains(where: { $0.name == name }) else { throw problem("The field `\(name)` is declared twice.") }
             let known = known(path)
             let type = known?.type ?? type(of: path)

@@ -53,9 +53,7 @@ extension OperandReader {
         var value = written
         if let inner = written.asObject {
             guard inner.count == 1, let word = inner.keys.first, let known = Self.comparisons[word], let given = inner[word]
-            else {
-                return refuse("this is not a part of a date", path, help: "as in `{\(name): {at_or_after: …}}`")
-            }
+            else { return refuse("this is not a part of a date", path, help: "as in `{\(name): {at_or_after: …}}`") }
             (code, value) = (known, given)
         }
         guard let (label, argument) = part.written(value) else {

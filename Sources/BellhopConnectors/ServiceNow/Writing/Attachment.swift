@@ -112,9 +112,7 @@ struct Attachment: WriteOrder {
                 row["size_bytes"]?.asString == String(bytes.count)
             else { return false }
             if row["hash"]?.asString.map({ ASCII.lowercased($0) }) == hash { return true }
-            guard let since, let time = row["sys_created_on"]?.asString.flatMap({ Timestamp(sql: $0) }) else {
-                return false
-            }
+            guard let since, let time = row["sys_created_on"]?.asString.flatMap({ Timestamp(sql: $0) }) else { return false }
             let author = row["sys_created_by"]?.asString ?? ""
             return time >= since && username.map { ASCII.equalIgnoringCase(author, $0) } ?? true
         }?["sys_id"]?.asString
