@@ -268,10 +268,7 @@ extension SQL {
 
         static let edit = "UPDATE delivery SET body = :body, coalesces = :coalesces WHERE id = :id"
 
-        static let laneRuns = """
-            SELECT EXISTS (
-                SELECT 1 FROM delivery WHERE \(isOpenInLane) AND state = 'running')
-            """
+        static let laneRuns = "SELECT 1 FROM delivery WHERE \(isOpenInLane) AND state = 'running'"
 
         static let demote = """
             UPDATE delivery SET head = 0 WHERE \(isOpenInLane) AND state IN ('available', 'running') AND head = 1

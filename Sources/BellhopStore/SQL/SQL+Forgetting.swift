@@ -36,6 +36,6 @@ extension SQL {
                     AND +rule_state.kind = wanted.kind AND key = :key
             """
 
-        static let remains = "SELECT EXISTS (SELECT 1 FROM rule_state WHERE \(State.isOfKey))"
+        static let remains = "SELECT 1 FROM rule_state WHERE \(State.isOfKey)"
     }
 }

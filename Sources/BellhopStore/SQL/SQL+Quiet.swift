@@ -14,13 +14,11 @@ extension SQL {
             LIMIT :limit
             """
 
-        static let continues = """
-            SELECT EXISTS (SELECT 1 FROM conversation WHERE receiver = :receiver AND conversation = :conversation)
-            """
+        static let continues = "SELECT 1 FROM conversation WHERE receiver = :receiver AND conversation = :conversation"
 
-        static let waits = "SELECT EXISTS (SELECT 1 FROM delivery_wait WHERE delivery = :id)"
+        static let waits = "SELECT 1 FROM delivery_wait WHERE delivery = :id"
 
-        static let isHeld = "SELECT EXISTS (SELECT 1 FROM delivery WHERE id = :id AND state = 'quiet' AND run_at = :end)"
+        static let isHeld = "SELECT 1 FROM delivery WHERE id = :id AND state = 'quiet' AND run_at = :end"
 
         /// Its time to be sent counts from now.
         static let send = "UPDATE delivery SET run_at = :now, expires = expires + (:now - run_at) WHERE id = :id"

@@ -45,7 +45,7 @@ extension SQL {
 
         static let removeTask = "DELETE FROM task WHERE scope = :scope AND key = :key"
 
-        static let hasDeparted = "SELECT EXISTS (SELECT 1 FROM departed WHERE scope = :scope)"
+        static let hasDeparted = "SELECT 1 FROM departed WHERE scope = :scope"
 
         static let setDeparted = """
             INSERT INTO departed (scope, key, generation, removed, reason, snapshot)

@@ -42,6 +42,6 @@ extension SQL {
 
         static let anyBars = "SELECT EXISTS (SELECT 1 FROM delivery WHERE bars = 1)"
 
-        static let laneBars = "SELECT EXISTS (SELECT 1 FROM delivery WHERE lane = :lane AND bars = 1)"
+        static let laneBars = "SELECT 1 FROM delivery WHERE lane = :lane AND bars = 1"
     }
 }

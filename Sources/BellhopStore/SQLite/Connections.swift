@@ -20,20 +20,16 @@ final class Connections: Sendable {
             queue = DispatchQueue(label: label)
         }
 
-        func run(_ work: @escaping @Sendable (Access) -> Void) {
-            queue.async { [self] in work(database.map { .success($0) } ?? .failure(SQLiteError.closed)) }
-        }
+        private var access: Access { database.map { .success($0) } ?? .failure(SQLiteError.closed) }
+
+        func run(_ work: @escaping @Sendable (Access) -> Void) { queue.async { [self] in work(access) } }
 
         func run(after delay: DispatchTimeInterval, _ work: @escaping @Sendable (Access) -> Void) {
-            queue.asyncAfter(deadline: .now() + delay) { [self] in
-                work(database.map { .success($0) } ?? .failure(SQLiteError.closed))
-            }
+            queue.asyncAfter(deadline: .now() + delay) { [self] in work(access) }
         }
 
-        /// Runs work on the caller's own thread, after the work that is queued. For a connection that is free, so that it begins at once.
-        func runHere(_ work: (Access) -> Void) {
-            queue.sync { work(database.map { .success($0) } ?? .failure(SQLiteError.closed)) }
-        }
+        /// Runs work on the caller's own thread, after all queued work; at once if the connection is free.
+        func runHere(_ work: (Access) -> Void) { queue.sync { work(access) } }
 
         /// Closes the connection once its queue is empty.
         func close() { queue.sync { database = nil } }

@@ -171,7 +171,7 @@ final class GroupCommit: Sendable {
                     try session.run(SQL.release)
                     kept.append(settle)
                 } catch {
-                    guard session.isInTransaction else { return false }
+                    guard session.database.isInTransaction else { return false }
                     try session.run(SQL.rollbackToSavepoint)
                     try session.run(SQL.release)
                     failed.append((job, error))
@@ -207,7 +207,7 @@ final class GroupCommit: Sendable {
     /// Leaves no transaction open. The caller gets the original error; if the rollback fails too, SQLite has rolled back by
     /// itself or the next BEGIN reports it.
     private func rollback(_ session: Session) {
-        guard session.isInTransaction else { return }
+        guard session.database.isInTransaction else { return }
         do {
             try Session(session.database).run(SQL.rollback)
         } catch {

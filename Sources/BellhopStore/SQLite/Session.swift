@@ -14,10 +14,17 @@ struct Session {
     /// The cached statement with this text.
     func prepare(_ sql: String) throws -> Prepared { try Prepared(sql, in: self) }
 
-    /// Runs a statement without parameters.
-    func run(_ sql: String) throws {
+    /// Runs a statement without parameters that returns no rows.
+    func run(_ sql: String) throws { try run(sql) { _ in } }
+
+    /// Runs a statement that returns no rows; returns how many rows it changed.
+    ///
+    /// - Parameter bind: binds the parameters.
+    @discardableResult
+    func run(_ sql: String, _ bind: (inout Prepared) throws -> Void) throws -> Int {
         var statement = try prepare(sql)
-        try statement.run()
+        try bind(&statement)
+        return try statement.run()
     }
 
     /// The first column of the first row.
@@ -25,7 +32,4 @@ struct Session {
         var statement = try prepare(sql)
         return try statement.next() ? statement.int(0) : 0
     }
-
-    /// Whether a transaction is open. If the disk is full, SQLite itself ends it.
-    var isInTransaction: Bool { database.isInTransaction }
 }

@@ -47,7 +47,7 @@ struct Migrator {
                 "PRAGMA application_id = \(Schema.application); PRAGMA user_version = \(migrations.count)")
             try session.run(SQL.commit)
         } catch {
-            if session.isInTransaction { try session.run(SQL.rollback) }
+            if session.database.isInTransaction { try session.run(SQL.rollback) }
             throw error
         }
     }

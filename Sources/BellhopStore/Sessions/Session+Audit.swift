@@ -74,9 +74,7 @@ extension Session {
         }
         old.stop()
         guard let last else { return 0 }
-        var remove = try prepare(SQL.Audit.remove)
-        try remove.bind(":number", last)
-        try remove.run()
+        try run(SQL.Audit.remove) { try $0.bind(":number", last) }
         var empty = try prepare(SQL.Audit.empty)
         try empty.bind(":number", last)
         guard try empty.next() else { return 0 }

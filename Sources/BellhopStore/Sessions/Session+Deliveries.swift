@@ -85,9 +85,7 @@ extension Session {
 
     func bringForward(at now: Timestamp) throws {
         for sql in [SQL.Deliveries.advance, SQL.Deliveries.advanceResumptions] {
-            var statement = try prepare(sql)
-            try statement.bind(":now", now)
-            try statement.run()
+            try run(sql) { try $0.bind(":now", now) }
         }
     }
 
@@ -132,9 +130,7 @@ extension Session {
     }
 
     func promote(_ lane: String) throws {
-        var statement = try prepare(SQL.Deliveries.promote)
-        try statement.bind(lane: lane)
-        try statement.run()
+        try run(SQL.Deliveries.promote) { try $0.bind(lane: lane) }
     }
 
     func end(_ id: Int64, as state: DeliveryState, _ failure: Failure, at now: Timestamp, uncertain: Bool) throws {

@@ -74,9 +74,7 @@ extension Session {
                 try remains.bind(":rule", key.rule)
                 try remains.bind(":kind", key.kind.rawValue)
                 try remains.bind(":key", key.key)
-                let others = try remains.next() && remains.int(0) == 1
-                remains.stop()
-                if others { continue }
+                if try remains.exists() { continue }
                 timers.append(RuleTimer.ID(rule: key.ruleName, kind: kind, key: key.key))
             } else {
                 // The wait of an element of a list is a piece of a window.

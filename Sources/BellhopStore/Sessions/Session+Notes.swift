@@ -15,9 +15,7 @@ extension Session {
             try statement.bind(":value", text: value.encoded())
             try statement.run()
         } else {
-            var statement = try prepare(SQL.Notes.forget)
-            try statement.bind(":key", key)
-            try statement.run()
+            try run(SQL.Notes.forget) { try $0.bind(":key", key) }
         }
     }
 }

@@ -177,10 +177,8 @@ extension Session {
     func reorder(_ lane: String) throws {
         var runs = try prepare(SQL.Deliveries.laneRuns)
         try runs.bind(lane: lane)
-        if try runs.next(), runs.int(0) == 1 { return }
-        var demote = try prepare(SQL.Deliveries.demote)
-        try demote.bind(lane: lane)
-        try demote.run()
+        if try runs.exists() { return }
+        try run(SQL.Deliveries.demote) { try $0.bind(lane: lane) }
         try promote(lane)
     }
 }

@@ -30,12 +30,9 @@ extension Session {
     }
 
     func resume(_ subject: Pause.Subject, by person: Person?, at now: Timestamp) throws -> Bool {
-        var statement = try prepare(SQL.Pauses.remove)
-        try statement.bind(":rule", subject.stored)
-        guard try statement.run() == 1 else { return false }
-        var skip = try prepare(SQL.Pauses.skipEvents)
-        try skip.bind(":rule", subject.stored)
-        try skip.run()
+        let count = try run(SQL.Pauses.remove) { try $0.bind(":rule", subject.stored) }
+        guard count == 1 else { return false }
+        try run(SQL.Pauses.skipEvents) { try $0.bind(":rule", subject.stored) }
         try audit(.resume, by: person, subject.audited, at: now)
         return true
     }

@@ -79,9 +79,7 @@ extension Session {
 
     /// Deletes tasks that were removed before the limit, and scopes that were not used since then.
     private func forget(before limit: Timestamp, keeping kept: Set<Scope.ID>) throws -> Int {
-        var departed = try prepare(SQL.Pruning.removeDeparted)
-        try departed.bind(":before", limit)
-        var count = try departed.run()
+        var count = try run(SQL.Pruning.removeDeparted) { try $0.bind(":before", limit) }
         var scopes: [Int64] = []
         var old = try prepare(SQL.Pruning.oldScopes)
         try old.bind(":before", limit)
@@ -89,19 +87,13 @@ extension Session {
             if !kept.contains(Scope.ID(text: old.text(1))) { scopes.append(old.int(0)) }
         }
         for sql in [SQL.Pruning.removeScopeTasks, SQL.Pruning.removeScopeDeparted, SQL.Pruning.removeScope] {
-            var statement = try prepare(sql)
-            for scope in scopes {
-                try statement.bind(":scope", scope)
-                count += try statement.run()
-            }
+            for scope in scopes { count += try run(sql) { try $0.bind(":scope", scope) } }
         }
         return count
     }
 
     private func forgetConversations(before limit: Timestamp) throws -> Int {
-        var statement = try prepare(SQL.Pruning.removeConversations)
-        try statement.bind(":before", limit)
-        return try statement.run()
+        try run(SQL.Pruning.removeConversations) { try $0.bind(":before", limit) }
     }
 
     /// Deletes stops that ended so long ago that they no longer affect the receiver.
@@ -132,8 +124,6 @@ extension Session {
     }
 
     private func expire(at now: Timestamp) throws -> Int {
-        var statement = try prepare(SQL.Pruning.removeState)
-        try statement.bind(":now", now)
-        return try statement.run()
+        try run(SQL.Pruning.removeState) { try $0.bind(":now", now) }
     }
 }

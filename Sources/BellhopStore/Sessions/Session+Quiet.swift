@@ -37,8 +37,7 @@ extension Session {
         for (message, _) in release.fates {
             try check.bind(":id", message.place)
             try check.bind(":end", message.delivery.runAt)
-            guard try check.next(), check.int(0) == 1 else { throw ReleaseConflict() }
-            check.stop()
+            guard try check.exists() else { throw ReleaseConflict() }
         }
         var silenced: [String: Int] = [:]
         let receipt = release.joined.map { Delivery.receipt(joinedIn: $0.id) }
@@ -130,14 +129,14 @@ extension Session {
         var statement = try prepare(SQL.Quiet.continues)
         try statement.bind(":receiver", delivery.id.receiver)
         try statement.bind(":conversation", conversation)
-        return try statement.next() && statement.int(0) == 1
+        return try statement.exists()
     }
 
     private func waits(_ id: Int64, _ delivery: Delivery) throws -> Bool {
         if delivery.after.isEmpty { return false }
         var statement = try prepare(SQL.Quiet.waits)
         try statement.bind(":id", id)
-        return try statement.next() && statement.int(0) == 1 && !isFree(id)
+        return try statement.exists() && !isFree(id)
     }
 }
 

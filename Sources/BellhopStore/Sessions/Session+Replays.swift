@@ -36,8 +36,7 @@ extension Session {
 
     /// False if it was done before.
     func end(replay id: Int64) throws -> Bool {
-        var statement = try prepare(SQL.Replays.remove)
-        try statement.bind(":id", id)
-        return try statement.run() == 1
+        let count = try run(SQL.Replays.remove) { try $0.bind(":id", id) }
+        return count == 1
     }
 }

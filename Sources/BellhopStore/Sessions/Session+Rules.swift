@@ -29,13 +29,9 @@ extension Session {
             if rule.isOff, row?.isOff == false { try forgetEscalations(of: rule.name, ending: .off, at: now) }
             try setDigest(of: rule.name, from: rule.readsEvents ? last : nil)
         }
-        var remove = try prepare(SQL.Rules.remove)
-        var removeTimers = try prepare(SQL.Timers.removeAll)
         for name in present.keys {
-            try remove.bind(":name", name)
-            try remove.run()
-            try removeTimers.bind(":rule", name)
-            try removeTimers.run()
+            try run(SQL.Rules.remove) { try $0.bind(":name", name) }
+            try run(SQL.Timers.removeAll) { try $0.bind(":rule", name) }
             try forgetWaits(of: name, ending: .removed, at: now)
             try forgetEscalations(of: name, ending: .removed, at: now)
             try setDigest(of: name, from: nil)
@@ -98,9 +94,7 @@ extension Session {
 
     /// Ends the rule's waits, counts and groups, because it is new or what they were made from has changed.
     private func beginWaits(_ rule: RuleRegistration, ending: DecisionRecord.Ending, at now: Timestamp) throws {
-        var remove = try prepare(SQL.Timers.removeWaits)
-        try remove.bind(":rule", rule.name)
-        try remove.run()
+        try run(SQL.Timers.removeWaits) { try $0.bind(":rule", rule.name) }
         try forgetWaits(of: rule.name, ending: ending, at: now)
         if rule.beginsByItself { try change([.set(RuleTimer(.init(rule: rule.name, kind: .existing), due: now))]) }
     }
@@ -111,18 +105,14 @@ extension Session {
         try timers.bind(":rule", rule)
         try timers.bind(":now", now)
         try timers.run()
-        var state = try prepare(SQL.Rules.recompute[1])
-        try state.bind(":rule", rule)
-        try state.run()
+        try run(SQL.Rules.recompute[1]) { try $0.bind(":rule", rule) }
     }
 
     private func forgetWaits(of rule: String, ending: DecisionRecord.Ending, at now: Timestamp) throws {
         var waiting = try prepare(SQL.Rules.waiting)
         try waiting.bind(":rule", rule)
         try record(ending, of: &waiting, at: now)
-        var forget = try prepare(SQL.Rules.forgetWaits)
-        try forget.bind(":rule", rule)
-        try forget.run()
+        try run(SQL.Rules.forgetWaits) { try $0.bind(":rule", rule) }
     }
 
     /// Records that these runs will not go on.
@@ -155,11 +145,7 @@ extension Session {
         var escalating = try prepare(SQL.Rules.escalating)
         try escalating.bind(":rule", rule)
         try record(ending, of: &escalating, at: now)
-        for sql in SQL.Rules.forgetEscalations {
-            var forget = try prepare(sql)
-            try forget.bind(":rule", rule)
-            try forget.run()
-        }
+        for sql in SQL.Rules.forgetEscalations { try run(sql) { try $0.bind(":rule", rule) } }
     }
 
     /// Begins the digests of a rule, unless they have begun; ends them if there is no place from which they begin.

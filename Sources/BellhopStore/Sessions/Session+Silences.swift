@@ -53,9 +53,7 @@ extension Session {
     }
 
     func forgetSilences(before limit: Timestamp) throws -> Int {
-        var statement = try prepare(SQL.Silences.prune)
-        try statement.bind(":before", limit)
-        return try statement.run()
+        try run(SQL.Silences.prune) { try $0.bind(":before", limit) }
     }
 
     // Parts.

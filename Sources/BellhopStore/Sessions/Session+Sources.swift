@@ -94,9 +94,7 @@ extension Session {
 
     /// Rules may wait for the tasks of a baseline.
     private func beginWaits(with source: String, at now: Timestamp) throws {
-        var end = try prepare(SQL.Timers.endExisting)
-        try end.bind(":source", source)
-        try end.run()
+        try run(SQL.Timers.endExisting) { try $0.bind(":source", source) }
         var begin = try prepare(SQL.Timers.beginExisting)
         try begin.bind(":source", source)
         try begin.bind(":now", now)
@@ -174,7 +172,7 @@ extension Session {
     private func hasDeparted(_ scope: Int64) throws -> Bool {
         var statement = try prepare(SQL.Sources.hasDeparted)
         try statement.bind(":scope", scope)
-        return try statement.next() && statement.int(0) == 1
+        return try statement.exists()
     }
 
     private func snapshot(_ row: borrowing Prepared, _ column: Int32) throws -> Snapshot {

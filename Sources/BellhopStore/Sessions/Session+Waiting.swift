@@ -58,9 +58,7 @@ extension Session {
 
     /// Deletes a delivery's waits, so that nothing revives it.
     func forgetWaits(of id: Int64) throws {
-        var statement = try prepare(SQL.Waiting.forget)
-        try statement.bind(":id", id)
-        try statement.run()
+        try run(SQL.Waiting.forget) { try $0.bind(":id", id) }
     }
 
     /// Determines anew the heads of those lanes in which a delivery waits.
@@ -75,7 +73,7 @@ extension Session {
     private func isBarred(_ lane: String) throws -> Bool {
         var statement = try prepare(SQL.Waiting.laneBars)
         try statement.bind(":lane", lane)
-        return try statement.next() && statement.int(0) == 1
+        return try statement.exists()
     }
 
     private func followers(of id: Int64) throws -> [Follower] {
