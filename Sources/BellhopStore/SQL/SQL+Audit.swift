@@ -1,7 +1,7 @@
 extension SQL {
     enum Audit {
-        /// There is always a row, because the first one is never removed without leaving its hash. (PostgreSQL: the same, with a lock
-        /// of the table.)
+        /// There is always a row: pruning keeps the last row that it removes, with its hash alone. (PostgreSQL: the same, with a lock of
+        /// the table.)
         static let insert = """
             INSERT INTO audit (number, at, entry, hash)
             SELECT number + 1, :at, :entry, audit_hash(hash, number + 1, :entry) FROM audit ORDER BY number DESC LIMIT 1
@@ -19,7 +19,7 @@ extension SQL {
 
         static let last = "SELECT number, at, entry, hash FROM audit ORDER BY number DESC LIMIT 1"
 
-        /// The oldest rows after the first one. The last row of all always stays.
+        /// The oldest rows after the first one, without the last one, which always stays.
         static let old = """
             SELECT number, at FROM audit
             WHERE number > (SELECT min(number) FROM audit) AND number < (SELECT max(number) FROM audit)

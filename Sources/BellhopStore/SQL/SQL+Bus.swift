@@ -69,20 +69,21 @@ extension SQL {
         /// The runs that a rule waits for, has counted and has gathered, the newest first.
         static let waiting = "\(waits) WHERE rule IN (:rule, 'shadow/' || :rule) AND \(isWaiting) ORDER BY at DESC LIMIT :limit"
 
-        /// Those whose escalations a rule has under way. Scans all escalations.
+        /// The runs whose escalations of a rule are under way. Scans all escalations.
         static let escalating = """
             \(waits) WHERE rule = '' AND kind = 'escalation' AND element = :rule AND \(isWaiting) ORDER BY at DESC LIMIT :limit
             """
 
-        /// Those that are about a task.
+        /// The waiting runs about a task.
         static let waitingAbout = "\(waits) WHERE subject = :subject AND \(isWaiting) ORDER BY at DESC LIMIT :limit"
 
         private static let waits = """
             SELECT rule, kind, key, element, value ->> '$.run' AS run, value ->> '$.at' AS at FROM rule_state
             """
 
-        /// A wait and an escalation name their run; a run that is counted or gathered is named by its element. Without what waits for no
-        /// event, has run already, is out of time, or is only a part of a run, and without escalations after their last step.
+        /// True for a row of a run that still waits. False for a row without an event, one that has run or expired, a part of a run, and
+        /// an escalation after its last step. A wait and an escalation have the run's id in `run`; a counted or gathered run has it in
+        /// `element`.
         private static let isWaiting = """
             value ->> '$.event' IS NOT NULL AND (expires IS NULL OR expires > :now)
             AND CASE kind
@@ -125,7 +126,7 @@ extension SQL {
 
         static let lastPlace = "SELECT coalesce(max(sequence), 0) FROM event"
 
-        /// The last place on the bus before the first event that no rule has seen.
+        /// The last place on the bus up to which all events are routed.
         static let lastRouted = """
             SELECT coalesce((SELECT min(sequence) - 1 FROM unrouted), (SELECT max(sequence) FROM event), 0)
             """
@@ -148,7 +149,7 @@ extension SQL {
             WHERE name = :name
             """
 
-        /// Makes the waits of a rule come due now, so that their due times are computed again. Their state is not pruned before.
+        /// Makes the waits of a rule due now, so that their due times are computed again. Their state does not expire before.
         static let recompute = [
             """
             UPDATE timer SET due = min(due, :now), payload = json_set(payload, '$.again', json('true'))
@@ -166,7 +167,7 @@ extension SQL {
             WHERE name = :name AND (keys > most_keys OR once_keys > most_keys OR escalations > most_keys)
             """
 
-        /// The keys that were not used for the longest time. It reads all keys of the rule, so each use takes many keys.
+        /// The least recently used keys. Reads all keys of the rule, so callers take many at once.
         static let oldestKeys = """
             SELECT rule, kind, key FROM rule_state
             WHERE rule IN (:name, 'shadow/' || :name) AND kind NOT IN ('once', 'budget', 'begun', 'digest', 'escalation', 'escalated', 'steps')
@@ -265,7 +266,7 @@ extension SQL {
 
         static let removeAll = "DELETE FROM timer WHERE rule = :rule"
 
-        /// Ends the waits and groups of a rule; its schedule and its escalations go on.
+        /// Ends the waits and groups of a rule, but not its schedule and escalations.
         static let removeWaits = "DELETE FROM timer WHERE rule = :rule AND kind NOT IN ('schedule', 'escalation')"
 
         /// Sets the `existing` timers of a source that has made its baseline. `endExisting` runs first.

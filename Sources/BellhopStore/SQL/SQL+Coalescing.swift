@@ -6,14 +6,14 @@ extension SQL {
     enum Coalescing {
         static let nextRule = """
             SELECT min(rule) FROM delivery
-            WHERE state = 'available' AND state <> 'done' AND head = :head AND receiver = :receiver AND rule > :rule
+            WHERE \(Deliveries.isAvailable) AND head = :head AND receiver = :receiver AND rule > :rule
             """
 
         /// Reads no bodies.
         static let count = """
             SELECT coalesce(sum(coalesces), 0) FROM (
                 SELECT coalesces FROM delivery
-                WHERE state = 'available' AND state <> 'done' AND head = :head AND receiver = :receiver AND rule = :rule
+                WHERE \(Deliveries.isAvailable) AND head = :head AND receiver = :receiver AND rule = :rule
                     AND run_at <= :now
                 LIMIT :limit)
             """
@@ -22,7 +22,7 @@ extension SQL {
             SELECT \(Deliveries.identity), id
             FROM (
                 SELECT id, coalesces AS joins FROM delivery
-                WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND rule = :rule
+                WHERE \(Deliveries.isAvailable) AND head = 1 AND receiver = :receiver AND rule = :rule
                     AND run_at <= :now
                 LIMIT :limit) AS waiting
             CROSS JOIN delivery USING (id)
@@ -41,7 +41,7 @@ extension SQL {
                 AND state = 'available' AND receiver = :receiver AND run_at <= :now AND coalesces = 1 AND \(isReady)
             """
 
-        /// True for a delivery that cannot have been sent, has not expired, and for which no later step waits.
+        /// True for a delivery that was never tried, has not expired, and has no later step waiting for it.
         private static let isReady = """
             first_started IS NULL AND (expires IS NULL OR expires >= :now)
                 AND NOT EXISTS (SELECT 1 FROM delivery_wait WHERE delivery_wait.after = delivery.id)

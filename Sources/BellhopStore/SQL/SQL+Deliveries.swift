@@ -2,7 +2,7 @@ extension SQL {
     enum Deliveries {
         static let isKnown = "SELECT 1 FROM delivery WHERE \(isNamed)"
 
-        /// The name is made of the id.
+        /// True for the delivery with this name, which is made of its id.
         static let isNamed = SQL.has("name", ":name")
 
         /// The new delivery is its lane's head if no other delivery of the lane is open.
@@ -18,53 +18,51 @@ extension SQL {
                  :run_at, :finished, :receipt, :reference, :failure)
             """
 
-        /// The key is in an index; two lanes may share one.
+        /// `lane_key` finds the rows by the index; two lanes may have the same key.
         static let isOpenInLane = "lane_key = :lane_key AND lane = :lane AND finished IS NULL"
+
+        /// `state <> 'done'` is the condition of the index of open deliveries: without it, SQLite does not use that index.
+        static let isAvailable = "state = 'available' AND state <> 'done'"
 
         /// The first receiver with a waiting delivery, due or not.
         static let firstReceiver = """
-            SELECT min(receiver) FROM delivery WHERE state = 'available' AND state <> 'done' AND head = 1
+            SELECT min(receiver) FROM delivery WHERE \(isAvailable) AND head = 1
             """
 
         /// The next receiver with a waiting delivery. One step for each receiver takes little work even if many deliveries wait.
         static let nextReceiver = """
-            SELECT min(receiver) FROM delivery
-            WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver > :receiver
+            SELECT min(receiver) FROM delivery WHERE \(isAvailable) AND head = 1 AND receiver > :receiver
             """
 
         /// The next rule with a delivery that waits for a receiver, due or not, and the time of its first. No rule has an empty name.
-        static let nextRule = """
-            SELECT rule, run_at FROM delivery
-            WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND rule > :rule
-            ORDER BY rule, run_at
-            LIMIT 1
-            """
+        static let nextRule = rules(after: ":rule")
 
         /// The same while writes to tasks are paused.
-        static let nextRuleWithoutWrites = """
+        static let nextRuleWithoutWrites = rules(after: ":rule AND effect IS NULL")
+
+        private static func rules(after condition: String) -> String {
+            """
             SELECT rule, run_at FROM delivery
-            WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND rule > :rule AND effect IS NULL
+            WHERE \(isAvailable) AND head = 1 AND receiver = :receiver AND rule > \(condition)
             ORDER BY rule, run_at
             LIMIT 1
             """
+        }
 
         /// Reads only the heads of lanes, and only the index. (PostgreSQL: FOR UPDATE SKIP LOCKED.)
-        static let due = """
-            SELECT run_at, id FROM delivery
-            WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND rule = :rule
-                AND run_at <= :now
-            ORDER BY run_at, id
-            LIMIT :limit
-            """
+        static let due = heads(dueAt: ":now")
 
         /// The same while writes to tasks are paused.
-        static let dueWithoutWrites = """
+        static let dueWithoutWrites = heads(dueAt: ":now AND effect IS NULL")
+
+        private static func heads(dueAt condition: String) -> String {
+            """
             SELECT run_at, id FROM delivery
-            WHERE state = 'available' AND state <> 'done' AND head = 1 AND receiver = :receiver AND rule = :rule
-                AND run_at <= :now AND effect IS NULL
+            WHERE \(isAvailable) AND head = 1 AND receiver = :receiver AND rule = :rule AND run_at <= \(condition)
             ORDER BY run_at, id
             LIMIT :limit
             """
+        }
 
         static let claimable = """
             SELECT \(identity), attempts, lease, first_started, uncertain_started FROM delivery WHERE id = :id
@@ -172,8 +170,8 @@ extension SQL {
             ON CONFLICT (receiver, cause) DO UPDATE SET since = :since, until = :until, interval = :interval, why = :why
             """
 
-        /// Adds a pause. It changes no pause that lasts, and no pause after a refusal that a person ended meanwhile. A person's own pause
-        /// always takes effect, even if the clock was set back.
+        /// Adds a pause. It changes neither a pause in force nor one after a refusal that a person has ended meanwhile. A person's own
+        /// pause always takes effect, even if the clock was set back.
         static let pauseReceiver = """
             INSERT INTO stop (receiver, cause, since, until, interval, why)
             VALUES (:receiver, :cause, :since, :until, :interval, :why)
@@ -191,7 +189,7 @@ extension SQL {
             ON CONFLICT (receiver, cause) DO UPDATE SET since = :now, until = :now
             """
 
-        /// Resumptions made while the clock was ahead.
+        /// Corrects resumptions that were made while the clock was ahead.
         static let advanceResumptions = """
             UPDATE stop SET since = :now, until = :now WHERE until > :now AND cause IN ('refusal', 'person')
             """
@@ -212,7 +210,7 @@ extension SQL {
             WHERE id = :id
             """
 
-        /// Skips deliveries that are behind a waiting delivery of their own rule in the lane.
+        /// Makes the lane's first open delivery its head. Skips deliveries behind a waiting delivery of their own rule.
         static let promote = """
             UPDATE delivery SET head = 1
             WHERE id = (
@@ -237,10 +235,10 @@ extension SQL {
             RETURNING occasion, rule, step, receiver, action, subject, attempts
             """
 
-        /// Deliveries created or last tried while the clock was ahead need not wait for that future time.
+        /// Makes deliveries due now that were created or last tried while the clock was ahead.
         static let advance = """
             UPDATE delivery SET run_at = :now
-            WHERE state = 'available' AND state <> 'done' AND run_at > :now AND (created > :now OR started > :now)
+            WHERE \(isAvailable) AND run_at > :now AND (created > :now OR started > :now)
             """
 
         static let wake = """

@@ -60,8 +60,7 @@ extension SQL {
                 AND \(isForEvents)
             """
 
-        /// The waits under these keys that had begun. They explain a later event that continued
-        /// a wait, without the events between.
+        /// The waits under these keys that had begun. They explain a later event that continued a wait, without the events between.
         static let waits = """
             \(decisionRows)
             WHERE verdict = 'waiting' AND at <= :until AND detail ->> '$.key' IN (SELECT value FROM json_each(:keys))

@@ -48,7 +48,7 @@ extension SQL {
             ORDER BY name
             """
 
-        /// Whether the time of a piece is not over; those for which it is stay until they are pruned.
+        /// True for a piece that has not expired. Expired pieces stay until they are pruned.
         private static let isKept = "(expires IS NULL OR expires > :now)"
 
         private static func pieces(_ kind: String) -> String {
@@ -86,8 +86,7 @@ extension SQL {
             SELECT task.snapshot ->> '$.number' FROM scope CROSS JOIN task ON task.scope = scope.id AND task.key = :key LIMIT 1
             """
 
-        /// The first keys of a rule's counts. An index gives the rows in this order, so only those shown are read, and
-        /// those whose time is over.
+        /// The first keys of a rule's counts. An index gives the rows in this order, so only the rows shown and expired ones are read.
         static let counts = """
             SELECT key, count(*) FROM rule_state WHERE rule = :rule AND kind = 'count' AND \(isKept)
             GROUP BY key ORDER BY key LIMIT :limit
@@ -97,7 +96,7 @@ extension SQL {
         static let waiting = """
             SELECT receiver, (
                 SELECT count(*) FROM delivery
-                WHERE state = 'available' AND state <> 'done' AND head IN (0, 1) AND delivery.receiver = stopped.receiver)
+                WHERE \(Deliveries.isAvailable) AND head IN (0, 1) AND delivery.receiver = stopped.receiver)
             FROM (SELECT DISTINCT receiver FROM stop) AS stopped
             """
 
@@ -177,7 +176,7 @@ extension SQL {
             """
         }
 
-        /// The last place of a query; without one, the largest there can be.
+        /// The last place of a query; by default the largest integer.
         private static let through = "coalesce(:through, 9223372036854775807)"
 
         static let eventRows = "SELECT sequence, id, type, source, subject, time, hop, data, cause FROM event"
@@ -208,7 +207,7 @@ extension SQL {
         /// The delivery with this whole id, by the index of names.
         static let delivery = "\(deliveryRows) WHERE \(Deliveries.isNamed) AND \(deliveryFilter) LIMIT :limit"
 
-        /// Its place, as first and last.
+        /// The place of the delivery, as first and last.
         static let deliveryPlace = "SELECT id, id FROM delivery WHERE \(Deliveries.isNamed) AND \(deliveryFilter) LIMIT :limit"
 
         /// The first and the last place of the newest deliveries.
@@ -245,8 +244,8 @@ extension SQL {
             FROM (SELECT sequence, time FROM event WHERE sequence > :after ORDER BY sequence LIMIT 1000)
             """
 
-        /// Keeps events that rules have not seen yet or still wait with, those that a digest has yet to show unless they are stale,
-        /// and always the last place on the bus.
+        /// Keeps unrouted events, events that a replay or a rule's state refers to, events that a digest has yet to show (unless they
+        /// are stale), and always the last event on the bus.
         static let removeEvents = """
             DELETE FROM event
             WHERE sequence > :after AND sequence <= :last AND time < :before

@@ -20,10 +20,10 @@ extension SQL {
 
         static let isHeld = "SELECT 1 FROM delivery WHERE id = :id AND state = 'quiet' AND run_at = :end"
 
-        /// Its time to be sent counts from now.
+        /// Makes the message due now, and moves its expiry by the same time.
         static let send = "UPDATE delivery SET run_at = :now, expires = expires + (:now - run_at) WHERE id = :id"
 
-        static let holdOn = "UPDATE delivery SET run_at = :until, expires = expires + (:until - run_at) WHERE id = :id"
+        static let holdLonger = "UPDATE delivery SET run_at = :until, expires = expires + (:until - run_at) WHERE id = :id"
 
         static let silence = """
             UPDATE delivery SET

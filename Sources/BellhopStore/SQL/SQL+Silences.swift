@@ -16,7 +16,7 @@ extension SQL {
         /// Changes nothing if the silence has ended.
         static let count = "UPDATE silence SET kept = kept + :count WHERE id = :id AND ended IS NULL"
 
-        /// The silence's own end counts too, so that an entry of bellhop.yaml does not begin again after its record was deleted.
+        /// Counts from the later of the actual and the planned end, so that an entry of bellhop.yaml does not begin again.
         static let prune = "DELETE FROM silence WHERE max(ended, ends) < :before"
     }
 }

@@ -14,7 +14,7 @@ extension SQL {
             ORDER BY delivery_wait.delivery
             """
 
-        /// Whether any predecessor was given up, any waits for a person (itself or through others), or any is not done.
+        /// Whether a predecessor was given up, whether one waits for a person (itself or through others), and whether one is not done.
         static let readiness = """
             SELECT
                 coalesce(max(delivery.state IN ('dead', 'dropped')), 0),

@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What was sent and what people did, in the transaction in which it is stored.
+/// The audit. Each row is added in the transaction of what it records.
 extension Session {
     /// Adds a row to the audit.
     func audit(_ facts: JSON.Object, at now: Timestamp) throws {
@@ -8,12 +8,14 @@ extension Session {
         for (name, fact) in facts { entry[name] = fact }
         var statement = try prepare(SQL.Audit.insert)
         try statement.bind(":at", now)
-        // As it is printed, so that what is exported has the same hash.
+        // In its printed form, so that an exported row has the same hash.
         try statement.bind(":entry", JSON.object(entry).printable)
         try statement.run()
     }
 
-    /// Adds the row of an attempt that ended, to the chain if its end is known.
+    /// Adds the row of an attempt that ended.
+    ///
+    /// - Parameter chain: the end of the audit if the caller knows it, else nil; afterwards the new end.
     func audit(
         _ attempt: AuditedAttempt, outcome: AttemptOutcome, detail: String, at now: Timestamp, _ chain: inout AuditChain?
     ) throws {
@@ -61,8 +63,8 @@ extension Session {
         return rows
     }
 
-    /// Removes the oldest rows before the limit, at most `most`: the last of them stays with its hash alone, and a new row
-    /// explains it. Returns how many were removed.
+    /// Removes the oldest rows before the limit, at most `most`. The last of them stays with its hash alone, and a new row records the
+    /// pruning. Returns how many were removed.
     func pruneAudit(before limit: Timestamp, atMost most: Int, at now: Timestamp) throws -> Int {
         var old = try prepare(SQL.Audit.old)
         try old.bind(":limit", most)
@@ -116,7 +118,7 @@ struct AuditedAttempt {
         static let detail = JSONName("detail")
     }
 
-    /// The entry as it is printed, so that what is exported has the same hash.
+    /// The entry in its printed form, so that an exported row has the same hash.
     func entry(outcome: AttemptOutcome, detail: String, at now: Timestamp) -> String {
         var writer = JSONWriter()
         writer.beginObject()
@@ -138,7 +140,7 @@ struct AuditedAttempt {
 }
 
 extension RetryPolicy.Next {
-    /// The outcome in one word, and what the receiver or the failure says.
+    /// The outcome, and the receipt's summary or the failure's message.
     var audited: (outcome: AttemptOutcome, detail: String) {
         switch self {
         case .done(let receipt): (.done, receipt.summary)

@@ -33,7 +33,6 @@ extension Session {
         return count
     }
 
-    /// The first unrouted events, and the places of those that cannot be read.
     func events(at places: [Int64]) throws -> [StoredEvent] {
         var statement = try prepare(SQL.Bus.find)
         var events: [StoredEvent] = []
@@ -45,6 +44,7 @@ extension Session {
         return events
     }
 
+    /// The first unrouted events, and the places of those that cannot be read.
     func unrouted(limit: Int) throws -> (events: [StoredEvent], damaged: [Int64]) {
         var statement = try prepare(SQL.Bus.unrouted)
         try statement.bind(":limit", limit)
@@ -87,7 +87,7 @@ extension Session {
         try append(routing.events)
         try add(routing.tallies)
         try add(routing.decisions)
-        let losses = try bound(routing.state, at: routing.at)
+        let losses = try limitKeys(of: routing.state, at: routing.at)
         return losses.isEmpty ? .stored : .storedLosing(losses)
     }
 

@@ -81,8 +81,8 @@ extension Session {
         return Array(all.prefix(limit))
     }
 
-    /// The first due deliveries of a receiver: one of each rule in turn, beginning with the rule after `last`; of a rule, the one that
-    /// waits longest. Reads only about as many rows as these are, however many wait.
+    /// The first due deliveries of a receiver: one of each rule in turn, beginning with the rule after `last`. Of a rule, the longest
+    /// waiting comes first. Reads only about as many rows as it returns, however many wait.
     private func line(
         of receiver: String, after last: String, atMost most: Int, at now: Timestamp, withoutWrites: Bool
     ) throws -> [Due] {
@@ -176,7 +176,7 @@ extension Session {
         return try statement.next() ? statement.optionalText(0) : nil
     }
 
-    /// The next rule with a delivery that waits for a receiver, and the time of its first.
+    /// The next rule with a delivery that waits for a receiver, and when its first delivery is due.
     private func rule(
         of receiver: String, after last: String, withoutWrites: Bool
     ) throws -> (rule: String, first: Int64)? {
@@ -214,19 +214,19 @@ extension Session {
                 claimed: try references(of: row),
                 mayRepeat: row.lastUncertain == nil ? downtime?.span(before: row.delivery.delivery.createdAt) : nil,
                 firstMessage: try firstMessage(for: row.delivery.delivery, at: now)))
-        claim.attempt.replayOf = try replayed(by: row.delivery.delivery)
+        claim.attempt.replayOf = try timeOfReplayedEvent(for: row.delivery.delivery)
         return claim
     }
 
-    /// When the event happened of which the delivery is a replay; the distant past if it is gone.
-    private func replayed(by delivery: Delivery) throws -> Timestamp? {
+    /// When the replayed event happened, if the delivery is of a replay; the distant past if the event is gone.
+    private func timeOfReplayedEvent(for delivery: Delivery) throws -> Timestamp? {
         guard delivery.id.occasion.isReplay, let event = delivery.id.occasion.event else { return nil }
         var statement = try prepare(SQL.Replays.time)
         try statement.bind(":id", key: event.text)
         return try statement.next() ? statement.time(0) : .distantPast
     }
 
-    /// The first message of the conversation that a message belongs to. The use is noted, so that the conversation stays.
+    /// The first message of a message's conversation. Records the use, so that the conversation is not pruned.
     private func firstMessage(for delivery: Delivery, at now: Timestamp) throws -> JSON? {
         guard case .message(let message) = delivery.arguments, let conversation = message.conversation else { return nil }
         var statement = try prepare(SQL.Deliveries.firstMessage)

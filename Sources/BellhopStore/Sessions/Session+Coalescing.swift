@@ -1,20 +1,20 @@
 import BellhopCore
 
-/// One message in the place of many that wait.
+/// Combines the waiting messages of a receiver into one.
 extension Session {
     private typealias Waiting = (id: Int64, delivery: Delivery)
 
     /// The most deliveries that become one, so that no transaction lasts long.
-    private static let most = 1000
+    private static let mostCombined = 1000
 
-    /// How many deliveries that cannot join are passed over in each rule.
-    private static let mostPassed = 200
+    /// How many deliveries that cannot be combined are skipped in each rule.
+    private static let mostSkipped = 200
 
-    /// Replaces the messages that are due for a receiver by one, if there are more than `above`. They are done, and the new delivery
-    /// waits in their place. Returns how many it replaced.
+    /// Replaces the due messages of a receiver by one if there are more than `above`: they become done, and the new delivery waits in
+    /// their place. Returns how many it replaced.
     func coalesce(receiver: String, above: Int, at now: Timestamp) throws -> Int {
-        guard try counts(of: receiver, moreThan: above, at: now) else { return 0 }
-        let replaced = try joining(of: receiver, at: now)
+        guard try hasMessages(for: receiver, moreThan: above, at: now) else { return 0 }
+        let replaced = try combinable(of: receiver, at: now)
         guard replaced.count > 1, let first = replaced.first?.delivery else { return 0 }
         let receipt = Delivery.receipt(joinedIn: Delivery.coalescing(first))
         var messages: [Message] = []
@@ -36,7 +36,7 @@ extension Session {
     }
 
     /// Whether more messages than this wait for a receiver, first in their lanes or behind others.
-    private func counts(of receiver: String, moreThan above: Int, at now: Timestamp) throws -> Bool {
+    private func hasMessages(for receiver: String, moreThan above: Int, at now: Timestamp) throws -> Bool {
         var count = 0
         for head: Int64 in [1, 0] {
             var rule = ""
@@ -47,7 +47,7 @@ extension Session {
                 try statement.bind(":receiver", receiver)
                 try statement.bind(":rule", rule)
                 try statement.bind(":now", now)
-                try statement.bind(":limit", above + 1 - count + Self.mostPassed)
+                try statement.bind(":limit", above + 1 - count + Self.mostSkipped)
                 if try statement.next() { count += Int(statement.int(0)) }
                 if count > above { return true }
             }
@@ -63,22 +63,22 @@ extension Session {
         return try statement.next() ? statement.optionalText(0) : nil
     }
 
-    /// The messages that can become one, oldest first: of each lane the first ones, up to what must stay by itself.
-    private func joining(of receiver: String, at now: Timestamp) throws -> [Waiting] {
+    /// The messages that can become one, oldest first: of each lane those before the first delivery that must stay separate.
+    private func combinable(of receiver: String, at now: Timestamp) throws -> [Waiting] {
         var found: [Waiting] = []
         var rule = ""
-        while found.count < Self.most, let next = try waitingRule(of: receiver, head: 1, after: rule) {
+        while found.count < Self.mostCombined, let next = try waitingRule(of: receiver, head: 1, after: rule) {
             rule = next
             var statement = try prepare(SQL.Coalescing.heads)
             try statement.bind(":receiver", receiver)
             try statement.bind(":rule", rule)
             try statement.bind(":now", now)
-            try statement.bind(":limit", Self.most - found.count + Self.mostPassed)
-            while found.count < Self.most, let head = try waiting(&statement) { found.append(head) }
+            try statement.bind(":limit", Self.mostCombined - found.count + Self.mostSkipped)
+            while found.count < Self.mostCombined, let head = try waiting(&statement) { found.append(head) }
         }
-        for head in found where found.count < Self.most {
+        for head in found where found.count < Self.mostCombined {
             var last = head
-            while found.count < Self.most, let next = try next(after: last, at: now) {
+            while found.count < Self.mostCombined, let next = try next(after: last, at: now) {
                 found.append(next)
                 last = next
             }
@@ -95,7 +95,7 @@ extension Session {
         return try waiting(&statement)
     }
 
-    /// The next that can be read.
+    /// The next row whose body can be read.
     private func waiting(_ statement: inout Prepared) throws -> Waiting? {
         while try statement.next() {
             let row = DeliveryRow(statement)

@@ -11,7 +11,7 @@ extension Session {
         var waits = false
         var body: [UInt8] = []
         for delivery in deliveries {
-            if let closes = delivery.closes, try !isToClose(closes, at: delivery.createdAt) { continue }
+            if let closes = delivery.closes, try !dropHeld(closedBy: closes, at: delivery.createdAt) { continue }
             let name = delivery.id.text
             try find.bind(":name", key: name)
             if try find.exists() { continue }

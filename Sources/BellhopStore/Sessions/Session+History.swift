@@ -106,19 +106,19 @@ extension Session {
         return events
     }
 
-    /// The records about these events, and of earlier waits, in the order in which they were made.
+    /// The records about these events and about the earlier waits that they continue, oldest first.
     private func decisions(of events: [StoredEvent], _ ids: [UInt8]) throws -> [DecisionRecord] {
         var records: [Int64: DecisionRecord] = [:]
         func take(_ row: borrowing Prepared) throws {
             if let record = try Self.decision(row) { records[row.int(6)] = record }
         }
-        // The waits for these events' keys that had begun when the last of them came: a replay of an older event may have begun one.
+        // The waits under these events' keys that began before the last event: a replay of an older event may have begun one.
         var waits = try prepare(SQL.History.waits)
         try waits.bind(":until", events.map(\.event.time).max() ?? .distantPast)
         let keys = events.reduce(into: Set<String>()) { Self.collectKeys(of: $1.event, into: &$0) }
         try waits.bind(":keys", text: Self.json(keys.sorted().map(JSON.string)))
         while try waits.next() { try take(waits) }
-        // With these waits, their ends before their time and at their timers.
+        // With these waits, also their ends, early or at their timers.
         let occasions = Set(records.values.map(\.occasion)).union(events.map { Occasion.event($0.event.id).id })
         let places = Set(records.values.compactMap(\.waitPlace)).union(events.map(\.sequence))
         var ofEvent = try prepare(SQL.History.decisionsOfEvent)

@@ -1,10 +1,9 @@
 import BellhopCore
 
-/// The bound of what each rule remembers.
 extension Session {
-    /// Drops the keys of rules that remember more than they may: those that were not used for the longest time. A rule with too many
-    /// keys of `once` or escalations is paused, because these are never dropped.
-    func bound(_ writes: [StateWrite], at now: Timestamp) throws -> [KeyLoss] {
+    /// Drops the least recently used keys of the rules that now remember more keys than they may. A rule with too many keys of `once` or
+    /// escalations is paused, because these are never dropped.
+    func limitKeys(of writes: [StateWrite], at now: Timestamp) throws -> [KeyLoss] {
         var rules: Set<String> = []
         for write in writes where write.key.kind != .budget {
             guard case .set = write.change else { continue }
@@ -19,7 +18,7 @@ extension Session {
             let escalations = Int(statement.int(3))
             statement.stop()
             var loss = KeyLoss(rule: rule, dropped: 0, most: most, isStopped: false)
-            // Some more than needed, so that the keys are not looked through for each new one.
+            // Drop more than needed, so that not every new key causes a scan.
             if keys > most { loss.dropped = try drop(keys - most + most / 100, of: rule) }
             for (count, what) in [(once, "keys of `once`"), (escalations, "escalations")] where count > most {
                 let why = "it has \(count) \(what), and may remember \(most): `retention: {keys: …}` in bellhop.yaml"

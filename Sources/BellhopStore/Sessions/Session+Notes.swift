@@ -20,24 +20,24 @@ extension Session {
     }
 }
 
-/// A time without writes: the agent did not run, or the store was restored from a copy that lacks what happened since. Deliveries
-/// due right after it may already have been done during it.
+/// A time without writes: the agent did not run, or the store was restored from an older copy. Deliveries that are due soon after it may
+/// have been done during it.
 struct Downtime {
     let span: Range<Timestamp>
-    /// How long after it new deliveries may still come from catching up.
+    /// How long after it new deliveries may still be for events of that time.
     private static let catchingUp = Duration.seconds(3600)
 
-    /// The time in which a delivery created at `created` may already have been done; nil if that is impossible.
+    /// The time in which a delivery created at `created` may already have been done; nil if it cannot have been.
     func span(before created: Timestamp) -> Range<Timestamp>? { created <= span.upperBound + Self.catchingUp ? span : nil }
 }
 
 extension Session {
-    /// In a note, so that it survives another restart soon after.
+    /// The key of the note, which survives another restart soon after.
     private static let downtimeKey = "downtime"
     /// A shorter time is an ordinary restart.
     private static let leastDowntime = Duration.seconds(120)
 
-    /// Notes the time since the last write, if it is long.
+    /// Stores the time since the last write in a note, if it is long.
     func noteDowntime(until now: Timestamp) throws {
         var statement = try prepare(SQL.Notes.latest)
         guard try statement.next(), let latest = statement.optionalTime(0), latest + Self.leastDowntime <= now else { return }

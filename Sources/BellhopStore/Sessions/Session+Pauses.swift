@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What people paused besides receivers.
+/// Pauses of rules and of all writes.
 extension Session {
     func pauses() throws -> [Pause] {
         var statement = try prepare(SQL.Pauses.all)

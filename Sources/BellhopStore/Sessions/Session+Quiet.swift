@@ -31,7 +31,7 @@ extension Session {
         return messages
     }
 
-    /// Throws ``ReleaseConflict`` or ``RouteConflict`` if the release was decided on something that has changed.
+    /// Throws ``ReleaseConflict`` or ``RouteConflict`` if a fact that the release was decided on has changed.
     func release(_ release: MessageRelease) throws {
         var check = try prepare(SQL.Quiet.isHeld)
         for (message, _) in release.fates {
@@ -59,7 +59,7 @@ extension Session {
                 silenced[silence, default: 0] += 1
             case .dropped(let failure): try drop(held: id, failure, at: release.at)
             case .held(let until):
-                var statement = try prepare(SQL.Quiet.holdOn)
+                var statement = try prepare(SQL.Quiet.holdLonger)
                 try statement.bind(":until", until)
                 try statement.bind(":id", id)
                 try statement.run()
@@ -69,7 +69,7 @@ extension Session {
         try count(keptBy: silenced)
     }
 
-    /// Makes a held message available, or has it wait for the earlier steps of its run.
+    /// Makes a held message available, or waiting if earlier steps of its run are not done.
     func send(_ id: Int64, _ lane: String, at now: Timestamp) throws {
         var statement = try prepare(SQL.Quiet.send)
         try statement.bind(":now", now)
@@ -88,8 +88,8 @@ extension Session {
         try forgetWaits(of: id)
     }
 
-    /// Drops the messages to be closed that a quiet time still holds; returns whether any others were sent.
-    func isToClose(_ closing: Delivery.Closing, at now: Timestamp) throws -> Bool {
+    /// Drops the messages that a quiet time still holds and that this would close. Returns whether any other is left to close.
+    func dropHeld(closedBy closing: Delivery.Closing, at now: Timestamp) throws -> Bool {
         var statement = try prepare(SQL.Quiet.named)
         let failure = Failure(.quiet, .giveUp, "The escalation that it belongs to ended before the quiet time did.")
         var isOpen = closing.isOpen

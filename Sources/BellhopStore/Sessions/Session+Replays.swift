@@ -34,7 +34,7 @@ extension Session {
         return replays
     }
 
-    /// False if it was done before.
+    /// Removes a replay; false if it was removed before.
     func end(replay id: Int64) throws -> Bool {
         let count = try run(SQL.Replays.remove) { try $0.bind(":id", id) }
         return count == 1

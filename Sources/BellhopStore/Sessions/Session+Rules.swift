@@ -39,8 +39,7 @@ extension Session {
         return since
     }
 
-    /// Records which rules are new, changed, decide otherwise than before, and are gone, if any; and the last event that the rules have
-    /// seen until then.
+    /// Records which rules are new, changed, have changed waits, or are gone, if any, and the last event that the rules have seen so far.
     private func auditReload(
         _ rules: [RuleRegistration], _ present: [String: RuleRow], by person: Person?, at now: Timestamp
     ) throws {
@@ -115,7 +114,7 @@ extension Session {
         try run(SQL.Rules.forgetWaits) { try $0.bind(":rule", rule) }
     }
 
-    /// Records that these runs will not go on.
+    /// Records that waiting runs have ended.
     /// - Parameter waiting: a statement of `SQL.Rules` that finds them.
     func record(_ ending: DecisionRecord.Ending, of waiting: inout Prepared, at now: Timestamp) throws {
         try waiting.bind(":now", now)
@@ -148,7 +147,7 @@ extension Session {
         for sql in SQL.Rules.forgetEscalations { try run(sql) { try $0.bind(":rule", rule) } }
     }
 
-    /// Begins the digests of a rule, unless they have begun; ends them if there is no place from which they begin.
+    /// Begins the digests of a rule at a place, unless they have begun; nil ends them.
     private func setDigest(of rule: String, from place: Int64?) throws {
         var statement = try prepare(place == nil ? SQL.Rules.forgetDigest : SQL.Rules.beginDigest)
         try statement.bind(":rule", rule)

@@ -92,7 +92,7 @@ extension Session {
         return .committed(turn: row.turn + 1, newEvents: count)
     }
 
-    /// Rules may wait for the tasks of a baseline.
+    /// Lets rules begin to wait for the tasks of a source's baseline.
     private func beginWaits(with source: String, at now: Timestamp) throws {
         try run(SQL.Timers.endExisting) { try $0.bind(":source", source) }
         var begin = try prepare(SQL.Timers.beginExisting)

@@ -17,10 +17,10 @@ extension Session {
 
     func keep(_ stop: ReceiverStop) throws { try run(SQL.Deliveries.stop, stop) }
 
-    /// Pauses a receiver, with an event and a message. Does nothing if it is paused for the same cause already, or was resumed since:
-    /// so each pause is reported once, however many attempts met it.
+    /// Pauses a receiver, with an event and a message. Does nothing if it is already paused for the same cause or was resumed since, so
+    /// that each pause is reported once, however many attempts fail.
     ///
-    /// - Parameter person: who paused it; without effect on a pause that Bellhop itself makes.
+    /// - Parameter person: who paused it; ignored for a pause that Bellhop itself makes.
     @discardableResult
     func pause(_ pause: ReceiverPause, by person: Person? = nil) throws -> Bool {
         guard try run(SQL.Deliveries.pauseReceiver, pause.stop) == 1 else { return false }

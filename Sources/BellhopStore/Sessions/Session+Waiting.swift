@@ -15,7 +15,7 @@ extension Session {
 
     private struct Follower {
         var id: Int64
-        /// Whether a quiet time holds it, so that only a dead predecessor matters for now.
+        /// Whether a quiet time holds it. Then only a predecessor that was given up matters.
         var isQuiet: Bool
         var readiness: Readiness
         var lane: String
@@ -36,7 +36,7 @@ extension Session {
         try reorder(delivery.lane)
     }
 
-    /// Makes a delivery available, or has it wait, as those it waits for are now.
+    /// Sets a delivery's state by the present states of those it waits for.
     func settle(_ id: Int64, at now: Timestamp) throws { try set(id, to: try readiness(of: id), at: now) }
 
     /// Whether all that a delivery waits for are done.
@@ -61,7 +61,7 @@ extension Session {
         try run(SQL.Waiting.forget) { try $0.bind(":id", id) }
     }
 
-    /// Determines anew the heads of those lanes in which a delivery waits.
+    /// Finds the heads again of those lanes in which a delivery waits.
     func reorder(barredAmong deliveries: [Delivery]) throws {
         for lane in Set(deliveries.map(\.lane)) {
             if try isBarred(lane) { try reorder(lane) }

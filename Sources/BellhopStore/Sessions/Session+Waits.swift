@@ -1,6 +1,6 @@
 import BellhopCore
 
-/// What rules wait for, as the status shows it. No statement reads more than a bounded number of timers, however many there are.
+/// The waits of rules, for the status. Each statement reads a limited number of timers, however many there are.
 extension Session {
     /// The most timers that are listed, and the most keys of each rule's counts.
     private static let (mostUpcoming, mostKeys) = (10, 3)
@@ -65,7 +65,7 @@ extension Session {
         return counts
     }
 
-    /// What comes due next, and how much more there is.
+    /// The next timers, and how many more there are.
     func upcoming() throws -> ([StoreStatus.UpcomingStatus], later: Int) {
         var statement = try prepare(SQL.Looking.upcoming)
         try statement.bind(":limit", Self.mostUpcoming)
