@@ -15,7 +15,7 @@ final class SQLiteStore: Sendable {
     private let faults: StatementFaults?
     /// The file that was opened; nil for a store in memory.
     private let file: StoreFile.Identity?
-    /// The executor of the writing thread; nil for a store in memory, which gains nothing from it.
+    /// The executor of the writing thread; nil for a store in memory, which needs none.
     let executor: (any TaskExecutor)?
     /// The scopes that this process polls; they are not pruned, however far its clock jumps.
     let opened = Mutex<Set<Scope.ID>>([])

@@ -13,7 +13,7 @@ struct TaskCache {
         var places: [TaskKey: Int]
         /// The changes of later polls, oldest first.
         var later: [Change] = []
-        /// Whether the tasks were needed since unneeded ones were last forgotten.
+        /// Whether the tasks were needed since the last ``forgetUnneeded()``.
         var isNeeded = true
 
         init(turn: Int64, tasks: [Snapshot]) {
@@ -76,7 +76,8 @@ struct TaskCache {
         entries[scope] = Entry(turn: turn, tasks: tasks)
     }
 
-    /// Forgets the tasks that were not needed since the last call. ``mostUnread`` counts stored polls: if nothing changes, none is stored.
+    /// Forgets the tasks that were not needed since the last call. ``mostUnread`` alone does not: it counts polls that are stored, and polls
+    /// without changes are not.
     mutating func forgetUnneeded() {
         entries = entries.filter { $0.value.isNeeded }
         for scope in entries.keys { entries[scope]?.isNeeded = false }

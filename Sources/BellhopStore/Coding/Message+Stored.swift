@@ -113,7 +113,7 @@ extension Message.Block {
 }
 
 extension Message.Inline {
-    /// An object with a member named for the case, so that the stored text too separates the rule's own markup from inserted values.
+    /// An object with a member named for the case, so that the rule's own markup and inserted values are stored separately.
     var stored: JSON {
         switch self {
         case .text(let words): ["text": .string(words)]

@@ -12,7 +12,7 @@ extension SourceHealth {
         return .object(object)
     }
 
-    /// A missing or unreadable member counts as never recorded: the next polls find it out again.
+    /// A missing or unreadable member counts as never recorded: the next polls record it again.
     init(stored json: JSON) {
         func time(_ name: String) -> Timestamp? { json[name]?.asInt.map(Timestamp.init(microseconds:)) }
         self.init(

@@ -1,7 +1,7 @@
 import BellhopCore
 
 /// The members of a stored JSON object. A missing required member throws ``DamagedValue``; unknown members are ignored, so that
-/// a form may gain members. A form whose old members change their meaning needs a version, as ``DeliveryBody`` has one.
+/// a format may gain members. A format whose members change their meaning needs a version, like ``DeliveryBody``.
 struct StoredObject {
     let members: JSON.Object
     private let what: String

@@ -32,8 +32,8 @@ enum StoreFile {
         return stat(path, &facts) == 0 && facts.st_size == 0
     }
 
-    /// Whether a process was killed while it created the file: SQLite undoes this from its journal, which takes a connection
-    /// that may write. Later there is a write-ahead log instead.
+    /// Whether a process was killed while it created the file, and left a rollback journal. SQLite rolls back only on a connection that
+    /// may write. Once created, a store has a write-ahead log instead.
     static func isHalfCreated(_ path: String) -> Bool { access(path + "-journal", F_OK) == 0 }
 
     /// Whether changes wait in a write-ahead log beside the file.
@@ -42,10 +42,10 @@ enum StoreFile {
         return stat(path + "-wal", &facts) == 0 && facts.st_size > 0
     }
 
-    /// Whether SQLite can put the file beside the store that it needs for reading.
+    /// Whether SQLite can create the file beside the store that it needs for reading (`-shm`).
     static func canCreateBeside(_ path: String) -> Bool { access(folder(of: path), W_OK) == 0 && !isOnFullDisk(path) }
 
-    /// Distinguishes a file from all others.
+    /// Identifies a file, whatever its path: its device and inode.
     struct Identity: Sendable, Hashable {
         var device: UInt
         var number: UInt
@@ -82,7 +82,7 @@ enum StoreFile {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// Whether the disk is too full for anything useful.
+    /// Whether the disk has less than 64 KiB of free space.
     static func isOnFullDisk(_ path: String) -> Bool {
         var facts = statvfs()
         return statvfs(folder(of: path), &facts) == 0 && UInt64(facts.f_bavail) * UInt64(facts.f_frsize) < 65536

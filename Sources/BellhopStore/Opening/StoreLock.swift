@@ -2,9 +2,9 @@ import BellhopCore
 import Glibc
 import Synchronization
 
-/// The right to write a store, which one process at a time has. Reading needs no lock.
+/// The lock of the one process that may write a store. Reading needs no lock.
 ///
-/// A class over a lock, so that `release` from any task, the end of the object, or the end of the process gives up the right.
+/// A class over a mutex, so that any task can release it. The end of the object or of the process releases it too.
 final class StoreLock: Sendable {
     private let held: Mutex<[Int32]>
 

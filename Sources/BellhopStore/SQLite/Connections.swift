@@ -46,11 +46,12 @@ final class Connections: Sendable {
         var isClosed = false
     }
 
-    /// When and where a reading takes place.
+    /// When and where a read runs.
     private enum Placement {
         case now(Connection)
         case onNewConnection
         case later
+        /// The connections are closed.
         case never
     }
 
@@ -109,8 +110,7 @@ final class Connections: Sendable {
         }
     }
 
-    /// Runs short work on the caller's own thread if a connection that reads is free; otherwise returns nil. This takes less time than
-    /// waking another thread.
+    /// Runs short work on the caller's own thread if a reader is free, which is faster than waking another thread; otherwise returns nil.
     func readHere<Value>(_ work: (Database) throws -> Value) -> Result<Value, any Error>? {
         guard hasReaders, let connection = readers.withLock({ $0.isClosed ? nil : $0.free.popLast() }) else { return nil }
         var result: Result<Value, any Error>?
@@ -119,7 +119,7 @@ final class Connections: Sendable {
         return result
     }
 
-    /// Lets every connection give back the pages that it keeps, after the work before.
+    /// Releases the page cache of every connection, after its queued work.
     func giveBackMemory() async {
         for connection in readers.withLock(\.all) + [writer] {
             await withCheckedContinuation { continuation in
@@ -144,7 +144,7 @@ final class Connections: Sendable {
         }
     }
 
-    /// Runs a reading; then the connection becomes free for the next.
+    /// Runs a read, and then frees the connection.
     private func run(_ reading: @escaping Reading, on connection: Connection) {
         connection.run { [self] access in
             reading(access)
@@ -152,7 +152,7 @@ final class Connections: Sendable {
         }
     }
 
-    /// Gives a connection to the next waiting reading, or marks it as free.
+    /// Gives a connection to the next waiting read, or marks it as free.
     private func release(_ connection: Connection) {
         let next: Reading? = readers.withLock { readers in
             guard readers.waiting.isEmpty else { return readers.waiting.removeFirst() }
@@ -162,7 +162,7 @@ final class Connections: Sendable {
         if let next { run(next, on: connection) }
     }
 
-    /// Closes all connections once their work is done; waiting readings fail. The writer is closed last, which moves the
+    /// Closes all connections once their work is done; waiting reads fail. The writer is closed last, which moves the
     /// write-ahead log into the file.
     func close() {
         let (connections, waiting) = readers.withLock { readers in

@@ -31,7 +31,7 @@ final class GroupCommit: Sendable {
     private let idleTime: DispatchTimeInterval
     private let state = Mutex(State())
 
-    /// - Parameter idleTime: how long few writes must follow a burst before the memory of its page cache is released.
+    /// - Parameter idleTime: how long after a burst the memory of the page cache is released, if few writes follow.
     init(
         _ connections: Connections, log: WriteAheadLog?, faults: StatementFaults?, idleTime: DispatchTimeInterval = .seconds(3)
     ) {
@@ -89,7 +89,7 @@ final class GroupCommit: Sendable {
                 switch access {
                 case .success(let database): drain(Session(database, faults: faults))
                 case .failure(let error):
-                    while let group = take() { for job in group { job.fail(error) } }
+                    while let group = takeGroup() { for job in group { job.fail(error) } }
                 }
             }
         }
@@ -97,9 +97,9 @@ final class GroupCommit: Sendable {
     }
 
     private func drain(_ session: Session) {
-        while let group = take() {
-            if group.count == 1 || !(together(group, session) || apart(group, session)) {
-                for job in group { alone(job, session) }
+        while let group = takeGroup() {
+            if group.count == 1 || !(commitTogether(group, session) || commitWithSavepoints(group, session)) {
+                for job in group { commitAlone(job, session) }
             }
             log?.checkpoint(session.database)
         }
@@ -130,7 +130,8 @@ final class GroupCommit: Sendable {
         }
     }
 
-    private func take() -> [Job]? {
+    /// The jobs of the next transaction; nil if none wait, and then draining has ended.
+    private func takeGroup() -> [Job]? {
         state.withLock { state in
             guard !state.waiting.isEmpty else {
                 state.isDraining = false
@@ -142,7 +143,7 @@ final class GroupCommit: Sendable {
     }
 
     /// Runs all jobs in one transaction. False if a job failed; then no caller has its result yet.
-    private func together(_ group: [Job], _ session: Session) -> Bool {
+    private func commitTogether(_ group: [Job], _ session: Session) -> Bool {
         var kept: [@Sendable () -> Void] = []
         kept.reserveCapacity(group.count)
         do {
@@ -159,7 +160,7 @@ final class GroupCommit: Sendable {
 
     /// Runs all jobs in one transaction with a savepoint for each, so that a failing job does not stop the others. False if the whole
     /// transaction failed; then no caller has its result yet.
-    private func apart(_ group: [Job], _ session: Session) -> Bool {
+    private func commitWithSavepoints(_ group: [Job], _ session: Session) -> Bool {
         var kept: [@Sendable () -> Void] = []
         var failed: [(Job, any Error)] = []
         do {
@@ -187,7 +188,7 @@ final class GroupCommit: Sendable {
         return true
     }
 
-    private func alone(_ job: Job, _ session: Session) {
+    private func commitAlone(_ job: Job, _ session: Session) {
         do {
             try session.run(SQL.begin)
             let settle = try job.perform(session)
@@ -207,11 +208,6 @@ final class GroupCommit: Sendable {
     /// Leaves no transaction open. The caller gets the original error; if the rollback fails too, SQLite has rolled back by
     /// itself or the next BEGIN reports it.
     private func rollback(_ session: Session) {
-        guard session.database.isInTransaction else { return }
-        do {
-            try Session(session.database).run(SQL.rollback)
-        } catch {
-            // The next transaction meets the same problem and reports it to its caller.
-        }
+        if session.database.isInTransaction { try? Session(session.database).run(SQL.rollback) }
     }
 }

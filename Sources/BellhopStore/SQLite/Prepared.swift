@@ -92,7 +92,7 @@ struct Prepared: ~Copyable {
             })
     }
 
-    /// Binds bytes that are UTF-8 as text, and runs. The bytes are not copied, since they stay in place meanwhile.
+    /// Binds bytes that are UTF-8 as text, and runs the statement. SQLite uses the bytes in place, without a copy.
     mutating func run(binding name: StaticString, text bytes: [UInt8]) throws {
         guard !bytes.isEmpty else {
             try bind(name, text: bytes)
@@ -149,7 +149,7 @@ struct Prepared: ~Copyable {
 
     borrowing func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
 
-    /// Whether a text is this one.
+    /// Whether a column has this text.
     borrowing func holds(_ text: String, _ column: Int32) -> Bool { text.utf8.elementsEqual(buffer(column)) }
 
     borrowing func bytes(_ column: Int32) -> [UInt8] { Array(buffer(column)) }
@@ -187,7 +187,7 @@ struct Prepared: ~Copyable {
     // The C side.
 
     /// Makes SQLite copy the bytes: SQLITE_TRANSIENT, a macro that Swift does not import.
-    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+    static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     private func text(_ place: Int32, _ bytes: UnsafeBufferPointer<CChar>) -> Int32 {
         // An empty array may have no address at all, which would mean NULL.
@@ -226,6 +226,6 @@ struct Prepared: ~Copyable {
 }
 
 extension Fingerprint {
-    /// What an index holds of it. SQLite stores integers of 48 bits in six bytes.
+    /// The 48 bits that indexes hold. SQLite stores such an integer in six bytes.
     var indexKey: Int64 { Int64(bitPattern: low) >> 16 }
 }

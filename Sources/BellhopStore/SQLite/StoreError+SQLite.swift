@@ -20,7 +20,7 @@ extension StoreError {
     }
 
     private init(_ error: SQLiteError, path: String) {
-        let said = error.message
+        let reason = error.message
         switch error.primaryCode {
         case SQLITE_FULL:
             self.init(fullDiskWith: path)
@@ -37,27 +37,27 @@ extension StoreError {
         case SQLITE_IOERR, SQLITE_READONLY, SQLITE_PERM:
             self.init(
                 .full,
-                "The store \(path) cannot be written or read (\(said)): check the disk and the permissions of the file and its folder."
+                "The store \(path) cannot be written or read (\(reason)): check the disk and the permissions of the file and its folder."
             )
         case SQLITE_BUSY, SQLITE_LOCKED:
             self.init(.busy, "Another program holds the store \(path): close it, or try again later.")
         case SQLITE_CORRUPT:
             self.init(
                 .damaged,
-                "The store \(path) is damaged (\(said)): stop the agent and put back a copy, or move the file away to start anew."
+                "The store \(path) is damaged (\(reason)): stop the agent and put back a copy, or move the file away to start anew."
             )
-        case SQLITE_ERROR where said.hasPrefix("no such table") || said.hasPrefix("no such column"):
+        case SQLITE_ERROR where reason.hasPrefix("no such table") || reason.hasPrefix("no such column"):
             self.init(
                 .damaged,
-                "The store \(path) lacks what Bellhop put there (\(said)): stop the agent and put back a copy, or move the file away to start anew."
+                "The store \(path) lacks a table or column of Bellhop (\(reason)): stop the agent and put back a copy, or move the file away to start anew."
             )
         case SQLITE_NOTADB:
             self.init(.damaged, "The file \(path) is not a Bellhop store: name another file under `store` in bellhop.yaml.")
         case SQLITE_CANTOPEN, SQLITE_AUTH:
             self.init(
-                .cannotOpen, "The store \(path) cannot be opened (\(said)): check that its folder is there and can be written.")
+                .cannotOpen, "The store \(path) cannot be opened (\(reason)): check that its folder is there and can be written.")
         default:
-            self.init(.other, "The store \(path) failed: \(said).")
+            self.init(.other, "The store \(path) failed: \(reason).")
         }
     }
 
