@@ -46,7 +46,7 @@ private final class Rows: Sendable {
             try await store.append((start..<min(events, start + 1000)).map { Self.event($0, bytes: bytes) })
         }
         let path = folder.path + "/agent.sock"
-        let agent = Inquirer.Agent(facts: { [:] }, wake: {}, events: bell, takeOver: { _, _ in [] })
+        let agent = Inquirer.Agent(facts: { [:] }, wake: {}, events: bell, applyKeychainChange: { _, _ in [] })
         let server = ControlServer(
             at: ControlSocket.Place(path: path), inquirer: Inquirer(store: store, clock: clock, agent: agent))
         let service = Task { try await server.run() }

@@ -15,7 +15,7 @@ import Testing
     ) async throws -> JSON {
         let agent = Inquirer.Agent(
             facts: { [:] }, sources: { [("incidents", Self.scope)] }, underway: { activity.map { ["incidents": $0] } ?? [:] },
-            wake: {}, takeOver: { _, _ in [] })
+            wake: {}, applyKeychainChange: { _, _ in [] })
         let status = try await Inquirer(store: store, clock: clock, agent: agent).status()
         let sources = status["sources"]?.asArray ?? []
         #expect(sources.count == 1)
@@ -58,7 +58,7 @@ import Testing
         let refusing = try Stores.openForReading(folder.path + "/bellhop.db")
         let watch = StoreWatch(clock: clock)
         let agent = Inquirer.Agent(
-            facts: { ["store_trouble": watch.last?.json ?? .null] }, wake: {}, takeOver: { _, _ in [] })
+            facts: { ["store_trouble": watch.last?.json ?? .null] }, wake: {}, applyKeychainChange: { _, _ in [] })
         func needs(_ store: any Store) async throws -> [JSON] {
             try await Inquirer(store: store, clock: clock, agent: agent).status()["needs"]?.asArray ?? []
         }

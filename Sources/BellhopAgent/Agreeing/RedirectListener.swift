@@ -4,10 +4,10 @@ import NIOPosix
 
 /// Listens on this machine for one browser redirect and answers it with a page.
 public enum RedirectListener {
-    /// The result of one request: the code, or a refusal.
-    public enum Judgement: Sendable {
+    /// The meaning of one request.
+    public enum Redirect: Sendable {
         case code(String)
-        /// The request belongs to something else; keep waiting.
+        /// The request belongs to another login; the listener keeps waiting.
         case foreign
         case refused(String)
     }
@@ -22,10 +22,10 @@ public enum RedirectListener {
 
     /// - Parameters:
     ///   - path: the path of the redirect; every other path gets 404.
-    ///   - judge: judges the request's target.
+    ///   - judge: reads the meaning of a request from its target.
     ///   - ready: called once the listener accepts connections.
     public static func wait(
-        port: Int, path: String, atMost patience: Duration, judge: @escaping @Sendable (String) -> Judgement, ready: () -> Void
+        port: Int, path: String, atMost patience: Duration, judge: @escaping @Sendable (String) -> Redirect, ready: () -> Void
     ) async -> Outcome {
         let (outcomes, source) = AsyncStream.makeStream(of: Outcome.self)
         let group = MultiThreadedEventLoopGroup.singleton
@@ -43,7 +43,7 @@ public enum RedirectListener {
         } catch {
             return .cannotListen
         }
-        let alarm = group.any().scheduleTask(in: .nanoseconds(Int64(patience / .nanoseconds(1)))) {
+        let timeout = group.any().scheduleTask(in: .nanoseconds(Int64(patience / .nanoseconds(1)))) {
             _ = source.yield(.timedOut)
         }
         ready()
@@ -52,7 +52,7 @@ public enum RedirectListener {
             outcome = first
             break
         }
-        alarm.cancel()
+        timeout.cancel()
         try? await channel.close()
         return outcome
     }
@@ -63,11 +63,11 @@ public enum RedirectListener {
         typealias OutboundOut = HTTPServerResponsePart
 
         private let path: String
-        private let judge: @Sendable (String) -> Judgement
+        private let judge: @Sendable (String) -> Redirect
         private let outcomes: AsyncStream<Outcome>.Continuation
         private var head: HTTPRequestHead?
 
-        init(path: String, judge: @escaping @Sendable (String) -> Judgement, outcomes: AsyncStream<Outcome>.Continuation) {
+        init(path: String, judge: @escaping @Sendable (String) -> Redirect, outcomes: AsyncStream<Outcome>.Continuation) {
             self.path = path
             self.judge = judge
             self.outcomes = outcomes
@@ -87,14 +87,14 @@ public enum RedirectListener {
                         context, .ok, "Thank you. Return to the terminal; you can close this page.", then: .code(code))
                 case .foreign:
                     answer(context, .badRequest, "This belongs to a different login than the one in progress.", then: nil)
-                case .refused(let why): answer(context, .ok, "The login ended without an agreement.", then: .refused(why))
+                case .refused(let why): answer(context, .ok, "The login was refused. The terminal says why.", then: .refused(why))
                 }
             }
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-        /// Send the page before the program goes on, because it may exit.
+        /// Reports the outcome only after the page is sent, because the program may then exit.
         private func answer(
             _ context: ChannelHandlerContext, _ status: HTTPResponseStatus, _ text: String, then outcome: Outcome?
         ) {

@@ -26,7 +26,7 @@ public struct Agent: Sendable {
     ///   - further: services that live as long as the agent.
     ///   - servers: makes the servers for people and tools that bellhop.yaml asks for.
     ///
-    /// - Throws: ``ControlSocketError`` when there is no place for the socket that only this user may enter.
+    /// - Throws: ``ControlSocketError`` when the private folder of the socket cannot be made.
     public func run(
         with further: [any Service] = [], servers: (AgentView) -> [any Service] = { _ in [] },
         signals: [UnixSignal] = [.sigterm, .sigint]
@@ -39,13 +39,14 @@ public struct Agent: Sendable {
             at: ControlSocket.place(store: assembly.configuration.store, environment: environment), inquirer: inquirer)
         var work: [any Service] = [assembly.engine]
         if let desk, let place = assembly.configuration.inbound.place {
-            work.append(InboundServer(at: place, desk: desk, logger: quiet))
+            work.append(InboundServer(at: place, desk: desk, logger: errorLogger))
         }
         work += servers(view(inquirer))
         if let exporter = assembly.exporter { work.append(exporter) }
-        var services: [any Service] = further + [Together(services: work, logger: quiet), assembly.storeWatch, reloader, server]
+        var services: [any Service] = further
+        services += [SimultaneousServices(services: work, logger: errorLogger), assembly.storeWatch, reloader, server]
         services.append(
-            ServiceManager(
+            SystemdNotifier(
                 environment: environment, clock: assembly.surroundings.clock,
                 isLive: { [engine = assembly.engine] in engine.hangingLoops.isEmpty }))
         services.append(UnusedMemory(clock: assembly.surroundings.clock, store: assembly.surroundings.store))
@@ -53,7 +54,7 @@ public struct Agent: Sendable {
             services: services.map {
                 // The end of a `further` service ends everything; the agent's own services end only when asked to.
                 .init(service: $0, successTerminationBehavior: .gracefullyShutdownGroup)
-            }, gracefulShutdownSignals: signals, logger: quiet)
+            }, gracefulShutdownSignals: signals, logger: errorLogger)
         group.maximumGracefulShutdownDuration = .seconds(30)
         do {
             try await ServiceGroup(configuration: group).run()
@@ -64,7 +65,7 @@ public struct Agent: Sendable {
         await assembly.shutdown()
     }
 
-    /// Decides on requests from outside; nil if nothing listens.
+    /// Decides on requests from other systems; nil if bellhop.yaml has no `inbound`.
     private static func desk(_ assembly: Assembly) -> InboundDesk? {
         let configuration = assembly.configuration.inbound
         guard configuration.place != nil else { return nil }
@@ -86,8 +87,8 @@ public struct Agent: Sendable {
             unique: { "\(UInt64.random(in: .min ... .max))-\(UInt64.random(in: .min ... .max))" })
     }
 
-    /// The life cycle's own messages do not help the user.
-    private var quiet: Logger {
+    /// Logs errors only: the other messages about the life cycle of services do not help the user.
+    private var errorLogger: Logger {
         var logger = logger
         logger.logLevel = .error
         return logger
@@ -95,7 +96,7 @@ public struct Agent: Sendable {
 
     private func view(_ inquirer: Inquirer) -> AgentView {
         let (configuration, shelf) = (assembly.configuration, assembly.shelf)
-        let file: @Sendable (String) -> [UInt8]? = { path in shelf.book.flatMap { Self.file(path, of: $0) } }
+        let file: @Sendable (String) -> [UInt8]? = { path in shelf.book.flatMap { Self.content(of: path, in: $0) } }
         let workshop = RuleWorkshop(
             inquirer, places: RulePlaces(configuration.rules, in: configuration.folder), book: { shelf.book }, file: file
         ) {
@@ -121,7 +122,7 @@ public struct Agent: Sendable {
     }
 
     /// The bytes of a file that has rules in force; nil for any other.
-    private static func file(_ path: String, of book: RuleBook) -> [UInt8]? {
+    private static func content(of path: String, in book: RuleBook) -> [UInt8]? {
         guard book.rules.contains(where: { $0.file == path }) else { return nil }
         return try? PrivateFile.readAny(path)
     }
@@ -142,7 +143,7 @@ public struct Agent: Sendable {
                         "refused_rules": .int(Int64(assembly.refusedRules?.errorCount ?? 0)),
                         "store_trouble": assembly.storeWatch.last?.json ?? .null,
                     ]
-                    for (name, fact) in assembly.news.facts { facts[name] = fact }
+                    for (name, fact) in assembly.runtimeFacts.facts { facts[name] = fact }
                     return facts
                 },
                 sources: { assembly.connectors.sources.map { ($0.name, $0.scope) } }, underway: { assembly.engine.underway },
@@ -151,16 +152,16 @@ public struct Agent: Sendable {
                 applySilences: { () async throws(StoreError) in try await assembly.engine.applySilences() },
                 applyPauses: { () async throws(StoreError) in try await assembly.rules.applyPauses() },
                 book: { assembly.shelf.book }, events: assembly.surroundings.bells.router,
-                takeOver: { change, project in
-                    let takingOver = TakingOver(assembly, desk: desk, environment: environment)
-                    return .array(await takingOver.take(change, project: project).map(\.json))
+                applyKeychainChange: { change, project in
+                    let reloader = KeychainReloader(assembly, desk: desk, environment: environment)
+                    return .array(await reloader.apply(change, project: project).map(\.json))
                 }))
     }
 }
 
-/// Services that are asked to stop at the same time: a service group asks the next one only when the last one has ended. If one fails, the
-/// others are asked to stop, too, and finish what is under way.
-private struct Together: Service {
+/// Services that are asked to stop at the same time; a service group asks one after the other. If one fails, the others are asked to stop,
+/// too, and finish what is under way.
+private struct SimultaneousServices: Service {
     let services: [any Service]
     let logger: Logger
 

@@ -16,7 +16,7 @@ public struct Assembly: Sendable {
     let rules: RuleInstallation
     /// The fingerprint of the rule files in force at the start.
     let rulesAtStart: Fingerprint
-    let news: AgentNews
+    let runtimeFacts: RuntimeFacts
     private let store: any Store
     let storeWatch: StoreWatch
     /// The agent's metrics and health.
@@ -64,12 +64,12 @@ public struct Assembly: Sendable {
         }
         let watch = StoreWatch(clock: options.clock)
         storeWatch = watch
-        let news = AgentNews()
-        self.news = news
+        let facts = RuntimeFacts()
+        runtimeFacts = facts
         let clock = options.clock
         let registry = options.metrics ?? MetricsRegistry(clock: clock)
         let counting = Signals.metrics(in: registry)
-        let signals = Signals([watch.hear, { news.hear($0, at: clock.now) }, counting] + options.listeners)
+        let signals = Signals([watch.hear, { facts.hear($0, at: clock.now) }, counting] + options.listeners)
         var surroundings = Surroundings(
             store: store, clock: options.clock, signals: signals,
             checkpoint: options.checkpoint)
@@ -97,7 +97,7 @@ public struct Assembly: Sendable {
             reading.status = try? await store.status(at: reading.now)
             reading.storeRefusesChanges = await watch.isFailing(store)
             reading.sources = connectors.sources.map(\.name)
-            reading.polled = news.polled
+            reading.polled = facts.polled
             reading.connections = names
             let inForce = shelf.book?.rules
             reading.rules = inForce?.map(\.name)
@@ -127,14 +127,14 @@ public struct Assembly: Sendable {
                 throw .diagnostics(Diagnostics([Diagnostic(code: "bad-connection", "`openid`: \(error.message)", at: nil)]))
             }
         }
-        // The stored notes of the sources are enough to start with. Each source learns the rest before its first poll.
+        // Start with what the store knows of the sources' fields. Each source learns the rest before its first poll.
         await connectors.prepare(offline: true)
         let loaded = try await rules.install()
         rulesAtStart = loaded.found.fingerprint
         warnings = loaded.found.problems.all + loaded.book.warnings + (try await Self.refusedTokens(configuration, store))
     }
 
-    /// Warnings about tokens of the console that are not accepted, for example because bellhop.yaml now gives their names to users.
+    /// Warnings about tokens of the console that are refused, for example because bellhop.yaml now has users of these names.
     private static func refusedTokens(
         _ configuration: Configuration, _ store: any Store
     ) async throws(AssemblyError) -> [Diagnostic] {
@@ -222,7 +222,7 @@ public struct Assembly: Sendable {
         return found
     }
 
-    /// Whether equal scopes of two sources are of one system: where placeholders stand for values, they may be of two.
+    /// Whether two sources with the same scope read from the same system; unknown, and so false, if placeholders stand for values.
     private static func areComparable(_ one: String, _ other: String, _ configuration: Configuration) -> Bool {
         let entries = [one, other].compactMap { configuration.source($0) }
         if entries.contains(where: \.hasPlaceholders) { return false }

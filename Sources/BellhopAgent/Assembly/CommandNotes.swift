@@ -6,8 +6,8 @@ import Glibc
 /// The notes of a store for commands that log in beside an agent, or before its first run: they read all notes, and write only
 /// which logins were refused.
 ///
-/// The running agent alone may write the store, so it keeps the refusals; without one, the command writes the store and creates
-/// it if needed. So a wrong password is tried only once, by whichever program.
+/// Only a running agent may write the store, so the command sends it the refusals. If no agent runs, the command writes the store, and
+/// creates it if needed. So all programs together try a wrong password only once.
 public struct CommandNotes: Notebook {
     private let store: String
     private let socket: ControlSocket.Place
@@ -43,7 +43,7 @@ public struct CommandNotes: Notebook {
         try await open.close()
     }
 
-    /// Opens the store for writing. Nil if it cannot exist: then no agent can run and try the password again either. Waits while
+    /// Opens the store for writing. Nil if it cannot be opened: then no agent can run either, and none retries the password. Waits while
     /// another connection of this command, or another command, writes the store.
     private func openStore() async throws -> (any Store)? {
         for _ in 0..<250 {

@@ -11,7 +11,7 @@ struct ConfigurationWatch {
         loader = ConfigurationLoader(environment: environment, keychain: assembly.configuration.keychain)
     }
 
-    /// Checks whenever the file's folder changes, and on request, until cancelled.
+    /// Checks whenever the file's folder changes or the bell rings, until cancelled.
     func run(_ asked: Bell) async {
         let (file, folder) = (assembly.configuration.file, assembly.configuration.folder)
         var changes = ConfigurationChanges(of: file, running: assembly.configuration.content ?? [])
@@ -21,7 +21,7 @@ struct ConfigurationWatch {
             }
             while !Task.isCancelled {
                 // Catch changes made before the watch was set. A file that is missing for a moment is being replaced.
-                if let now = Self.content(of: file), changes.isNew(now) {
+                if let now = try? PrivateFile.readAny(file), changes.isNew(now) {
                     for signal in changes.take(now, problem: await problem(of: now)) {
                         assembly.surroundings.signals.emit(signal)
                     }
@@ -46,8 +46,6 @@ struct ConfigurationWatch {
             }
         }
     }
-
-    private static func content(of file: String) -> [UInt8]? { (try? PrivateFile.readAny(file)).flatMap { $0 } }
 }
 
 /// Decides which signals a change of bellhop.yaml causes: a mistake and its correction are each reported once.
@@ -57,7 +55,7 @@ struct ConfigurationChanges {
     private var seen: [UInt8]
     private var isWrong = false
 
-    /// - Parameter running: what the agent started with.
+    /// - Parameter running: the file's bytes at the agent's start.
     init(of file: String, running: [UInt8]) {
         self.file = file
         self.running = running

@@ -4,7 +4,7 @@ import BellhopEngine
 import BellhopRules
 import Synchronization
 
-/// Loads the rules of a configuration and puts them in force, one load at a time: the rules read last are in force.
+/// Loads the rules of a configuration and puts them in force, one load at a time, so that the rules read last are in force.
 ///
 /// A class over a mutex, because both the reloader and the sources (after learning their fields) load rules.
 final class RuleInstallation: Sendable {
@@ -42,7 +42,7 @@ final class RuleInstallation: Sendable {
         }
     }
 
-    /// Puts the rules that are in force in force again, because people paused or resumed some.
+    /// Installs the rules in force again, after a person paused or resumed one.
     func applyPauses() async throws(StoreError) {
         await gate.enterUncancelled()
         defer { gate.leave() }
@@ -73,8 +73,8 @@ final class RuleInstallation: Sendable {
         return loaded
     }
 
-    /// Rules that would disappear by accident: a folder may be moved away for a moment, an editor may have just emptied a file,
-    /// a copy may be truncated. A deleted file counts as intended.
+    /// Errors for rules that would disappear by accident: a folder was moved away for a moment, an editor has just emptied a file, a copy
+    /// is truncated. Deleting a file counts as intended.
     private static func losses(of before: RuleBook, _ loaded: RuleLoading.Loaded) -> Diagnostics {
         var found = Diagnostics()
         if loaded.book.rules.isEmpty, !before.rules.isEmpty {

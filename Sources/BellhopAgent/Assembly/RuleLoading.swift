@@ -20,7 +20,7 @@ public enum RuleLoading {
     }
 
     /// Rules that were found, checked.
-    /// - Parameter toExplain: whether conditions explain the values of their parts.
+    /// - Parameter toExplain: whether conditions report the values of their parts.
     public static func book(
         _ found: RuleFinder.Found, surroundings: RuleSurroundings, toExplain: Bool = false
     ) async throws(Diagnostics) -> Loaded {
@@ -96,8 +96,8 @@ public enum RuleLoading {
         return surroundings
     }
 
-    /// Warnings about silences of bellhop.yaml that name rules that do not exist.
-    public static func strangers(in surroundings: RuleSurroundings, to book: RuleBook) -> [Diagnostic] {
+    /// Warnings about silences in bellhop.yaml of rules that do not exist.
+    public static func silencesOfUnknownRules(_ surroundings: RuleSurroundings, _ book: RuleBook) -> [Diagnostic] {
         let names = book.rules.map(\.name)
         return surroundings.silences.flatMap { entry in
             entry.rules.filter { !names.contains($0) }.map { rule in

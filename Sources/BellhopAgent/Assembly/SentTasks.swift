@@ -3,10 +3,10 @@ import BellhopCore
 import BellhopEngine
 import Synchronization
 
-/// The tasks that another system sends to one path. Each request is stored like a poll that listed a part of the source (T1), one at a
-/// time.
+/// The tasks that another system sends to one path. Each request is stored like a poll that listed a part of the source (T1); one request
+/// is stored at a time.
 ///
-/// A class with a mutex, because requests share it.
+/// A class over a mutex, because requests share it.
 final class SentTasks: Source {
     let name: String
     private let reading: ItemReading
@@ -88,7 +88,7 @@ final class SentTasks: Source {
         }
     }
 
-    /// The items without those that are older than the stored states of their tasks.
+    /// The items that are not older than the stored states of their tasks.
     private func recent(
         _ items: [JSON], _ listing: Listing, in surroundings: Surroundings
     ) async throws(StoreError) -> Listing {

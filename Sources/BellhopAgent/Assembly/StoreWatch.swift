@@ -14,7 +14,7 @@ public final class StoreWatch: Service {
         var time: Timestamp
         var times = 1
 
-        /// Whether the problem can end without a person's help: the store may accept changes again.
+        /// Whether the problem can end by itself, so that the store accepts changes again.
         var isCurable: Bool { error.kind == .full || error.kind == .busy }
     }
 
@@ -30,7 +30,7 @@ public final class StoreWatch: Service {
     /// The latest failure since the agent's start.
     var last: Problem? { problem.withLock { $0 } }
 
-    /// Whether the store failed lately and does not accept changes again.
+    /// Whether the store failed lately and still accepts no changes.
     func isFailing(_ store: any Store) async -> Bool {
         guard let last, clock.now - last.time < Self.recent else { return false }
         return last.isCurable ? !(await Self.accepts(store, at: clock.now)) : true

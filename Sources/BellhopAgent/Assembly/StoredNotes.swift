@@ -1,7 +1,7 @@
 public import BellhopCore
 import BellhopStore
 
-/// The notes in a configuration's store, for commands that send no requests: read if possible, never written.
+/// The notes in a configuration's store, for commands that send no requests. Reads them if it can, and writes none.
 public struct StoredNotes: Notebook {
     private let store: (any Store)?
 

@@ -137,13 +137,13 @@ public struct ConfigurationLoader: Sendable {
     }
 
     /// Whether a connection, or a source that reads from it, refers to a secret.
-    func asks(_ connection: String, for secret: String, in bytes: [UInt8]) -> Bool {
+    func usesSecret(_ secret: String, connection: String, in bytes: [UInt8]) -> Bool {
         guard let root = (try? YAML.parse(SourceText(bytes)))?.first?.root else { return false }
         return Self.references(of: connection, in: root).contains(Interpolation.Reference(space: .secret, name: secret))
     }
 
     /// Whether a source, as distinct from its connection, refers to a secret.
-    func asks(source: String, for secret: String, in bytes: [UInt8]) -> Bool {
+    func usesSecret(_ secret: String, source: String, in bytes: [UInt8]) -> Bool {
         guard let root = (try? YAML.parse(SourceText(bytes)))?.first?.root, let node = root["sources"]?[source] else {
             return false
         }

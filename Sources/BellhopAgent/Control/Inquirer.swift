@@ -37,7 +37,7 @@ public struct Inquirer: Sendable {
         /// Rings when there may be new events.
         public var events: Bell
         /// Takes over a change in a project's keychain, and reports the outcome for each connection concerned.
-        public var takeOver: @Sendable (KeychainChange, _ project: String?) async -> JSON
+        public var applyKeychainChange: @Sendable (KeychainChange, _ project: String?) async -> JSON
 
         public init(
             facts: @escaping @Sendable () -> JSON.Object,
@@ -48,7 +48,7 @@ public struct Inquirer: Sendable {
             applySilences: @escaping @Sendable () async throws(StoreError) -> Void = { () async throws(StoreError) in },
             applyPauses: @escaping @Sendable () async throws(StoreError) -> Void = { () async throws(StoreError) in },
             book: @escaping @Sendable () -> RuleBook? = { nil }, events: Bell = Bell(),
-            takeOver: @escaping @Sendable (KeychainChange, _ project: String?) async -> JSON
+            applyKeychainChange: @escaping @Sendable (KeychainChange, _ project: String?) async -> JSON
         ) {
             self.facts = facts
             self.sources = sources
@@ -60,7 +60,7 @@ public struct Inquirer: Sendable {
             self.applyPauses = applyPauses
             self.book = book
             self.events = events
-            self.takeOver = takeOver
+            self.applyKeychainChange = applyKeychainChange
         }
     }
 

@@ -12,7 +12,7 @@ struct ProcessFacts: Sendable, Hashable {
         var usage = rusage()
         getrusage(RUSAGE_SELF.rawValue, &usage)
         let processor = [usage.ru_utime, usage.ru_stime].map { Double($0.tv_sec) + Double($0.tv_usec) / 1e6 }.reduce(0, +)
-        let pages = (try? PrivateFile.readAny("/proc/self/statm")).flatMap(\.self).flatMap { bytes in
+        let pages = (try? PrivateFile.readAny("/proc/self/statm")).flatMap { bytes in
             Double(String(decoding: bytes, as: UTF8.self).split(separator: " ").dropFirst().first ?? "")
         }
         return ProcessFacts(

@@ -28,7 +28,7 @@ struct Check: DataCommand {
             loaded, in: workplace.rulePaths,
             Diagnostics(
                 workplace.warnings.all + found.problems.all + loaded.book.warnings
-                    + (paths.isEmpty ? RuleLoading.strangers(in: workplace.surroundings, to: loaded.book) : [])))
+                    + (paths.isEmpty ? RuleLoading.silencesOfUnknownRules(workplace.surroundings, loaded.book) : [])))
     }
 
     /// The configuration against which rules are checked. If it has mistakes, the error also lists the mistakes of the rules.

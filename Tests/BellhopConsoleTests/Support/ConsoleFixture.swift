@@ -68,7 +68,7 @@ struct ConsoleFixture {
         configuration.mayEdit = mayEdit
         configuration.users = Self.tokens.map { .init(name: "the \($0.key.rawValue)", role: $0.key, token: $0.value) }
         let agent = Inquirer.Agent(
-            facts: { ["version": "test"] }, wake: {}, book: { book }, events: news, takeOver: { _, _ in [] })
+            facts: { ["version": "test"] }, wake: {}, book: { book }, events: news, applyKeychainChange: { _, _ in [] })
         let inquirer = Inquirer(store: store, clock: clock, users: configuration.users.map(\.name), agent: agent)
         let bytes: @Sendable (String) -> [UInt8]? = { [folder] path in
             guard path == file.path else { return nil }

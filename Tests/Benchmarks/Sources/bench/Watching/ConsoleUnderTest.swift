@@ -30,7 +30,7 @@ struct ConsoleUnderTest: Sendable {
         configuration.users = [.init(name: "bench", role: .viewer, token: token)]
         let news = surroundings.bells.router
         let agent = Inquirer.Agent(
-            facts: { [:] }, wake: {}, book: { book }, events: news, takeOver: { _, _ in [] })
+            facts: { [:] }, wake: {}, book: { book }, events: news, applyKeychainChange: { _, _ in [] })
         let inquirer = Inquirer(store: surroundings.store, clock: surroundings.clock, agent: agent)
         let view = AgentView(
             inquirer: inquirer, clock: surroundings.clock, configuration: configuration, book: { book }, news: news)

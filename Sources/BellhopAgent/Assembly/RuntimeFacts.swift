@@ -2,15 +2,15 @@ import BellhopCore
 import BellhopEngine
 import Synchronization
 
-/// Facts of the running agent that are not in its store: the last successful poll of each source (the store records only polls that
+/// Facts about the running agent that are not in its store: the last successful poll of each source (the store records only polls that
 /// found changes), whether bellhop.yaml has changed since the start, and which connections do not use the changed keychain.
 ///
 /// A class over a mutex, because every loop writes to it and the control socket reads it.
-final class AgentNews: Sendable {
+final class RuntimeFacts: Sendable {
     private struct State {
         var polled: [String: Timestamp] = [:]
-        var hasOtherConfiguration = false
-        /// The reasons why connections do not use the changed keychain, by connection name.
+        var hasConfigurationChanged = false
+        /// Why connections do not use the changed keychain, by their names.
         var unbound: [String: String] = [:]
     }
 
@@ -19,7 +19,7 @@ final class AgentNews: Sendable {
     func hear(_ signal: Signal, at now: Timestamp) {
         switch signal {
         case .polled(let source, _, _, _), .unchanged(let source, _, _): state.withLock { $0.polled[source] = now }
-        case .configurationChanged: state.withLock { $0.hasOtherConfiguration = true }
+        case .configurationChanged: state.withLock { $0.hasConfigurationChanged = true }
         case .rebound(let connection, let problem): state.withLock { $0.unbound[connection] = problem }
         case .baseline, .recovered, .pollFailed, .pollHeld, .pollSuperseded, .notice, .event, .eventDropped, .routed, .ruleFailed,
             .keysLost,
@@ -40,7 +40,7 @@ final class AgentNews: Sendable {
         state.withLock { state in
             [
                 "polled": .object(state.polled.reduce(into: [:]) { $0[$1.key] = .string($1.value.rfc3339) }),
-                "restart_needed": .bool(state.hasOtherConfiguration),
+                "restart_needed": .bool(state.hasConfigurationChanged),
                 "unbound": .object(state.unbound.reduce(into: [:]) { $0[$1.key] = .string($1.value) }),
             ]
         }

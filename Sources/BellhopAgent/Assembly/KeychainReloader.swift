@@ -3,12 +3,11 @@ import BellhopCore
 import BellhopEngine
 import BellhopInbound
 
-/// Applies a command's change to the keychain while the agent runs: connections that use it are made again, their sources are
-/// polled at once, and deliveries that paused because of an unusable connection continue; requests from outside are checked with
-/// the new secrets.
+/// Applies a command's change to the keychain while the agent runs. It makes the connections that use the change again, polls their sources
+/// at once, and wakes deliveries that paused because a connection was unusable. Requests from other systems are checked with the new secrets.
 ///
-/// Uses bellhop.yaml as it was at the start: other changes in it take effect at the next start.
-struct TakingOver {
+/// Uses bellhop.yaml as it was at the start: changes in the file take effect at the next start.
+struct KeychainReloader {
     /// The outcome for one connection, or for one source that takes requests.
     struct Outcome {
         enum Subject { case connection(String), source(String) }
@@ -29,10 +28,10 @@ struct TakingOver {
     }
 
     /// - Parameter project: whose keychain entries were changed; nil for those that all projects share.
-    func take(_ change: KeychainChange, project: String?) async -> [Outcome] {
+    func apply(_ change: KeychainChange, project: String?) async -> [Outcome] {
         var outcomes: [Outcome] = []
         let isLogin = if case .login = change { true } else { false }
-        for connection in concerned(change) {
+        for connection in connections(using: change) {
             var rebound: Connectors.Rebound?
             if let obstacle = obstacle(project) {
                 rebound = obstacle
@@ -46,10 +45,10 @@ struct TakingOver {
             outcomes.append(report(.connection(connection), rebound))
             await wake(connection)
         }
-        return outcomes + (await takeKeys(change, project: project))
+        return outcomes + (await replaceKeys(for: change, project: project))
     }
 
-    /// Why nothing can be taken over.
+    /// Why no change can be applied; nil if it can.
     private func obstacle(_ project: String?) -> Connectors.Rebound? {
         guard let project, project != assembly.configuration.keychain.project?.id else { return nil }
         return .needsRestart("bellhop.yaml got its line `\(ProjectLine.key)` after the agent's start")
@@ -69,13 +68,13 @@ struct TakingOver {
         return Outcome(subject: subject, rebound: rebound)
     }
 
-    /// Lets requests from outside be checked with a changed secret.
-    private func takeKeys(_ change: KeychainChange, project: String?) async -> [Outcome] {
+    /// Replaces the keys with which requests from other systems are checked.
+    private func replaceKeys(for change: KeychainChange, project: String?) async -> [Outcome] {
         guard let desk, case .secret(let secret) = change else { return [] }
         let running = assembly.configuration
         var outcomes: [Outcome] = []
         for endpoint in running.inbound.endpoints
-        where loader.asks(source: endpoint.source, for: secret, in: running.content ?? []) {
+        where loader.usesSecret(secret, source: endpoint.source, in: running.content ?? []) {
             if let obstacle = obstacle(project) {
                 outcomes.append(report(.source(endpoint.source), obstacle))
                 continue
@@ -96,11 +95,12 @@ struct TakingOver {
         return outcomes
     }
 
-    private func concerned(_ change: KeychainChange) -> [String] {
+    private func connections(using change: KeychainChange) -> [String] {
         let names = assembly.configuration.connections.map(\.name)
         switch change {
         case .login(let connection): return names.filter { $0 == connection }
-        case .secret(let secret): return names.filter { loader.asks($0, for: secret, in: assembly.configuration.content ?? []) }
+        case .secret(let secret):
+            return names.filter { loader.usesSecret(secret, connection: $0, in: assembly.configuration.content ?? []) }
         }
     }
 
@@ -132,7 +132,7 @@ struct TakingOver {
     }
 }
 
-extension TakingOver.Outcome {
+extension KeychainReloader.Outcome {
     var json: JSON {
         var json: JSON.Object =
             switch subject {

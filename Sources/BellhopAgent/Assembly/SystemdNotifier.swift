@@ -3,20 +3,20 @@ import Glibc
 public import ServiceLifecycle
 
 /// Reports the agent's state to systemd (sd_notify(3)): datagrams to the socket that `NOTIFY_SOCKET` names, if any. With a watchdog it
-/// also says that the agent lives, at half of the time in which systemd expects it (sd_watchdog_enabled(3)).
-public struct ServiceManager: Service {
+/// also sends keep-alives, at half the interval that systemd expects (sd_watchdog_enabled(3)).
+public struct SystemdNotifier: Service {
     private let socketPath: String?
-    /// The time between two signs of life; nil without a watchdog.
+    /// The time between two keep-alives; nil without a watchdog.
     private let interval: Duration?
     private let clock: any AgentClock
     private let isLive: @Sendable () -> Bool
 
-    /// - Parameter isLive: whether the loops take turns; systemd restarts an agent that says nothing.
+    /// - Parameter isLive: whether the agent's loops make progress. Without keep-alives, systemd restarts the agent.
     public init(environment: [String: String], clock: any AgentClock, isLive: @escaping @Sendable () -> Bool) {
         socketPath = environment["NOTIFY_SOCKET"].flatMap { $0.isEmpty ? nil : $0 }
-        let isMeant = environment["WATCHDOG_PID"].map { $0 == String(getpid()) } ?? true
+        let hasWatchdog = environment["WATCHDOG_PID"].map { $0 == String(getpid()) } ?? true
         let limit = environment["WATCHDOG_USEC"].flatMap(Int64.init)
-        interval = isMeant ? limit.flatMap { $0 > 1 ? .microseconds($0 / 2) : nil } : nil
+        interval = hasWatchdog ? limit.flatMap { $0 > 1 ? .microseconds($0 / 2) : nil } : nil
         self.clock = clock
         self.isLive = isLive
     }
@@ -32,7 +32,7 @@ public struct ServiceManager: Service {
         } else {
             try? await gracefulShutdown()
         }
-        // From here on systemd's watchdog rests; its own time to stop limits what is in flight.
+        // From here on systemd expects no keep-alives; its stop timeout limits the work in flight.
         notify("STOPPING=1\nSTATUS=Finishing what is in flight.")
     }
 
