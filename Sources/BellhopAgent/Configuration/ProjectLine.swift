@@ -26,7 +26,7 @@ public enum ProjectLine {
             guard let new = adding(id, to: try PrivateFile.readAny(file) ?? []) else {
                 throw PrivateFile.FileError(message: "\(file) has no line that begins with `version:`.")
             }
-            let path = absolute(file)
+            let path = SharedFile.resolved(file)
             var facts = stat()
             let mode = stat(path, &facts) == 0 ? facts.st_mode & 0o7777 : 0o644
             try PrivateFile.write(new, to: path)
@@ -54,12 +54,5 @@ public enum ProjectLine {
             start = end == bytes.endIndex ? end : bytes.index(after: end)
         }
         return nil
-    }
-
-    /// The file's absolute path without links; the given path if there is no such file.
-    static func absolute(_ file: String) -> String {
-        guard let real = realpath(file, nil) else { return file }
-        defer { free(real) }
-        return String(cString: real)
     }
 }

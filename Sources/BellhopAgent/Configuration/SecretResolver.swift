@@ -8,12 +8,12 @@ struct SecretResolver: Sendable {
     /// How long a command may take.
     var patience: Duration
 
-    /// The values found. A missing name is in neither.
+    /// The result. A name that no store has is in neither dictionary.
     struct Found: Sendable {
         var values: [Interpolation.Reference: String] = [:]
         /// Why a store failed to give a secret; only for secrets that no other store gave.
         var refusals: [Interpolation.Reference: SecretStore.Refusal] = [:]
-        /// The stores that failed to give them.
+        /// The stores that refused each of these secrets.
         fileprivate var refusing: [Interpolation.Reference: Set<SecretStore>] = [:]
     }
 
@@ -26,7 +26,7 @@ struct SecretResolver: Sendable {
             case .secret: if let store = try await look(for: reference, &found) { working.insert(store) }
             }
         }
-        // A command that gave another secret works: asked again, it refuses only a name that is wrong. Another one may be away.
+        // A command that printed another secret works. If it refuses a name twice, the name is wrong.
         for reference in Array(found.refusals.keys) where working.isSuperset(of: found.refusing[reference] ?? []) {
             found.refusals[reference] = nil
             _ = try await look(for: reference, &found)

@@ -64,7 +64,7 @@ extension ConfigurationLoader {
 
     /// The project that a file names, if any.
     static func project(_ id: String?, of file: String) -> Keychain.Project? {
-        id.map { Keychain.Project(id: $0, file: ProjectLine.absolute(file)) }
+        id.map { Keychain.Project(id: $0, file: SharedFile.resolved(file)) }
     }
 
     /// The value of a top-level key, even in a file with mistakes.

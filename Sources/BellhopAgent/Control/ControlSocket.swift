@@ -22,13 +22,7 @@ public enum ControlSocket {
         // A folder of this length leaves room for the names below it.
         let folder = runtime.hasPrefix("/") && runtime.utf8.count < 60 ? "\(runtime)/bellhop" : "/tmp/bellhop-\(geteuid())"
         return Place(
-            path: "\(folder)/\(Fingerprint.of("socket", absolute(store)).hex.prefix(16)).sock", privateFolder: folder)
-    }
-
-    private static func absolute(_ path: String) -> String {
-        guard let real = realpath(path, nil) else { return path }
-        defer { free(real) }
-        return String(cString: real)
+            path: "\(folder)/\(Fingerprint.of("socket", SharedFile.resolved(store)).hex.prefix(16)).sock", privateFolder: folder)
     }
 }
 

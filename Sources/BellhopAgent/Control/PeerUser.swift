@@ -29,8 +29,7 @@ struct PeerUser: Sendable, Hashable {
     func mayAnswer(at path: String, for user: UInt32 = geteuid()) -> Bool {
         if id == user || id == 0 { return true }
         guard user == 0 else { return false }
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         var facts = stat()
-        return stat(folder.isEmpty ? "/" : folder, &facts) == 0 && facts.st_uid == id
+        return stat(Folder.parent(of: path), &facts) == 0 && facts.st_uid == id
     }
 }

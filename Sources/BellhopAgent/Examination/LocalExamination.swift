@@ -15,10 +15,7 @@ public struct LocalExamination: Sendable {
 
     public func findings() -> [Finding] { [store, disk, secrets] }
 
-    private var folder: String {
-        guard let slash = configuration.store.lastIndex(of: "/") else { return "." }
-        return slash == configuration.store.startIndex ? "/" : String(configuration.store[..<slash])
-    }
+    private var folder: String { Folder.parent(of: configuration.store) }
 
     private var store: Finding {
         let path = configuration.store

@@ -15,4 +15,10 @@ public enum Folder {
         }
         return names.sorted()
     }
+
+    /// The folder that contains a path.
+    static func parent(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
 }

@@ -80,8 +80,7 @@ enum PrivateFile {
         }
         if isNew { unlink(draft) }
         // The new name is on disk only once its folder is synced.
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        let descriptor = open(folder.isEmpty ? "/" : folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let descriptor = open(Folder.parent(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if descriptor >= 0 {
             fsync(descriptor)
             close(descriptor)
@@ -117,7 +116,7 @@ enum PrivateFile {
             if count == 0 { return bytes }
             bytes = bytes.isEmpty ? read : bytes + read
             guard bytes.count <= limit else {
-                throw FileError(message: "\(path) is larger than \(limit) bytes, which it should not be.")
+                throw FileError(message: "\(path) is larger than \(limit) bytes, the most that Bellhop reads.")
             }
         }
     }

@@ -96,7 +96,7 @@ public enum RuleFinder {
     private static func isYAML(_ name: String) -> Bool { name.hasSuffix(".yaml") || name.hasSuffix(".yml") }
 
     private static func folder(of path: String) -> String {
-        let folder = RulePlaces.parent(of: path)
+        let folder = Folder.parent(of: path)
         return RulePlaces.hasPattern(folder) ? self.folder(of: folder) : folder
     }
 

@@ -37,7 +37,7 @@ public struct RulePlaces: Sendable {
     public var folders: [String] {
         var folders: [String] = []
         for path in paths {
-            let folder = Self.hasPattern(path) ? Self.parent(of: path) : Self.trimmed(path)
+            let folder = Self.hasPattern(path) ? Folder.parent(of: path) : Self.trimmed(path)
             if !Self.hasPattern(folder), Self.isFolder(folder), !folders.contains(folder) { folders.append(folder) }
         }
         return folders
@@ -60,7 +60,7 @@ public struct RulePlaces: Sendable {
             return "The agent reads no rules from \(path)"
                 + (known.isEmpty ? "." : ": make the file in \(known.joined(separator: " or ")).")
         }
-        if !Self.isFolder(Self.parent(of: path)) { return "There is no folder \(Self.parent(of: path))." }
+        if !Self.isFolder(Folder.parent(of: path)) { return "There is no folder \(Folder.parent(of: path))." }
         return nil
     }
 
@@ -91,12 +91,5 @@ public struct RulePlaces: Sendable {
     static func isFolder(_ path: String) -> Bool {
         var facts = stat()
         return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
-    }
-
-    /// The folder that contains a path.
-    static func parent(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        let folder = String(path[..<slash])
-        return folder.isEmpty ? "/" : folder
     }
 }

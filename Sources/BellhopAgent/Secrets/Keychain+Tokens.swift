@@ -7,7 +7,7 @@ extension Keychain: TokenKeeper {
 
     /// Stores them in the section of the old tokens, which are useless now.
     public func keep(_ tokens: KeptTokens, of connection: String) async throws {
-        let isOwn = try knowsItself(connection)
+        let isOwn = try hasOwnLogin(connection)
         let isShared = try isShared(connection)
         try (isShared && !isOwn ? of(nil) : self).setTokens(connection, to: tokens)
     }

@@ -60,6 +60,9 @@ public struct Keychain: Sendable {
         return "\(environment["HOME"] ?? ".")/.config/bellhop/keychain.json"
     }
 
+    /// Whether `${{ secret.NAME }}` can refer to a secret of this name.
+    public static func isSecretName(_ name: String) -> Bool { Interpolation.isName(name) }
+
     public func secret(_ name: String) throws(SecretError) -> String? {
         let contents = try contents()
         return (own(contents)?["secrets"]?[name] ?? contents["secrets"]?[name])?.asString
@@ -73,8 +76,8 @@ public struct Keychain: Sendable {
         return (own, names(contents).filter { !own.contains($0) })
     }
 
-    /// The projects in the keychain, each by the bellhop.yaml that it was last changed from; without those whose file is gone or
-    /// names another project.
+    /// The projects in the keychain, each with the bellhop.yaml that last changed it. Leaves out projects whose file is gone or names
+    /// another project.
     public func projects() throws(SecretError) -> [Project] {
         (try contents()["projects"]?.asObject ?? [:]).sorted { $0.key < $1.key }.compactMap { id, section in
             guard let file = section["file"]?.asString, ProjectLine.id(in: file) == id else { return nil }
@@ -110,23 +113,23 @@ public struct Keychain: Sendable {
 
     /// Removes the login and the tokens of a connection; false if the keychain's own section has neither.
     public func logOut(of connection: String) throws(SecretError) -> Bool {
-        guard try knowsItself(connection) else { return false }
+        guard try hasOwnLogin(connection) else { return false }
         try setLogin(connection, to: nil)
         try setTokens(connection, to: nil)
         return true
     }
 
     /// Whether the keychain's own section has a login or tokens for a connection.
-    func knowsItself(_ connection: String) throws(SecretError) -> Bool {
-        Self.knows(connection, own(try contents()) ?? [:])
+    func hasOwnLogin(_ connection: String) throws(SecretError) -> Bool {
+        Self.hasLogin(connection, own(try contents()) ?? [:])
     }
 
     /// Whether the shared entries have a login or tokens for a connection.
-    public func isShared(_ connection: String) throws(SecretError) -> Bool { Self.knows(connection, try contents()) }
+    public func isShared(_ connection: String) throws(SecretError) -> Bool { Self.hasLogin(connection, try contents()) }
 
     // MARK: - Sections
 
-    /// The section that the keychain writes to; nil if there is none yet.
+    /// The section that this keychain writes to; nil if the project has none yet.
     private func own(_ contents: JSON) -> JSON? {
         guard let project else { return contents }
         return contents["projects"]?[project.id]
@@ -135,11 +138,11 @@ public struct Keychain: Sendable {
     /// The section with a connection's login: a shared password never mixes with a project's own tokens.
     func section(of connection: String) throws(SecretError) -> JSON {
         let contents = try contents()
-        guard let own = own(contents), Self.knows(connection, own) else { return contents }
+        guard let own = own(contents), Self.hasLogin(connection, own) else { return contents }
         return own
     }
 
-    private static func knows(_ connection: String, _ section: JSON) -> Bool {
+    private static func hasLogin(_ connection: String, _ section: JSON) -> Bool {
         section["logins"]?[connection] != nil || section["tokens"]?[connection] != nil
     }
 
@@ -155,7 +158,7 @@ public struct Keychain: Sendable {
         }
     }
 
-    /// A copied bellhop.yaml names the original's project, whose logins it must not replace.
+    /// Throws if another bellhop.yaml has the same project: one is a copy, and must not replace the logins of the other.
     private func refuseCopy(of project: Project) throws(SecretError) {
         guard let other = try contents()["projects"]?[project.id]?["file"]?.asString, other != project.file,
             ProjectLine.id(in: other) == project.id
@@ -185,19 +188,15 @@ public struct Keychain: Sendable {
     }
 
     func change(_ edit: (inout JSON) -> Void) throws(SecretError) {
-        do throws(PrivateFile.FileError) { try PrivateFile.makeFolder(above: path) } catch { throw SecretError(error) }
-        var problem: SecretError?
+        let problem: SecretError?
         do throws(PrivateFile.FileError) {
-            try PrivateFile.exclusively(path) { () throws(PrivateFile.FileError) in
-                do throws(SecretError) {
-                    var json = try contents()
-                    edit(&json)
-                    do throws(PrivateFile.FileError) { try PrivateFile.write(json.encoded(), to: path) } catch {
-                        throw SecretError(error)
-                    }
-                } catch {
-                    problem = error
-                }
+            try PrivateFile.makeFolder(above: path)
+            problem = try PrivateFile.exclusively(path) { () throws(PrivateFile.FileError) -> SecretError? in
+                var json: JSON
+                do throws(SecretError) { json = try contents() } catch { return error }
+                edit(&json)
+                try PrivateFile.write(json.encoded(), to: path)
+                return nil
             }
         } catch {
             throw SecretError(error)
@@ -209,22 +208,17 @@ public struct Keychain: Sendable {
 /// Why a secret could not be read. Never holds a secret.
 public struct SecretError: Error, Sendable, Hashable, CustomStringConvertible {
     public var message: String
-    /// True if a file could not be written, or a disk fails (exit 74).
+    /// True if a file could not be written, or a disk failed (exit 74).
     public var isWriting: Bool = false
-    /// Whether it may pass without a change of the configuration (exit 75).
+    /// Whether a later attempt may succeed without a change of the configuration (exit 75).
     public var passes = false
 
     public var description: String { message }
 
     init(_ message: String, passes: Bool = false) { (self.message, self.passes) = (message, passes) }
 
-    init(_ trouble: PrivateFile.FileError) {
-        message = trouble.message
-        isWriting = trouble.isWriting || trouble.code == EIO
+    init(_ error: PrivateFile.FileError) {
+        message = error.message
+        isWriting = error.isWriting || error.code == EIO
     }
-}
-
-extension Keychain {
-    /// Whether `${{ secret.NAME }}` can refer to a secret of this name.
-    public static func isSecretName(_ name: String) -> Bool { Interpolation.isName(name) }
 }

@@ -14,7 +14,7 @@ public enum SecretStore: Sendable, Hashable {
         case value(String)
         /// The store does not have it.
         case absent
-        /// A command failed: it does not have the secret, or cannot give it now.
+        /// A command failed: it does not have the secret, or cannot print it now.
         case refused(Refusal)
     }
 
@@ -22,7 +22,7 @@ public enum SecretStore: Sendable, Hashable {
     struct Refusal: Sendable, Hashable {
         var message: String
         var help: String
-        /// Whether the command gives other secrets, so that the name is wrong, rather than the command's server away.
+        /// True if the command printed other secrets, so that the name must be wrong; false if the command may not work at present.
         var isOfName = false
     }
 
