@@ -21,3 +21,14 @@ public struct StoredNotes: Notebook {
         do { try await store?.close() } catch { return }  // it was only read
     }
 }
+
+/// The notes of a store, with its typed error. (``Notebook`` has an untyped one.)
+extension Store {
+    func readNote(_ key: String) async throws(StoreError) -> JSON? {
+        do { return try await note(key) } catch { throw error as? StoreError ?? StoreError(.other, "\(error)") }
+    }
+
+    func writeNote(_ key: String, to value: JSON?) async throws(StoreError) {
+        do { try await setNote(key, to: value) } catch { throw error as? StoreError ?? StoreError(.other, "\(error)") }
+    }
+}

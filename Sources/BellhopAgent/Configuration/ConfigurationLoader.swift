@@ -80,9 +80,9 @@ public struct ConfigurationLoader: Sendable {
         problems.all.sort { ($0.place?.line ?? 0, $0.place?.column ?? 0) < ($1.place?.line ?? 0, $1.place?.column ?? 0) }
         switch focus {
         case .connection(let name):
-            problems.excuse(Self.incomplete(in: root, values, besides: Self.nodes(of: name, in: root)))
+            problems.removeProblems(in: Self.incomplete(in: root, values, besides: Self.nodes(of: name, in: root)))
         case .source(let name):
-            problems.excuse(Self.incomplete(in: root, values, besides: root["sources"]?[name].map { [$0] } ?? []))
+            problems.removeProblems(in: Self.incomplete(in: root, values, besides: root["sources"]?[name].map { [$0] } ?? []))
         case .everything, .shape: break
         }
         if problems.hasErrors { throw .diagnostics(problems) }
@@ -120,11 +120,14 @@ public struct ConfigurationLoader: Sendable {
         return document.root
     }
 
+    /// The root of a file that is valid YAML, whatever its content; else nil.
+    static func root(of bytes: [UInt8]) -> Node? { (try? YAML.parse(SourceText(bytes)))?.first?.root }
+
     static func folder(of file: String) -> String {
         file.lastIndex(of: "/").map { String(file[...$0]) } ?? ""
     }
 
-    /// The references to resolve: a secret that is not needed is not looked up.
+    /// The references to resolve. Secrets that are not needed are left out.
     private static func references(in root: Node, for focus: Focus) -> Set<Interpolation.Reference> {
         switch focus {
         case .everything: references(in: root)
@@ -138,15 +141,13 @@ public struct ConfigurationLoader: Sendable {
 
     /// Whether a connection, or a source that reads from it, refers to a secret.
     func usesSecret(_ secret: String, connection: String, in bytes: [UInt8]) -> Bool {
-        guard let root = (try? YAML.parse(SourceText(bytes)))?.first?.root else { return false }
+        guard let root = Self.root(of: bytes) else { return false }
         return Self.references(of: connection, in: root).contains(Interpolation.Reference(space: .secret, name: secret))
     }
 
     /// Whether a source, as distinct from its connection, refers to a secret.
     func usesSecret(_ secret: String, source: String, in bytes: [UInt8]) -> Bool {
-        guard let root = (try? YAML.parse(SourceText(bytes)))?.first?.root, let node = root["sources"]?[source] else {
-            return false
-        }
+        guard let node = Self.root(of: bytes)?["sources"]?[source] else { return false }
         return Self.references(in: node).contains(Interpolation.Reference(space: .secret, name: secret))
     }
 
@@ -161,8 +162,7 @@ public struct ConfigurationLoader: Sendable {
         return (root["connections"]?[connection].map { [$0] } ?? []) + sources
     }
 
-    /// The connections, the sources and the other top-level values that lack a secret or a variable or still have a placeholder, except
-    /// these.
+    /// The connections, sources and other top-level values, except these, that lack a secret or a variable or still have a placeholder.
     private static func incomplete(in root: Node, _ values: SecretResolver.Found, besides nodes: [Node]) -> [Node] {
         let entries = (root.mapping?.pairs ?? []).flatMap { pair in
             guard ["connections", "sources"].contains(pair.name), let entries = pair.value.mapping else { return [pair.value] }
@@ -223,19 +223,25 @@ public struct ConfigurationLoader: Sendable {
             return nil
         }
     }
-}
 
-extension ConfigurationLoader {
     /// The program to start: a relative path is relative to the folder of bellhop.yaml, as all paths are.
     private static func program(_ name: String, _ folder: String) -> String {
         guard name.contains("/"), !name.hasPrefix("/"), !folder.isEmpty else { return name }
         return folder + (name.hasPrefix("./") ? String(name.dropFirst(2)) : name)
     }
+
+    /// The paths of a configuration's rules: enough to check them while the rest of the file has mistakes.
+    public func rulePlaces(_ file: String) -> [String] {
+        let node = (try? bytes(of: file)).flatMap(Self.root(of:))?["rules"]
+        let named = node?.items?.compactMap(\.scalarText) ?? node?.scalarText.map { [$0] } ?? []
+        let paths = named.filter { !$0.isEmpty && !$0.contains("${{") }
+        return (paths.isEmpty ? ["rules"] : paths).map { $0.hasPrefix("/") ? $0 : Self.folder(of: file) + $0 }
+    }
 }
 
 extension Diagnostics {
-    /// Removes the problems of values that need not be complete: a value without its secret is reported as missing.
-    mutating func excuse(_ nodes: [Node]) {
+    /// Removes the problems in values that need not be complete, such as missing secrets.
+    mutating func removeProblems(in_ nodes: [Node]) {
         all.removeAll { problem in
             guard let place = problem.place else { return false }
             let start = (place.line, place.column)
@@ -244,16 +250,5 @@ extension Diagnostics {
                 return (first.line, first.column) <= start && start <= (last.line, last.column)
             }
         }
-    }
-}
-
-extension ConfigurationLoader {
-    /// The paths of a configuration's rules: enough to check them while the rest of the file has mistakes.
-    public func rulePlaces(_ file: String) -> [String] {
-        let root = (try? bytes(of: file)).flatMap { try? YAML.parse(SourceText($0)) }?.first?.root
-        let node = root?["rules"]
-        let named = node?.items?.compactMap(\.scalarText) ?? node?.scalarText.map { [$0] } ?? []
-        let paths = named.filter { !$0.isEmpty && !$0.contains("${{") }
-        return (paths.isEmpty ? ["rules"] : paths).map { $0.hasPrefix("/") ? $0 : Self.folder(of: file) + $0 }
     }
 }

@@ -61,13 +61,7 @@ struct InboundReading {
 
     mutating func listen(_ settings: Settings?, at node: Node?, _ reader: inout SettingsReader<Never>) {
         hasListen = node?["listen"] != nil
-        guard let text = settings?.text("listen"), let node else { return }
-        configuration.place = InboundServer.Place(text)
-        if configuration.place == nil {
-            reader.report(
-                code: "wrong-value", "`\(text)` is not an address and a port", at: node["listen"] ?? node,
-                help: "write `listen: \"127.0.0.1:8091\"`")
-        }
+        if let settings, let node { configuration.place = InboundServer.Place.read(settings, node, port: 8091, &reader) }
     }
 
     /// Reads a source of kind `webhook`.
@@ -128,5 +122,21 @@ struct InboundReading {
     private static func isName(_ text: String) -> Bool {
         text.utf8.first.map { $0 &- UInt8(ascii: "a") < 26 } ?? false
             && text.utf8.allSatisfy { $0 &- UInt8(ascii: "a") < 26 || $0 &- UInt8(ascii: "0") < 10 || $0 == UInt8(ascii: "_") }
+    }
+}
+
+extension InboundServer.Place {
+    /// Reads `listen`; nil if it is missing, or is not an address and a port, which is reported.
+    ///
+    /// - Parameter port: the port of the example in the message.
+    static func read(
+        _ settings: Settings, _ node: Node, port: Int, _ reader: inout SettingsReader<Never>
+    ) -> InboundServer.Place? {
+        guard let text = settings.text("listen") else { return nil }
+        if let place = InboundServer.Place(text) { return place }
+        reader.report(
+            code: "wrong-value", "`\(text)` is not an address and a port", at: node["listen"] ?? node,
+            help: "write `listen: \"127.0.0.1:\(port)\"`")
+        return nil
     }
 }

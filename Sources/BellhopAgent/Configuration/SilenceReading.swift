@@ -80,12 +80,7 @@ struct SilenceReading {
         }
         var (zone, name) = (zone, zoneName)
         if let other = values.text("timezone"), let node = node["timezone"] {
-            guard let known = ZoneFiles.zone(other) else {
-                reader.report(
-                    code: "unknown-time-zone", "there is no time zone `\(other)`", at: node,
-                    help: "write a name as `Europe/Berlin`; the package tzdata has them")
-                return nil
-            }
+            guard let known = ConfigurationReading.zone(other, at: node, &reader) else { return nil }
             (zone, name) = (known, other)
         }
         do throws(TimeTextError) {

@@ -20,6 +20,7 @@ extension ConfigurationLoader {
     /// Reads only `store:`, `timezone:`, `project:` and the connections: other mistakes do not matter.
     public func storePlace(_ file: String) throws(ConfigurationError) -> StorePlace {
         let bytes = try bytes(of: file)
+        let root = Self.root(of: bytes)
         func value(_ key: String) -> String? { Self.value(of: key, in: bytes) }
         var store = ""
         for part in Interpolation.parts(of: value("store") ?? "bellhop.db") {
@@ -38,22 +39,12 @@ extension ConfigurationLoader {
         return StorePlace(
             store: store.hasPrefix("/") ? store : Self.folder(of: file) + store,
             zone: value("timezone").flatMap(ZoneFiles.zone) ?? .utc, project: Self.project(value(ProjectLine.key), of: file),
-            connections: Self.connections(in: bytes, file), events: Self.names(under: "events", in: bytes),
-            users: Self.users(in: bytes))
+            connections: Self.connections(root?["connections"], file), events: root?["events"]?.mapping?.names ?? [],
+            users: (root?["console"]?["users"]?.items ?? []).compactMap { $0["name"]?.scalarText })
     }
 
-    private static func users(in bytes: [UInt8]) -> [String] {
-        let users = (try? YAML.parse(SourceText(bytes)))?.first?.root["console"]?["users"]?.items ?? []
-        return users.compactMap { $0["name"]?.scalarText }
-    }
-
-    private static func names(under key: String, in bytes: [UInt8]) -> [String] {
-        (try? YAML.parse(SourceText(bytes)))?.first?.root[key]?.mapping?.names ?? []
-    }
-
-    private static func connections(in bytes: [UInt8], _ file: String) -> [String: Configuration.ConnectionEntry] {
-        let connections = (try? YAML.parse(SourceText(bytes)))?.first?.root["connections"]?.mapping
-        return (connections?.pairs ?? []).reduce(into: [:]) { found, pair in
+    private static func connections(_ node: Node?, _ file: String) -> [String: Configuration.ConnectionEntry] {
+        (node?.mapping?.pairs ?? []).reduce(into: [:]) { found, pair in
             guard let kind = pair.value["kind"]?.scalarText else { return }
             var reader = SettingsReader<Never>(file: file, hidesValues: true) { _, text, _ in .text(text) }
             let manifest = Catalogue.connections.first { $0.kind == kind }
@@ -69,7 +60,7 @@ extension ConfigurationLoader {
 
     /// The value of a top-level key, even in a file with mistakes.
     static func value(of key: String, in bytes: [UInt8]) -> String? {
-        if let root = (try? YAML.parse(SourceText(bytes)))?.first?.root { return root[key]?.scalarText }
+        if let root = root(of: bytes) { return root[key]?.scalarText }
         return scan(bytes, for: key)
     }
 

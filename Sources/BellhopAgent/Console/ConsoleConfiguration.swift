@@ -125,11 +125,7 @@ struct ConsoleReading {
 
     func configuration(_ settings: Settings?, _ node: Node?, _ reader: inout SettingsReader<Never>) -> ConsoleConfiguration {
         var console = ConsoleConfiguration()
-        guard let settings, let node, let listen = settings.text("listen") else { return console }
-        guard let place = InboundServer.Place(listen) else {
-            reader.report(
-                code: "wrong-value", "`\(listen)` is not an address and a port", at: node["listen"] ?? node,
-                help: "write `listen: \"127.0.0.1:8090\"`")
+        guard let settings, let node, let place = InboundServer.Place.read(settings, node, port: 8090, &reader) else {
             return console
         }
         console.place = place

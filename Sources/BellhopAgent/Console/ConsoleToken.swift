@@ -116,10 +116,6 @@ extension Store {
     }
 
     fileprivate func consoleNote() async throws(StoreError) -> JSON.Object {
-        do {
-            return try await note(ConsoleToken.note)?.asObject ?? [:]
-        } catch {
-            throw (error as? StoreError) ?? StoreError(.other, "\(error)")
-        }
+        try await readNote(ConsoleToken.note)?.asObject ?? [:]
     }
 }

@@ -83,11 +83,7 @@ public struct Inquirer: Sendable {
 
     /// Records that a command's login was refused.
     func keepRefusal(_ key: String, _ value: JSON?) async throws(StoreError) -> JSON {
-        do {
-            try await store.setNote(key, to: value)
-        } catch {
-            throw (error as? StoreError) ?? StoreError(.other, "\(error)")
-        }
+        try await store.writeNote(key, to: value)
         return [:]
     }
 

@@ -74,6 +74,7 @@ extension Inquiry {
     public init?(json: JSON) {
         func texts(_ name: String) -> [String] { json[name]?.asArray?.compactMap(\.asString) ?? [] }
         let limit = json["limit"]?.asInt.map { Int($0) } ?? 50
+        let since = json["since"]?.asInt.map(Timestamp.init(microseconds:))
         switch json["inquiry"]?.asString {
         case "status": self = .status
         case "tasks": self = .tasks(json["task"]?.asString)
@@ -120,8 +121,7 @@ extension Inquiry {
         case "audit":
             self = .audit(
                 AuditQuery(
-                    after: json["after"]?.asInt, since: json["since"]?.asInt.map(Timestamp.init(microseconds:)),
-                    isLast: json["last"] == true, limit: limit))
+                    after: json["after"]?.asInt, since: since, isLast: json["last"] == true, limit: limit))
         case "history":
             self = .history(
                 HistoryQuery(
@@ -147,15 +147,13 @@ extension Inquiry {
                 EventQuery(
                     after: json["after"]?.asInt, through: json["through"]?.asInt,
                     types: texts("types").map(EventType.init), sources: texts("sources"),
-                    task: json["task"]?.asString, id: json["id"]?.asString,
-                    since: json["since"]?.asInt.map(Timestamp.init(microseconds:)), limit: limit),
+                    task: json["task"]?.asString, id: json["id"]?.asString, since: since, limit: limit),
                 waits: json["waits"] == true)
         case "deliveries":
             self = .deliveries(
                 DeliveryQuery(
                     through: json["through"]?.asInt, states: texts("states").compactMap(DeliveryState.init(rawValue:)),
-                    rule: json["rule"]?.asString,
-                    receiver: json["receiver"]?.asString, since: json["since"]?.asInt.map(Timestamp.init(microseconds:)),
+                    rule: json["rule"]?.asString, receiver: json["receiver"]?.asString, since: since,
                     reason: json["reason"]?.asString.flatMap(Failure.Reason.init), id: json["id"]?.asString,
                     event: json["event"]?.asString.map(Event.ID.init), limit: limit))
         default: return nil

@@ -20,7 +20,7 @@ extension DeliveryRecord {
             "step": .string(delivery.id.step.text), "action": .string(delivery.action), "receiver": .string(delivery.id.receiver),
             "occasion": .string(delivery.id.occasion.text), "revision": .string(delivery.revision),
             "attempts": .int(Int64(attempts)), "created": .string(delivery.createdAt.rfc3339), "next": .string(runAt.rfc3339),
-            "finished": finishedAt.map { .string($0.rfc3339) } ?? .null,
+            "finished": finishedAt.json,
         ]
         if let name = delivery.name { object["name"] = .string(name) }
         if let task = delivery.task {
@@ -161,7 +161,7 @@ extension StoreStatus.WaitStatus {
     func json(at now: Timestamp) -> JSON {
         [
             "rule": .string(rule), "part": .string(part.rawValue), "count": .int(Int64(count)), "gathered": .int(Int64(gathered)),
-            "next": next.map { .string($0.rfc3339) } ?? .null, "overdue": .bool(next.map { $0 <= now } ?? false),
+            "next": next.json, "overdue": .bool(next.map { $0 <= now } ?? false),
         ]
     }
 }

@@ -36,13 +36,9 @@ public struct RulesInForce: Sendable, Hashable {
 
     /// Reads the note in the store; nil if no agent of this version has run.
     public init?(in store: any Store) async throws(StoreError) {
-        let note: JSON?
-        do {
-            note = try await store.note(Self.note)
-        } catch {
-            throw error as? StoreError ?? StoreError(.other, "\(error)")
-        }
-        guard let note, let at = note["at"]?.asString.flatMap({ Timestamp(rfc3339: $0) }) else { return nil }
+        guard let note = try await store.readNote(Self.note),
+            let at = note["at"]?.asString.flatMap({ Timestamp(rfc3339: $0) })
+        else { return nil }
         func names(_ key: String) -> [String] { note[key]?.asArray?.compactMap(\.asString) ?? [] }
         let files = (note["files"]?.asArray ?? []).compactMap { file -> RuleFile? in
             guard let path = file["path"]?.asString, let text = file["text"]?.asString else { return nil }
@@ -62,24 +58,20 @@ public struct RulesInForce: Sendable, Hashable {
             "files": .array(
                 files.map { ["path": .string($0.path), "text": .string(String(decoding: $0.bytes, as: UTF8.self))] }),
         ]
-        do {
-            try await store.setNote(Self.note, to: json)
-        } catch {
-            throw error as? StoreError ?? StoreError(.other, "\(error)")
-        }
+        try await store.writeNote(Self.note, to: json)
     }
 }
 
 extension ConfigurationLoader {
     /// The names of the secrets that a bellhop.yaml refers to.
     static func secretNames(_ bytes: [UInt8]) -> [String] {
-        guard let root = (try? YAML.parse(SourceText(bytes)))?.first?.root else { return [] }
+        guard let root = root(of: bytes) else { return [] }
         return Set(references(in: root).filter { $0.space == .secret }.map(\.name)).sorted()
     }
 
     /// The fingerprints of the settings of a bellhop.yaml, by their places.
     static func fingerprints(_ bytes: [UInt8]) -> [String: String] {
-        guard let root = (try? YAML.parse(SourceText(bytes)))?.first?.root.mapping else { return [:] }
+        guard let root = root(of: bytes)?.mapping else { return [:] }
         var found: [String: String] = [:]
         for key in root where key.name != "version" {
             guard ["connections", "sources"].contains(key.name), let entries = key.value.mapping else {

@@ -58,14 +58,7 @@ struct TelemetryReading {
     ) -> TelemetryConfiguration {
         var telemetry = TelemetryConfiguration()
         guard let settings, let node else { return telemetry }
-        if let listen = settings.text("listen") {
-            telemetry.place = InboundServer.Place(listen)
-            if telemetry.place == nil {
-                reader.report(
-                    code: "wrong-value", "`\(listen)` is not an address and a port", at: node["listen"] ?? node,
-                    help: "write `listen: \"127.0.0.1:9464\"`")
-            }
-        }
+        telemetry.place = InboundServer.Place.read(settings, node, port: 9464, &reader)
         telemetry.receiver = receiver(settings, node, &reader)
         return telemetry
     }
