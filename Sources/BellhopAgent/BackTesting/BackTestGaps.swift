@@ -1,12 +1,12 @@
 import BellhopCore
 import BellhopRules
 
-/// The reasons why a back-test is uncertain: times and facts that the events of a store do not show.
+/// The reasons why a back-test is uncertain: times and facts that the stored events do not show.
 struct BackTestGaps {
     /// The times at which sources, receivers or rules did not work as usual, by their names.
     private struct Spans {
         private(set) var open: [String: Timestamp] = [:]
-        /// The first that ended of each name, and how many there are.
+        /// The first spans of each name that have ended; `counts` has the number of all.
         private(set) var closed: [(name: String, from: Timestamp?, to: Timestamp)] = []
         private var counts: [String: Int] = [:]
 
@@ -18,17 +18,17 @@ struct BackTestGaps {
             if counts[name, default: 0] <= BackTestGaps.most { closed.append((name, from, time)) }
         }
 
-        /// The spans of the names that `isMeant` selects, each as a sentence.
-        func sentences(_ isMeant: (String) -> Bool = { _ in true }, _ sentence: (String, String) -> String) -> [String] {
-            let ended = closed.filter { isMeant($0.name) }.map { span in
+        /// A sentence for each span of the included names.
+        func sentences(_ isIncluded: (String) -> Bool = { _ in true }, _ sentence: (String, String) -> String) -> [String] {
+            let ended = closed.filter { isIncluded($0.name) }.map { span in
                 let from = span.from.map { "from \($0.rfc3339) " } ?? ""
                 return sentence(span.name, from + "until \(span.to.rfc3339)")
             }
-            let lasting = open.filter { isMeant($0.key) }.sorted { $0.key < $1.key }.map { name, from in
+            let lasting = open.filter { isIncluded($0.key) }.sorted { $0.key < $1.key }.map { name, from in
                 sentence(name, "from \(from.rfc3339) until the end")
             }
             let all = ended + lasting
-            let count = counts.filter { isMeant($0.key) }.values.reduce(lasting.count, +)
+            let count = counts.filter { isIncluded($0.key) }.values.reduce(lasting.count, +)
             let more = count - min(all.count, BackTestGaps.most)
             return more > 0 ? all.prefix(BackTestGaps.most) + ["There are \(more) more such times."] : all
         }
@@ -37,7 +37,7 @@ struct BackTestGaps {
     /// The most sentences of one kind.
     private static let most = 10
 
-    /// The sources without a stored event whose silence rules wait for.
+    /// The sources whose silence rules wait for, and which have no stored event.
     var unseen: [String] = []
     private var failing = Spans()
     private var pausedReceivers = Spans()
@@ -78,7 +78,7 @@ struct BackTestGaps {
         }
     }
 
-    /// Takes note of what is paused now, which may have begun before the time that is looked at.
+    /// Adds the present pauses, which may have begun before the time of the back-test.
     mutating func note(_ pauses: [Pause], _ stops: [ReceiverStop]) {
         for pause in pauses {
             switch pause.subject {
@@ -89,7 +89,7 @@ struct BackTestGaps {
         for stop in stops where stop.cause.isPause { pausedReceivers.begin(stop.receiver, at: stop.since) }
     }
 
-    /// - Parameter other: the effects of the rules with which these are compared.
+    /// - Parameter other: the tally of the rules that these are compared with.
     func sentences(of book: RuleBook, _ report: BackTestReport, other: BackTestTally? = nil) -> [String] {
         var found: [String] = []
         if !report.hasEarlier, let first = report.first, first > report.since + .seconds(3600) {

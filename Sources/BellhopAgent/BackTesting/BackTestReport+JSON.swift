@@ -31,7 +31,7 @@ extension BackTestReport {
         ]
     }
 
-    /// Reads what ``json`` wrote; nil for anything else. What only the limits tell of, such as unreadable events, is not in it.
+    /// Reads what ``json`` wrote; nil for anything else. Facts that only `gaps` mention, such as unreadable events, are lost.
     public init?(json: JSON) {
         func moment(_ name: String) -> Timestamp? { json[name]?.asString.flatMap { Timestamp(rfc3339: $0) } }
         guard let since = moment("since"), let until = moment("until"), let events = json["events"]?.asInt,
@@ -62,7 +62,7 @@ extension BackTestReport {
         (rule.runs, rule.errors, rule.droppedKeys) = (number("runs"), number("errors"), number("dropped_keys"))
         rule.lastError = json["error"]?.asString
         for (name, count) in counts(json["verdicts"]) {
-            // One that only a later version knows is not shown.
+            // A verdict of a later version is left out.
             if let verdict = DecisionRecord.Verdict(rawValue: name) { rule.verdicts[verdict] = count }
         }
         rule.deliveries = counts(json["deliveries"])

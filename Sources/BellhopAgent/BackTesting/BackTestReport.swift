@@ -1,11 +1,11 @@
 public import BellhopCore
 public import BellhopRules
 
-/// The deliveries that rules would have made in a time, and the reasons why this is uncertain.
+/// The deliveries that rules would have made in a span of time, and the reasons why this is uncertain.
 public struct BackTestReport: Sendable {
     public var since: Timestamp
     public var until: Timestamp
-    /// When the first of the events was; nil without any.
+    /// The time of the first event; nil without events.
     public var first: Timestamp?
     /// How many events the rules were shown.
     public var events = 0
@@ -15,7 +15,7 @@ public struct BackTestReport: Sendable {
     public var tally = BackTestTally(rules: nil)
     /// The latest delivery of each rule that made any.
     public var samples: [String: BackTestSample] = [:]
-    /// Nil if it was not compared.
+    /// Nil without a comparison.
     public var difference: DeliveryDifference?
     /// The facts that the history lacks, as sentences.
     public var gaps: [String] = []

@@ -1,7 +1,7 @@
 public import BellhopCore
 public import BellhopRules
 
-/// Reads the events of a time from the store, page by page, and routes them through rules, and through other rules for comparison.
+/// Reads the events of a span of time from the store, page by page, and routes them through rules, and through other rules to compare.
 public struct BackTestRun {
     /// The most events that are read at once.
     private static let page = 1000
@@ -25,11 +25,11 @@ public struct BackTestRun {
         if against != nil { self.report.difference = DeliveryDifference() }
     }
 
-    /// Finds out what the rules would have done.
+    /// Runs a back-test.
     ///
     /// - Parameters:
     ///   - coverage: records which parts of the rules run; the rules were loaded with it.
-    ///   - progress: called after each page with the part of the events that is done, from 0 to 1.
+    ///   - progress: called after each page with the share of the events that is done, from 0 to 1.
     public static func report(
         _ store: any Store, _ book: RuleBook, against: RuleBook? = nil, counting rules: Set<String>? = nil,
         from since: Timestamp, to until: Timestamp, coverage: CoverageRecord? = nil,

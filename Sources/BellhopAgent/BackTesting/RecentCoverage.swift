@@ -1,20 +1,20 @@
 public import BellhopCore
 public import BellhopRules
 
-/// Which parts of one file of rules recent events reached: a short back-test with the newest events of the bus and with the events of the
-/// latest runs and stops of its rules, and the deliveries that these runs made.
+/// Which parts of one rule file recent events reached, by a short back-test. It uses the newest events of the bus and the events of the latest
+/// runs and stops of the file's rules, and adds the deliveries that these runs made.
 public struct RecentCoverage: Sendable {
     public var file: RuleCoverage.File
     /// How many events the rules were shown.
     public private(set) var events = 0
-    /// When the first of them was; nil without any.
+    /// The time of the first of them; nil without events.
     public private(set) var since: BellhopCore.Timestamp?
 
-    /// How far back, and how many places of the bus, it looks for events that concern the rules.
+    /// How far back it looks for events that concern the rules, in time and in places of the bus.
     private static let (span, places) = (Duration.days(7), Int64(4000))
     /// The most events of these, and how many places are read at once.
     private static let (mostEvents, page) = (500, Int64(500))
-    /// The most deliveries and records of each rule whose events are added, and of how many rules of the file.
+    /// The most deliveries and records of each rule whose events are added, and the most rules of the file for which this is done.
     private static let (mostRuns, mostRules) = (20, 10)
     /// The most timers that come due, and how long the rules may take.
     private static let (mostFirings, patience) = (2000, Duration.seconds(2))

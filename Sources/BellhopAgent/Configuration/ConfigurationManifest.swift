@@ -6,7 +6,7 @@ import YAML
 
 /// The settings of bellhop.yaml itself; those of connections and sources are declared by their kinds.
 public enum ConfigurationManifest {
-    /// The text that `bellhop init` writes for a value that only its user knows; refused until it is replaced.
+    /// The text that `bellhop init` writes for a value that only the user knows. Loading refuses it.
     public static let placeholder = "CHANGE-ME"
 
     public static let root: [Setting] = [
@@ -73,7 +73,7 @@ public enum ConfigurationManifest {
                 if case .record = setting.type { setting.name } else { nil }
             }))
 
-    /// Keys of the root that are read by hand, because what they hold depends on kinds.
+    /// Keys of the root that this list does not declare, because their settings depend on kinds.
     public static let others: Set<String> = ["secrets", "connections", "sources", "events"]
 
     /// The settings of every source, besides those of its kind.
@@ -86,7 +86,7 @@ public enum ConfigurationManifest {
         Setting("schedule", .text, "When to poll, as a cron expression, instead of `every`."),
         Setting(
             "push", .record(InboundSettings.push),
-            "Takes requests at a path of `inbound` that mean: poll now. What changed is still read by the poll."),
+            "A path of `inbound` where a request starts a poll at once. The poll reads the changes, not the request."),
         Setting(
             "storm", .oneOf(["hold", "off"]), default: "hold",
             "Whether to hold a result that differs very much from the last until a later poll shows the same; `off` accepts every result at once."

@@ -154,7 +154,7 @@ struct ConfigurationReading {
         return path(store)
     }
 
-    /// The zone of this name; nil if there is none, which is reported.
+    /// The zone of this name; nil, with a report, if there is none.
     static func zone(_ name: String, at node: Node?, _ reader: inout SettingsReader<Never>) -> TimeZoneTable? {
         if let zone = ZoneFiles.zone(name) { return zone }
         if let node {
@@ -269,7 +269,7 @@ struct ConfigurationReading {
             for complaint in Catalogue.complaints(about: settings, ofSource: manifest.kind) {
                 reader.report(complaint, in: node, settings)
             }
-            // A missing value is reported once, and not again for its meaning.
+            // Settings with mistakes are not reported again by `push`.
             if reader.diagnostics.errorCount == errors { inbound.push(name, settings, node, &reader) }
             let connection = settings.text("connection") ?? ""
             check(connection, of: node, manifest, connections, named: names)

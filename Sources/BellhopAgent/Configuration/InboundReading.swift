@@ -11,20 +11,20 @@ public struct InboundConfiguration: Sendable {
     public var endpoints: [InboundEndpoint] = []
     /// The sources of kind `webhook`, by name.
     public var sources: [String] = []
-    /// How those of them whose items are tasks read an item.
+    /// How items are read, for the sources of kind `webhook` whose items are tasks.
     public var tasks: [String: ItemReading] = [:]
 }
 
 /// Reads `inbound`, `events`, and the sources that requests from outside concern.
 struct InboundReading {
-    /// The kind of source that is not polled.
+    /// The kind of sources that receive requests and are not polled.
     static let kind = "webhook"
 
     let secrets: [String]
     private(set) var configuration = InboundConfiguration()
     private(set) var events = EventCatalogue.builtIn
-    private var placesOfPaths: [String: String] = [:]
-    /// Whether `inbound` has a `listen`, even one with a mistake, which is reported itself.
+    private var sourcesByPath: [String: String] = [:]
+    /// Whether `inbound` has a `listen`, valid or not. A mistake in it is reported by itself.
     private var hasListen = false
 
     init(secrets: [String]) { self.secrets = secrets }
@@ -104,7 +104,7 @@ struct InboundReading {
     private mutating func add(_ endpoint: InboundEndpoint, of source: String, _ node: Node, _ reader: inout SettingsReader<Never>)
     {
         let place = node["path"] ?? node
-        if let other = placesOfPaths.updateValue(source, forKey: endpoint.path) {
+        if let other = sourcesByPath.updateValue(source, forKey: endpoint.path) {
             reader.report(code: "same-path", "source `\(other)` has the path `\(endpoint.path)` too", at: place)
         }
         if !hasListen {

@@ -12,7 +12,7 @@ struct Interpolation: Sendable {
     enum Part: Sendable, Hashable {
         case text(String)
         case reference(Reference, utf8: Range<Int>)
-        /// Something that is not a reference between `${{` and `}}`.
+        /// Text between `${{` and `}}` that is not a reference.
         case other(String, utf8: Range<Int>)
         /// `${{` without an end.
         case open(utf8: Range<Int>)

@@ -8,7 +8,7 @@ struct QuietReading {
     /// The file's zone.
     let zone: TimeZoneTable
 
-    /// - Parameter calendars: those of the file; one with mistakes is among them.
+    /// - Parameter calendars: those of the file, including those with mistakes.
     func entries(
         _ connections: [Configuration.ConnectionEntry], _ node: Node?, among calendars: [CalendarEntry],
         _ reader: inout SettingsReader<Never>

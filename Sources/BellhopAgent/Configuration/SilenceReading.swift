@@ -9,10 +9,10 @@ struct SilenceReading {
     let zone: TimeZoneTable
     let zoneName: String
 
-    /// - Parameter connections: the names of those without mistakes.
+    /// - Parameter connections: the names of the connections without mistakes.
     func entries(_ node: Node?, connections: [String], _ reader: inout SettingsReader<Never>) -> [SilenceEntry] {
         guard let node else { return [] }
-        // A single silence may be written without a list. Mistakes of its settings are reported with those of the file.
+        // A single silence may be written without a list. Mistakes in its settings were reported with the file's settings.
         return (node.items ?? [node]).compactMap { item in
             guard item.mapping != nil else { return nil }
             var silent = SettingsReader<Never>(file: file)

@@ -3,7 +3,7 @@ public import BellhopCore
 public import BellhopEngine
 public import BellhopRules
 
-/// The part of a running agent that the console reads. It reads nothing else: neither the store nor the engine.
+/// The part of a running agent that the console uses. The console sees neither the store nor the engine.
 public struct AgentView: Sendable {
     /// Answers questions, and carries out what a person decides.
     public let inquirer: Inquirer
@@ -13,9 +13,9 @@ public struct AgentView: Sendable {
     public let zone: TimeZoneTable
     /// The names and kinds of the connections.
     public let connections: [(name: String, kind: String)]
-    /// How many requests connections take, by their names: `20/s`, as bellhop.yaml or their kind says.
+    /// The rate of requests to each connection, from bellhop.yaml or its kind, such as `20/s`.
     public let rates: [String: String]
-    /// The rules in force; nil before the first are.
+    /// The rules in force; nil before the first rules are loaded.
     public let book: @Sendable () -> RuleBook?
     /// The bytes of a rule file by the path that a rule's summary gives.
     public let file: @Sendable (String) -> [UInt8]?
@@ -24,7 +24,7 @@ public struct AgentView: Sendable {
     public let telemetry: AgentTelemetry?
     /// Where people log in with their accounts; nil if only tokens are taken.
     public let provider: OpenIDProvider?
-    /// Where rules are tried; nil if they cannot be.
+    /// For trying rules; nil if that is not possible.
     public let workshop: RuleWorkshop?
 
     public init(
@@ -51,7 +51,7 @@ public struct AgentView: Sendable {
     /// A browser's zone, by its name.
     public static func zone(named name: String) -> TimeZoneTable? { ZoneFiles.zone(name) }
 
-    /// The rows and the end of an answer, for answers small enough to hold whole.
+    /// All rows and the end of an answer. Only for answers that fit in memory.
     public func ask(_ inquiry: Inquiry) async throws(InquiryError) -> (rows: [JSON], end: JSON) {
         var answer = inquirer.answer(inquiry)
         var rows: [JSON] = []

@@ -98,7 +98,7 @@ extension ConfigurationManifest {
         Setting(
             "issuer", .text, required: true,
             "The provider's address, exactly as it names itself: `https://login.example.com/realms/acme`."),
-        Setting("client_id", .text, required: true, "The id under which the provider knows this console."),
+        Setting("client_id", .text, required: true, "The OAuth client ID of this console at the provider."),
         Setting("client_secret", .secret, "The client's secret; a public client has none."),
         Setting("scope", .text, default: "openid profile email", "The scopes to ask for."),
         Setting("name", .text, default: "email", "The claim that names a person in the audit."),

@@ -17,7 +17,7 @@ public struct ConsoleToken: Sendable, Hashable {
         self.created = created
     }
 
-    /// Why a name cannot be that of a user: an audit or a list must show it as it is. Nil if it can.
+    /// Why a user cannot have this name, as a sentence; nil if a user can. The audit must be able to show names unchanged.
     public static func refusal(of name: String) -> String? {
         if name.isEmpty || name.utf8.count > 100 { return "The name of a user has 1 to 100 bytes." }
         if name.unicodeScalars.contains(where: \.isInvisible) {
@@ -29,7 +29,7 @@ public struct ConsoleToken: Sendable, Hashable {
         return nil
     }
 
-    /// Why a token that a command makes cannot have a name; nil if it can.
+    /// Why a token that a command makes cannot have this name, as a sentence; nil if it can.
     /// - Parameter users: the names of the console's users in bellhop.yaml.
     public static func refusal(of name: String, users: [String]) -> String? {
         if users.contains(name) {
@@ -48,7 +48,7 @@ public struct ConsoleToken: Sendable, Hashable {
             }.joined()
     }
 
-    /// Whether a token has the form of random ones, which nobody can guess; others were chosen by a person.
+    /// Whether a token has the form of ``random()``. Such a token cannot be guessed; any other was chosen by a person.
     public static func isRandom(_ token: String) -> Bool {
         token.hasPrefix("bh_") && token.utf8.count == 67
             && token.utf8.dropFirst(3).allSatisfy { 0x30...0x39 ~= $0 || 0x61...0x66 ~= $0 }
@@ -66,7 +66,7 @@ public struct ConsoleToken: Sendable, Hashable {
         ["role": .string(role.rawValue), "hash": .string(hash), "created": .string(created.rfc3339)]
     }
 
-    /// The token for people, without its hash.
+    /// The token without its hash, for output.
     var shown: JSON { ["name": .string(name), "role": .string(role.rawValue), "created": .string(created.rfc3339)] }
 
     init?(name: String, json: JSON) {
@@ -81,7 +81,7 @@ extension Inquirer {
     /// The stored tokens, in the order of their names.
     public func tokens() async throws(StoreError) -> [ConsoleToken] { try await store.consoleTokens() }
 
-    /// The stored tokens that are accepted: a name that bellhop.yaml gives to a user is no one else's.
+    /// The stored tokens that are accepted. A token whose name bellhop.yaml gives to a user is not.
     public func acceptedTokens() async throws(StoreError) -> [ConsoleToken] {
         try await store.consoleTokens().filter { ConsoleToken.refusal(of: $0.name, users: users) == nil }
     }
@@ -98,7 +98,7 @@ extension Inquirer {
         return ["changed": .bool(isNew)]
     }
 
-    /// Removes a token. From the next request on its user is refused.
+    /// Removes a token. Further requests with it are refused.
     func removeToken(of name: String) async throws(StoreError) -> JSON {
         var note = try await store.consoleNote()
         guard note[name] != nil else { return ["changed": false] }
@@ -110,7 +110,7 @@ extension Inquirer {
 }
 
 extension Store {
-    /// The stored tokens of the console, in the order of their names. An unreadable one admits no one.
+    /// The stored tokens of the console, in the order of their names, without unreadable ones.
     func consoleTokens() async throws(StoreError) -> [ConsoleToken] {
         try await consoleNote().compactMap { ConsoleToken(name: $0.key, json: $0.value) }.sorted { $0.name < $1.name }
     }

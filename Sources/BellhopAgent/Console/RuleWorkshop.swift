@@ -2,8 +2,8 @@ public import BellhopCore
 public import BellhopRules
 import Crypto
 
-/// Tries rules beside those in force: checks their text, runs their tests, shows them stored events. Only ``save(_:over:)`` and
-/// ``make(_:)`` change anything.
+/// Tries changed rules while others are in force: checks their text, runs their tests, back-tests them with stored events. Only
+/// ``save(_:over:)`` and ``make(_:)`` change anything.
 public struct RuleWorkshop: Sendable {
     let inquirer: Inquirer
     /// Where rule files are read from.
@@ -33,7 +33,7 @@ public struct RuleWorkshop: Sendable {
         self.history = history
     }
 
-    /// Identifies a text, to see later whether it is still the same.
+    /// Identifies a text, so that a later change of it is noticed.
     public static func tag(of bytes: [UInt8]) -> String {
         Hexadecimal.text(SHA256.hash(data: bytes).prefix(16))
     }
@@ -50,7 +50,7 @@ public struct RuleWorkshop: Sendable {
         }
     }
 
-    /// Runs the tests beside a file with another text of it.
+    /// Runs the test files beside a rule file with a changed text of it.
     public func test(_ edited: RuleFile) async throws(WorkshopError) -> [RuleTestResult] {
         let book = try inForce()
         let files = try await files(with: [edited])
@@ -76,7 +76,7 @@ public struct RuleWorkshop: Sendable {
             }.prefix(mostTests))
     }
 
-    /// The files in force, with others in place of those of the same path, or beside them.
+    /// The files in force. Edited files replace those of the same path, or are added.
     private func files(with edited: [RuleFile]) async throws(WorkshopError) -> [RuleFile] {
         let book = try inForce()
         let noted: [RuleFile]
@@ -134,9 +134,9 @@ public struct RuleWorkshop: Sendable {
             span: request.span, coverage: coverage)
     }
 
-    /// Takes the stored events through the rules of a plan.
+    /// Runs a back-test.
     ///
-    /// - Parameter progress: called with the part of the events that is done, from 0 to 1.
+    /// - Parameter progress: called with the share of the events that is done, from 0 to 1.
     public func run(_ plan: BackTestPlan, progress: (Double) -> Void) async throws(StoreError) -> BackTestReport {
         let store = try history()
         let now = inquirer.clock.now
@@ -212,7 +212,7 @@ public struct RuleWorkshop: Sendable {
     }
 }
 
-/// Why the workshop did not do something.
+/// Why a change or trial of rules failed.
 public enum WorkshopError: Error, Sendable, Hashable {
     /// No rules are in force yet.
     case notReady
@@ -236,13 +236,13 @@ public enum WorkshopError: Error, Sendable, Hashable {
 
 /// A request for a back-test.
 public struct BackTestRequest: Sendable, Hashable {
-    /// Which rules `files` stand in place of.
+    /// Which rules `files` replace, and which rules count.
     public enum Scope: String, Sendable, CaseIterable {
-        /// Those in force in files with the same paths. The others in force run beside them.
+        /// Replace the rules in force in files with the same paths; the other rules in force run too.
         case beside
-        /// No others run, and the rules of `files` count.
+        /// Replace all rules in force; only the rules of `files` count.
         case alone
-        /// No others run, and all rules count, also those in force that `files` lack.
+        /// Replace all rules in force; all rules count, also those in force that `files` lack.
         case all
     }
 
@@ -277,8 +277,8 @@ public struct BackTestPlan: Sendable {
     let span: Duration
     let coverage: CoverageRecord?
 
-    /// Which parts of the counted rules' files ran, after the back-test; nil if that was not asked for.
-    public var met: RuleCoverage? {
+    /// Which parts of the counted rules' files ran, after the back-test; nil if that was not measured.
+    public var measuredCoverage: RuleCoverage? {
         guard var coverage = coverage?.coverage else { return nil }
         if let counting {
             let paths = Set(book.rules.filter { counting.contains($0.name) }.map(\.file))

@@ -32,7 +32,7 @@ public struct Inquirer: Sendable {
         public var applySilences: @Sendable () async throws(StoreError) -> Void
         /// Applies the pauses of rules that are stored.
         public var applyPauses: @Sendable () async throws(StoreError) -> Void
-        /// The rules in force; nil before the first are.
+        /// The rules in force; nil before the first rules are loaded.
         public var book: @Sendable () -> RuleBook?
         /// Rings when there may be new events.
         public var events: Bell

@@ -48,7 +48,7 @@ public struct Examination: Sendable {
     /// Examines everything; the connections concurrently.
     ///
     /// - Parameters:
-    ///   - withoutLogin: connections whose login is not stored: no request is sent there.
+    ///   - withoutLogin: connections without a stored login; no request is sent to them.
     ///   - rules: the loaded rules; empty if they cannot be loaded.
     public init(
         _ configuration: Configuration, connectors: Connectors, rules: [RuleSummary], local: [Finding], withoutLogin: [String]

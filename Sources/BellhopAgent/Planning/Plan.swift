@@ -37,7 +37,7 @@ public struct Plan: Sendable {
     public var secrets: Names
     /// The other keys of bellhop.yaml whose values change.
     public var settings: [String]
-    /// What the rules would have done differently in the last day; nil if there is an obstacle to finding out.
+    /// A back-test of the last day against the rules in force; nil if it could not be made.
     public var report: BackTestReport?
     /// Why there is no report, as a sentence.
     public var obstacle: String?
@@ -78,7 +78,7 @@ public struct Plan: Sendable {
         }
     }
 
-    /// The parts of each rule from which its timers are made; without rules that have no timers.
+    /// The parts from which the timers of each rule are made. Rules without timers are left out.
     private static func timers(of book: RuleBook?, at now: Timestamp) -> [String: [String]] {
         var found: [String: [String]] = [:]
         for rule in book?.registrations(at: now) ?? [] {

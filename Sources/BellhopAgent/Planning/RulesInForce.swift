@@ -2,8 +2,8 @@ public import BellhopCore
 import YAML
 public import BellhopRules
 
-/// The rule files that an agent put in force last, and the names around them: a note in the store, so that it can be read when no agent
-/// runs.
+/// The rule files that an agent put in force last, with the names of its connections, sources and secrets. A note in the store, so that
+/// commands can read it when no agent runs.
 public struct RulesInForce: Sendable, Hashable {
     public var at: Timestamp
     public var files: [RuleFile]
@@ -12,7 +12,7 @@ public struct RulesInForce: Sendable, Hashable {
     /// The names of secrets, never their values.
     public var secrets: [String]
     /// The fingerprints of the settings of bellhop.yaml by their places: `connections/NAME`, `sources/NAME`, and the other keys. Empty if
-    /// they are not known.
+    /// unknown.
     public var settings: [String: String]
 
     static let note = "rules in force"

@@ -19,10 +19,10 @@ struct AgentReading: Sendable {
     var rules: [String]?
     /// The actions of these rules.
     var actions: Set<String> = []
-    /// The number of mistakes that keep the changed rules out of force.
+    /// The number of errors in the changed rules, because of which they are not in force.
     var refusedRules = 0
     var inFlight = 0
-    /// The loops whose turn takes too long.
+    /// The loops that have made no progress for too long.
     var hangingLoops: [String] = []
 
     var healthFacts: HealthFacts {
@@ -77,7 +77,7 @@ struct AgentReading: Sendable {
             }
         }
         samples += lastingStops.map { stop in
-            // Other receivers are addresses, which a rule may have computed.
+            // The other receivers are addresses that a rule may have computed.
             let isNamed = connections.contains(stop.stop.receiver)
             return .init(.receiverWaiting, isNamed ? stop.stop.receiver : Instrument.other, value: Double(stop.waiting))
         }

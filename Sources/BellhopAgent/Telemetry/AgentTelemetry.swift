@@ -9,7 +9,7 @@ import Synchronization
 public final class AgentTelemetry: Sendable {
     /// The metrics that are counted.
     public let registry: MetricsRegistry
-    /// The address at which they are served without a login; nil if they are not.
+    /// The address at which they are served without a login; nil if there is none.
     public let place: InboundServer.Place?
     private let clock: any AgentClock
     private let read: @Sendable () async -> AgentReading

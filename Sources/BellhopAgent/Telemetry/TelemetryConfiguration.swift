@@ -7,7 +7,7 @@ import YAML
 
 /// Which telemetry the agent offers and sends, from bellhop.yaml.
 public struct TelemetryConfiguration: Sendable {
-    /// Where `/metrics` and `/health` are served to anyone who can connect; nil for nowhere but in the console.
+    /// Where `/metrics` and `/health` are served without a login; nil to serve them only in the console.
     public var place: InboundServer.Place?
     /// The OpenTelemetry receiver; nil if there is none.
     public var receiver: Receiver?

@@ -123,7 +123,7 @@ public struct TelemetryExporter: Service {
 
     private enum Answer {
         case taken(HTTPResponse)
-        /// How long to wait before it is tried again; nil if that is useless.
+        /// How long to wait before the next attempt; nil if a retry is useless.
         case failed(String, retryAfter: Duration?)
     }
 

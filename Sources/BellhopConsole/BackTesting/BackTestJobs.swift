@@ -167,7 +167,7 @@ final class BackTestJobs: Sendable {
         do throws(StoreError) {
             let report = try await workshop.run(plan) { progress in change(id) { job, _ in job.progress = progress } }
             if Task.isCancelled { return }
-            let (whole, coverage) = (report.json, plan.met)
+            let (whole, coverage) = (report.json, plan.measuredCoverage)
             var json = whole.cut(to: Self.mostInList)
             if json != whole { json = json.with("cut", true) }
             if let coverage { json = json.with("coverage", coverage.json.cut(to: Self.mostInList)) }
