@@ -1,17 +1,17 @@
 public import BellhopCore
 import Glibc
 
-/// Asks a running agent.
+/// Sends inquiries to a running agent.
 public struct ControlClient: Sendable {
     private let place: ControlSocket.Place
     private var path: String { place.path }
 
     public init(_ place: ControlSocket.Place) { self.place = place }
 
-    /// Asks, hands out the rows as they come, and returns the end of the answer; nil when no agent listens. Asks only an agent of
-    /// this user or root.
+    /// Sends an inquiry, passes on each row as it comes, and returns the end of the answer; nil when no agent listens. Trusts only an agent
+    /// of this user or root.
     ///
-    /// A slow consumer of rows makes the agent wait: nothing piles up.
+    /// A slow consumer of rows makes the agent wait, so that rows do not pile up in memory.
     public func ask(_ inquiry: Inquiry, row: (JSON) -> Void = { _ in }) throws(InquiryError) -> JSON? {
         if let folder = place.privateFolder {
             do throws(PrivateFolder.FileError) {

@@ -1,6 +1,6 @@
 package import BellhopCore
 
-/// One line of an answer on the socket: first a line per row, then the end or an error. An answer without either is truncated.
+/// One line of an answer on the socket: a line for each row, then the end or an error. An answer without an end or an error is truncated.
 package enum ControlFrame {
     case row(JSON)
     case end(JSON)

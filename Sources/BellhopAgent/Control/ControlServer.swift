@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 public import ServiceLifecycle
 
-/// Answers the other commands while the agent runs.
+/// Answers the inquiries of other commands while the agent runs.
 public struct ControlServer: Service {
     private let place: ControlSocket.Place
     private var path: String { place.path }
@@ -39,7 +39,7 @@ public struct ControlServer: Service {
                 try await server.executeThenClose { clients in
                     try await withThrowingDiscardingTaskGroup { group in
                         for try await client in clients {
-                            group.addTask { await converse(client) }
+                            group.addTask { await serve(client) }
                         }
                     }
                 }
@@ -50,7 +50,7 @@ public struct ControlServer: Service {
     }
 
     /// Answers one inquiry of a client. A client that disconnects does not affect the others.
-    private func converse(_ client: NIOAsyncChannel<ByteBuffer, ByteBuffer>) async {
+    private func serve(_ client: NIOAsyncChannel<ByteBuffer, ByteBuffer>) async {
         do {
             try await client.executeThenClose { incoming, outgoing in
                 guard let peer = await Self.user(of: client.channel), peer.mayAsk() else { return }
@@ -61,7 +61,7 @@ public struct ControlServer: Service {
                     if line.count > Self.longestLine { return }
                 }
                 try await answer(line, from: peer, to: outgoing)
-                // Closing discards unsent bytes, so the client hangs up, after reading the end.
+                // Closing here would discard unsent bytes, so wait until the client hangs up.
                 while try await input.next() != nil {}
             }
         } catch {
@@ -76,7 +76,7 @@ public struct ControlServer: Service {
         return try? await PeerUser(credentials.get())
     }
 
-    /// Writes the answer as the client takes it: a write returns when there is room for the next.
+    /// Writes the answer no faster than the client reads it: a write returns when there is room for the next.
     private func answer(
         _ line: [UInt8], from peer: PeerUser, to outgoing: NIOAsyncChannelOutboundWriter<ByteBuffer>
     ) async throws {

@@ -2,7 +2,7 @@ public import BellhopCore
 public import BellhopRules
 
 extension ExplanationFacts {
-    /// Events, deliveries and decisions, each under the name of its kind.
+    /// A row for each event, delivery, decision and timer, under the name of its kind.
     var rows: [JSON] {
         events.map { ["event": $0.historyJSON, "unrouted": .bool(unrouted.contains($0.sequence))] }
             + caused.map { ["caused": $0.historyJSON] } + deliveries.map { ["delivery": $0.json] }
@@ -10,7 +10,7 @@ extension ExplanationFacts {
             + decisions.map { ["decision": $0.json] } + timers.values.map { ["timer": $0.json] }
     }
 
-    /// The rest.
+    /// The facts that are no rows.
     var end: JSON {
         let paused = pauses.compactMap { pause -> JSON? in
             guard case .rule(let name) = pause.subject else { return nil }

@@ -7,7 +7,7 @@ public struct FilteredDeliveries: Sendable {
     /// The other filters.
     public var query: DeliveryQuery
 
-    /// The most deliveries at which one search looks; the next one goes on behind them.
+    /// The most deliveries that one search reads; the next search continues before them.
     public static let mostSeen = 20_000
     private static let step = 500
 
@@ -16,11 +16,11 @@ public struct FilteredDeliveries: Sendable {
         self.query = query
     }
 
-    /// The newest deliveries for which the condition holds, newest first, and the place before which a next search goes on; nil at the
-    /// end.
+    /// The newest deliveries for which the condition is true, newest first.
     ///
     /// - Parameters:
-    ///   - isOver: whether the time for the search is over; asked after each delivery.
+    ///   - before: where to continue: the `next` of the last page.
+    ///   - isOver: whether the time for the search is over; called after each delivery.
     ///   - ask: reads the newest deliveries of a query, oldest first.
     public func rows<Failure: Error>(
         limit: Int, before: Int64?, at now: Timestamp, isOver: () -> Bool = { false },

@@ -7,7 +7,7 @@ public struct FilteredEvents: Sendable {
     /// The other filters.
     public var query: EventQuery
 
-    /// The most events at which one search looks; the next one goes on behind them.
+    /// The most events that one search reads; the next search continues before them.
     public static let mostSeen = 20_000
     private static let step = 500
 
@@ -16,11 +16,12 @@ public struct FilteredEvents: Sendable {
         self.query = query
     }
 
-    /// The newest events for which the condition holds, newest first, and the place before which a next search goes on; nil at the end.
+    /// The newest events for which the condition is true, newest first.
     ///
     /// - Parameters:
-    ///   - isOver: whether the time for the search is over; asked after each event.
-    ///   - ask: reads the newest events of a query, oldest first, and says how many there are with unreadable ones.
+    ///   - before: where to continue: the `next` of the last page.
+    ///   - isOver: whether the time for the search is over; called after each event.
+    ///   - ask: reads the newest events of a query, oldest first, and counts them together with unreadable ones.
     public func rows<Failure: Error>(
         limit: Int, before: Int64?, at now: Timestamp, isOver: () -> Bool = { false },
         ask: (EventQuery) async throws(Failure) -> (events: [StoredEvent], count: Int)
@@ -62,7 +63,7 @@ extension Inquirer {
         return (page.events, [page.end, page.seen].compactMap(\.self).max())
     }
 
-    /// The newest events of a query, oldest first, read in pages; the count has those that are unreadable.
+    /// The newest events of a query, oldest first, read in pages. The count includes unreadable ones.
     public func newest(_ query: EventQuery) async throws(StoreError) -> (events: [StoredEvent], count: Int) {
         guard let span = try await store.span(of: query) else { return ([], 0) }
         var query = query

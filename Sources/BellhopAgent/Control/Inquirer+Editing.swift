@@ -10,12 +10,11 @@ extension Inquirer {
         return ["delivery": record.json, "text": .string(form.text)]
     }
 
-    /// Stores a person's change: `{"difference": …}`, or what is wrong with it, one text each: `{"problems": […]}`. The
-    /// difference is empty if nothing was changed.
+    /// Stores a person's change. Returns `{"difference": …}`, empty without a change, or the mistakes in it as `{"problems": […]}`.
     func edit(_ edit: FormEdit) async throws(StoreError) -> JSON {
         let record = try await delivery(edit.delivery)
         let form = try Self.form(of: record)
-        guard form.text == edit.before else { throw Self.moved(record) }
+        guard form.text == edit.before else { throw Self.changedMeanwhile(record) }
         let (arguments, text): (Arguments, String)
         do throws(Diagnostics) {
             (arguments, text) = try form.read(edit.after)
@@ -26,7 +25,7 @@ extension Inquirer {
         let change = DeliveryEdit(
             id: record.delivery.id, before: record.delivery.arguments, after: arguments,
             edit: Delivery.Edit(by: edit.by, at: clock.now))
-        guard try await store.edit(change) else { throw Self.moved(record) }
+        guard try await store.edit(change) else { throw Self.changedMeanwhile(record) }
         return ["difference": .string(LineDiff(from: edit.before, to: text).unified())]
     }
 
@@ -44,7 +43,7 @@ extension Inquirer {
         return DeliveryForm(record.delivery, action: action)
     }
 
-    private static func moved(_ record: DeliveryRecord) -> StoreError {
+    private static func changedMeanwhile(_ record: DeliveryRecord) -> StoreError {
         StoreError(
             .other,
             "Delivery \(String(record.delivery.id.text.prefix(12))) was changed, retried or dropped meanwhile; your change was not stored."

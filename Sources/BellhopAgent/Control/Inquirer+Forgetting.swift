@@ -1,8 +1,8 @@
 import BellhopCore
 
 extension Inquirer {
-    /// Ends everything that rules keep about the only task with this name. The rows are deleted in one transaction; a batch that was
-    /// decided meanwhile from these rows is decided again.
+    /// Deletes everything that rules keep about the task with this name, in one transaction. A batch that was decided from the deleted rows
+    /// meanwhile is decided again.
     func forget(_ name: String) async throws(StoreError) -> JSON {
         let found = try await store.tasks(named: name)
         guard let task = found.first else {

@@ -2,7 +2,7 @@ import BellhopCore
 
 /// Pauses of rules, and of all writes to tasks.
 extension Inquirer {
-    /// Does nothing if it was paused before.
+    /// Does nothing if it is already paused.
     func pause(_ subject: Pause.Subject, why: String) async throws(StoreError) -> JSON {
         if case .rule(let name) = subject {
             let known = try await store.status(at: clock.now).rules.map(\.rule)
@@ -27,7 +27,7 @@ extension Inquirer {
 }
 
 extension Pause {
-    /// The pause as the reason why a delivery waits, in the form of a receiver's stop.
+    /// Why a delivery waits, in the same form as a receiver's stop.
     var json: JSON {
         var json: JSON.Object = ["cause": "writes", "since": .string(since.rfc3339), "until": .null, "why": .string(why)]
         if case .rule(let name) = subject { (json["cause"], json["rule"]) = ("rule", .string(name)) }

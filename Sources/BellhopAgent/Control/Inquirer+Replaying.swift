@@ -2,15 +2,15 @@ import BellhopCore
 import BellhopEngine
 import BellhopRules
 
-/// The events that a person wants to be routed again.
+/// A person's request to route events again.
 public struct ReplayRequest: Sendable, Hashable {
     /// Ids of events, or the starts of ids.
     public var events: [String]
     /// The only rule that shall see them; nil for all.
     public var rule: String?
-    /// Whether `once` and `throttle` stop no run.
+    /// Whether runs ignore `once` and `throttle`.
     public var isForced: Bool
-    /// Whether to say only what would be done.
+    /// Whether only to preview the result.
     public var isTrial: Bool
 
     public init(events: [String], rule: String? = nil, isForced: Bool = false, isTrial: Bool = false) {
@@ -22,8 +22,8 @@ public struct ReplayRequest: Sendable, Hashable {
 }
 
 extension Inquirer {
-    /// Says what the rules in force would do now, and stores the replays unless it is a trial: they are routed at once, or at the next
-    /// start.
+    /// Stores the replays, which are routed at once, or at the next start if no agent runs. For a trial, returns instead what the rules in
+    /// force would do now.
     func replay(_ request: ReplayRequest) async throws(StoreError) -> JSON {
         guard let book = agent?.book() ?? book else {
             throw StoreError(.other, "The rules in force are not known yet: try again.")
@@ -77,7 +77,7 @@ extension Inquirer {
                     return ["rule": .string(timer.id.rule), "due": .string(timer.due.rfc3339)]
                 }),
             "stopped": .array(
-                // What becomes of earlier events is not about this one.
+                // Leave out decisions about earlier events.
                 routing.decisions.filter { !$0.verdict.isOfEarlier }.map { record in
                     [
                         "rule": .string(record.rule), "verdict": .string(record.verdict.rawValue),
@@ -96,7 +96,7 @@ extension Inquirer {
         ]
     }
 
-    /// The only event whose id begins like this.
+    /// The event with this id or with an id that begins like this; throws if several do.
     private func event(_ id: String) async throws(StoreError) -> StoredEvent {
         let found = id.isEmpty ? [] : Array(try await store.events(EventQuery(id: id, limit: 2)))
         let exact = found.first { $0.event.id.text == id }

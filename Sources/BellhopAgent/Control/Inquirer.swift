@@ -22,11 +22,11 @@ public struct Inquirer: Sendable {
         public var sources: @Sendable () -> [(name: String, scope: Scope)]
         /// The current activities of sources, by name.
         public var underway: @Sendable () -> [String: SourceActivity]
-        /// Called when deliveries became available.
+        /// Called when deliveries have become available.
         public var wake: @Sendable () -> Void
-        /// Called when a person paused a receiver, after that is stored.
+        /// Called after a person's pause of a receiver was stored.
         public var pause: @Sendable (ReceiverStop) -> Void
-        /// Ends the pauses of a receiver, in the store too; false if there was none. Nil if a change of the store is enough.
+        /// Ends the pauses of a receiver, also in the store; false if it was not paused. Nil if changing the store is enough.
         public var resume: (@Sendable (_ receiver: String) async throws(StoreError) -> Bool)?
         /// Applies the silences that are stored.
         public var applySilences: @Sendable () async throws(StoreError) -> Void
@@ -36,7 +36,7 @@ public struct Inquirer: Sendable {
         public var book: @Sendable () -> RuleBook?
         /// Rings when there may be new events.
         public var events: Bell
-        /// Takes over a change in a project's keychain, and reports the outcome for each connection concerned.
+        /// Applies a change in a project's keychain, and reports the outcome for each affected connection.
         public var applyKeychainChange: @Sendable (KeychainChange, _ project: String?) async -> JSON
 
         public init(
@@ -78,7 +78,7 @@ public struct Inquirer: Sendable {
         self.agent = agent
     }
 
-    /// Begins to answer; nothing is read before the first piece is requested.
+    /// Begins an answer. Nothing is read before the first piece is requested.
     public func answer(_ inquiry: Inquiry) -> InquiryAnswer { InquiryAnswer(to: inquiry, by: self) }
 
     /// Records that a command's login was refused.
@@ -111,7 +111,7 @@ public struct Inquirer: Sendable {
         }
         var status = known.json
         var facts = agent?.facts()
-        if let trouble = facts?["store_trouble"]?.asObject { facts?["store_trouble"] = .object(await judged(trouble)) }
+        if let trouble = facts?["store_trouble"]?.asObject { facts?["store_trouble"] = .object(await withCheck(trouble)) }
         status["needs"] = .array(Needs.sentences(known, agent: facts, at: now).map(JSON.string))
         let polled = facts?["polled"]
         facts?["polled"] = nil
@@ -132,8 +132,8 @@ public struct Inquirer: Sendable {
         return status
     }
 
-    /// The store's latest failure, with `is_over` if it was a full disk or a lock and the store accepts changes again.
-    private func judged(_ trouble: JSON.Object) async -> JSON.Object {
+    /// The store's latest failure, with `is_over` if it can end by itself: whether the store accepts changes again.
+    private func withCheck(_ trouble: JSON.Object) async -> JSON.Object {
         var trouble = trouble
         if trouble["curable"] == true {
             trouble["is_over"] = .bool(await StoreWatch.accepts(store, at: clock.now))
@@ -174,7 +174,7 @@ public struct Inquirer: Sendable {
         return ["changed": .int(Int64(changed)), "deliveries": .array(records.map { .string($0.delivery.id.text) })]
     }
 
-    /// The only delivery whose id begins like this.
+    /// The delivery whose id begins like this; throws if there are several.
     func delivery(_ id: String) async throws(StoreError) -> DeliveryRecord {
         let found = id.isEmpty ? [] : try await store.deliveries(DeliveryQuery(id: id, limit: 2))
         guard let record = found.first else {

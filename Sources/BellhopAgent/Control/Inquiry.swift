@@ -8,7 +8,7 @@ public enum Inquiry: Sendable, Hashable {
     case deliveries(DeliveryQuery)
     /// The tasks that the sources show now; only those with this number or sys_id, if given.
     case tasks(String?)
-    /// A person's decision on deliveries, by id or the start of one; empty for all that are dead or held.
+    /// A person's command for deliveries, by their ids or the starts of ids; empty for all dead and held ones.
     case apply(DeliveryCommand, deliveries: [String])
     /// A person pauses a connection: it gets no deliveries until a person resumes it.
     case pause(receiver: String, why: String)
@@ -22,13 +22,13 @@ public enum Inquiry: Sendable, Hashable {
     case addSilence(Silence)
     /// A person ends a silence, by its id or the start of one.
     case endSilence(String)
-    /// A person ends all that rules wait for, have counted and have gathered about a task, named by its id, number, address or subject.
+    /// A person deletes what rules wait for, have counted and have gathered about a task, named by its id, number, address or subject.
     case forget(task: String)
     /// The arguments of one delivery, by id or the start of one, as a text to edit; see ``BellhopRules/DeliveryForm``.
     case form(String)
     /// A person's change to that text.
     case edit(FormEdit)
-    /// A person has stored events routed again.
+    /// A person routes stored events again.
     case replay(ReplayRequest)
     /// The history of a task or an event in the store.
     case history(HistoryQuery)
@@ -42,7 +42,7 @@ public enum Inquiry: Sendable, Hashable {
     case removeToken(of: String)
     /// Stores that a command's login was refused; a nil value deletes that. See ``CommandNotes``.
     case keepRefusal(String, JSON?)
-    /// A command's change to the keychain of a project, which is named by its id: a running agent applies it.
+    /// A command has changed the keychain of a project, named by its id. A running agent applies the change.
     case keychainChanged(KeychainChange, project: String?)
 }
 
@@ -50,7 +50,7 @@ public enum Inquiry: Sendable, Hashable {
 public struct FormEdit: Sendable, Hashable {
     /// The delivery's whole id.
     public var delivery: String
-    /// The text that the person was given.
+    /// The text before the change.
     public var before: String
     public var after: String
     /// The user's name on this machine.
@@ -95,10 +95,10 @@ public struct InquiryError: Error, Sendable, Hashable {
     public init(_ error: StoreError) { self.init(.store, error.message, storeKind: error.kind) }
 }
 
-/// The types of the notes in a live stream about its events. No event has a type with a point.
+/// The types of the notes in a live stream about its events. No type of an event contains a dot.
 public enum StreamNote: String, Sendable, CaseIterable {
-    /// For how many events the condition failed.
+    /// The number of events for which the condition failed.
     case failures = "condition.failed"
-    /// The events are those of another store.
+    /// The events come from another store.
     case otherBus = "bus.replaced"
 }

@@ -6,18 +6,18 @@ import BellhopRules
 public struct InquiryAnswer: Sendable {
     public enum Piece: Sendable, Hashable {
         case rows([JSON])
-        /// The rest of the answer, always after the rows.
+        /// The last piece, after all rows.
         case end(JSON)
     }
 
     private let inquirer: Inquirer
-    /// The rest of the answer.
+    /// The part of the inquiry that is not answered yet.
     private var inquiry: Inquiry
     private var unreadable = 0
     private var lastPlace: Int64?
     /// The last place of the bus that was searched. A follower's next inquiry begins after it.
     private var seen: Int64?
-    /// Whether the bus ends before the place after which a follower asks: it is that of another store.
+    /// Whether the bus ends before the place of a follower, and so belongs to another store.
     private var isOtherBus = false
     /// The end of the answer about a history, once its rows have been given.
     private var historyEnd: JSON?
@@ -170,7 +170,7 @@ public struct InquiryAnswer: Sendable {
         return .rows(facts.rows)
     }
 
-    /// The tasks of one source after the other, in the form used in events, each with its scope.
+    /// The tasks of one source at a time, in the form used in events, each with its scope.
     private mutating func tasks(_ wanted: String?) async throws(StoreError) -> Piece {
         if sources == nil { sources = try await inquirer.store.status(at: inquirer.clock.now).sources.reversed() }
         guard let source = sources?.popLast() else { return .end([:]) }

@@ -34,7 +34,7 @@ public enum Needs {
         return sentences
     }
 
-    /// The beginning of a reason that may quote a remote system's answer; the list of paused receivers has the whole reason.
+    /// The beginning of a reason, which may quote a remote system's answer. The list of paused receivers has the whole reason.
     private static func shortened(_ sentence: String) -> String { Redaction.excerpt(sentence, length: longestReason) }
 
     /// The length of a shortened reason, in characters.

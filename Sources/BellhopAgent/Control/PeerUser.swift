@@ -21,7 +21,7 @@ struct PeerUser: Sendable, Hashable {
         self.init(credentials)
     }
 
-    /// Whether an agent answers this user: its own user, or root, who could read the store anyway.
+    /// Whether an agent answers this user: the agent's own user, or root, which can read the store anyway.
     func mayAsk(agentOf user: UInt32 = geteuid()) -> Bool { id == user || id == 0 }
 
     /// Whether a command trusts this user's agent: the command's own user and root are trusted; root also trusts the owner of the

@@ -10,7 +10,7 @@ extension Person {
         self.init(user: user, host: Self.host, command: command)
     }
 
-    /// The person at the other end of a socket. A client's own statement of who it is counts only if it is root, which may act for others.
+    /// The person at the other end of a socket. A client's own claim of its user counts only from root, which may act for others.
     init(_ peer: PeerUser, claims: JSON?) {
         let claimed = claims.flatMap { Person(json: $0) }
         let user = peer.id == 0 ? claimed?.user : nil

@@ -5,9 +5,9 @@ public import BellhopRules
 public struct SearchPage: Sendable, Hashable {
     /// The newest first.
     public var rows: [JSON]
-    /// The place before which the next page goes on; nil at the end.
+    /// The place before which the next page continues; nil at the end.
     public var next: Int64?
-    /// How many it has looked at.
+    /// How many events or deliveries were read for it.
     public var seen: Int
     public var failures: SearchFailures
 

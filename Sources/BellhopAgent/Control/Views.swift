@@ -79,7 +79,7 @@ extension Delivery {
 }
 
 extension StoreStatus {
-    /// A summary of the store, without its sources, of which a running agent knows more.
+    /// A summary of the store without its sources, about which a running agent knows more.
     var json: JSON {
         [
             "rules": .array(rules.map(\.json)),
@@ -150,7 +150,7 @@ extension StoreStatus.RuleStatus {
 }
 
 extension StoreStatus {
-    /// The stops that last, of each receiver the longest.
+    /// The longest stop in force of each receiver.
     func stopped(at now: Timestamp) -> [StopStatus] {
         let lasting = ReceiverStop.lasting(stops.map(\.stop), at: now)
         return stops.filter { lasting[$0.stop.receiver] == $0.stop }.sorted { $0.stop.receiver < $1.stop.receiver }
@@ -203,7 +203,7 @@ extension StoreStatus.StopStatus {
 }
 
 extension ReceiverStop {
-    /// The stops that last, by receiver: of each the longest.
+    /// The longest stop in force of each receiver, by the receiver.
     static func lasting(_ stops: [ReceiverStop], at now: Timestamp) -> [String: ReceiverStop] {
         Dictionary(stops.filter { $0.lasts(at: now) }.map { ($0.receiver, $0) }) { one, other in
             one.until ?? .distantFuture < other.until ?? .distantFuture ? other : one

@@ -42,14 +42,14 @@ enum PrivateFile {
         return try bytes(of: file, path: path, limit: limit)
     }
 
-    /// Replaces the file atomically, even across a crash. One writer at a time (``exclusively(_:_:)``).
+    /// Replaces the file atomically, even if the system crashes. Allows one writer at a time (``exclusively(_:_:)``).
     ///
     /// The draft is always a new file. An existing one is unlinked and never written to: it may have another link,
     /// another program may hold it open, or its mode may let others read it.
     ///
     /// - Parameters:
     ///   - mode: the file's permissions.
-    ///   - isNew: whether it is an error, `EEXIST`, if there is such a file.
+    ///   - isNew: whether an existing file is an error (`EEXIST`).
     static func write(
         _ bytes: [UInt8], to path: String, mode: mode_t = 0o600, isNew: Bool = false
     ) throws(FileError) {
@@ -92,7 +92,7 @@ enum PrivateFile {
         guard ParentFolders.make(above: path) else { throw writingError("cannot make the folder of \(path)") }
     }
 
-    /// Runs `work` under a lock for this path that all our processes respect.
+    /// Runs `work` under a lock for this path that all processes of Bellhop respect.
     static func exclusively<Value>(_ path: String, _ work: () throws(FileError) -> Value) throws(FileError) -> Value {
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard lock >= 0 else { throw writingError("cannot lock \(path)") }

@@ -44,7 +44,7 @@ public enum RuleFinder {
     private static func take(_ path: String, isImplicit: Bool, isNamed: Bool, _ found: inout Found, _ seen: inout Set<String>) {
         var facts = stat()
         guard stat(path, &facts) == 0 else {
-            // It may appear later: watch the folder above.
+            // Watch the folder above, because the path may appear later.
             found.folders.append(folder(of: path))
             let severity: Diagnostic.Severity = isImplicit ? .warning : .error
             found.problems.report(

@@ -9,15 +9,14 @@ public struct RulePlaces: Sendable {
     /// - Parameter project: the folder of bellhop.yaml; empty for the working folder.
     public init(_ paths: [String], in project: String = "") { (self.paths, self.project) = (paths, project) }
 
-    /// The path of a file as seen from the project's folder, where a person keeps it under version control; the whole path of a file
-    /// elsewhere.
+    /// The path of a file relative to the project's folder, as under version control; the absolute path of a file elsewhere.
     public func inProject(_ path: String) -> String {
         let (file, folder) = (Self.parts(of: path), Self.parts(of: project))
         let isInside = file.count > folder.count && file.starts(with: folder)
         return isInside ? file.dropFirst(folder.count).joined(separator: "/") : "/" + file.joined(separator: "/")
     }
 
-    /// The parts of a whole path, without `.` and `..`.
+    /// The parts of the absolute path, without `.` and `..`.
     private static func parts(of path: String) -> [Substring] {
         var whole = path
         if !path.hasPrefix("/"), let pointer = getcwd(nil, 0) {
@@ -79,7 +78,7 @@ public struct RulePlaces: Sendable {
         path.count > 1 && path.hasSuffix("/") ? trimmed(String(path.dropLast())) : path
     }
 
-    /// The most bytes of a file's name: room is left for the names of files beside it.
+    /// The most bytes of a file's name. Leaves room for suffixes in the names of files beside it.
     private static let longestName = 200
 
     private static func name(of path: String) -> Substring {

@@ -19,13 +19,13 @@ enum Watcher {
             let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: .global(qos: .utility))
             source.setEventHandler {
                 var buffer = [UInt8](repeating: 0, count: 16384)
-                var isOurs = false
+                var isRelevant = false
                 while true {
                     let count = read(descriptor, &buffer, buffer.count)
                     guard count > 0 else { break }
-                    isOurs = concernsRules(buffer[..<count]) || isOurs
+                    isRelevant = concernsRules(buffer[..<count]) || isRelevant
                 }
-                if isOurs { continuation.yield() }
+                if isRelevant { continuation.yield() }
             }
             source.setCancelHandler { close(descriptor) }
             continuation.onTermination = { _ in source.cancel() }
@@ -33,8 +33,8 @@ enum Watcher {
         }
     }
 
-    /// Whether one of these events (struct inotify_event, inotify(7)) is about a YAML file, a folder, or the links by which
-    /// Kubernetes swaps whole folders: the store's own files may lie in the same folder and change all the time.
+    /// Whether one of these events (struct inotify_event, inotify(7)) is about a YAML file, a folder, or the links by which Kubernetes swaps
+    /// folders. Ignores other files: the store may be in the same folder and changes all the time.
     private static func concernsRules(_ bytes: ArraySlice<UInt8>) -> Bool {
         let header = 16
         var start = bytes.startIndex
